@@ -1,0 +1,40 @@
+"""kdbg: what really went over the wire between Kafka clients and brokers, decoded and explained.
+
+    kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
+    kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
+    kdbg.read("capture.pcap")                                           -> Iterator[Exchange]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import BuildError, CaptureError, GrammarError, KdbgError, WireError
+
+if TYPE_CHECKING:
+    from .library import decode, encode, read
+    from .session.exchange import Exchange
+    from .session.message import Message
+
+__version__ = "0.1.0"
+__all__ = [
+    "BuildError", "CaptureError", "Exchange", "GrammarError", "KdbgError", "Message", "WireError", "decode", "encode",
+    "read",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The library's functions, imported when first used: `kdbg --help` needs none of them."""
+    if name in ("decode", "encode", "read"):
+        from . import library
+
+        return getattr(library, name)
+    if name == "Exchange":
+        from .session.exchange import Exchange
+
+        return Exchange
+    if name == "Message":
+        from .session.message import Message
+
+        return Message
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

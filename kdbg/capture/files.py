@@ -1,0 +1,122 @@
+"""A capture, opened: a path, "-" or a binary stream goes in, its TCP segments come out one after another.
+
+pcap and pcapng, plain or compressed, told apart by their first bytes. Memory stays flat, a live pipe's packets come as
+they arrive. After opening nothing is raised over what the capture holds: see `Capture.problems`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+from kdbg.capture.links import Found, dissector
+from kdbg.capture.packet import Packet
+from kdbg.capture.source import Source, open_source
+from kdbg.findings import Finding
+
+if TYPE_CHECKING:
+    from kdbg.capture.records import Record
+
+FRAGMENTED = "a fragment of a TCP segment, which is not put together with its others"
+MOST_NOTES = 100
+
+
+def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
+    """Open a capture; "-" is the standard input. Raises UnknownCapture, CaptureRefused or CaptureError."""
+    opened = open_source(source)
+    try:
+        return Capture(opened)
+    except BaseException:
+        opened.close()
+        raise
+
+
+class Capture:
+    """A context manager and an iterator of Packet, to be gone through once.
+
+    `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
+    `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one.
+    """
+
+    def __init__(self, source: Source) -> None:
+        from kdbg.capture.records import Damaged, open_records
+
+        self.name = source.name
+        self.packets = self.bytes = self.other = 0
+        self.first_time: int | None = None
+        self.last_time: int | None = None
+        self._notes: dict[str, int] = {}
+        self._source, self._damaged = source, Damaged
+        self._walk = self._packets(open_records(source, self._note))
+
+    @property
+    def problems(self) -> list[Finding]:
+        """What is wrong with the capture itself, as far as it was read."""
+        times = ((text, f" ({count:,} times)" if count > 1 else "") for text, count in self._notes.items())
+        return [Finding("capture", text + often) for text, often in times]
+
+    def __iter__(self) -> Iterator[Packet]:
+        return self._walk  # the generator itself: a call less for every packet
+
+    def __next__(self) -> Packet:
+        return next(self._walk)
+
+    def __enter__(self) -> Capture:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the iteration; a stream that was handed in stays open."""
+        self._walk.close()
+        self._source.close()
+
+    def _packets(self, records: Iterator[Record]) -> Generator[Packet, None, None]:
+        dissectors: dict[int, Callable[[bytes], Found]] = {}
+        number = 0
+        for time, link, data in self._sound(records):
+            self.packets = number = number + 1
+            self.bytes += len(data)
+            if time is None:
+                time = self.last_time or 0
+            self.last_time = time
+            if number == 1:
+                self.first_time = time
+            dissect = dissectors.get(link)
+            if dissect is None:
+                dissect = dissectors[link] = self._dissector(link)
+            found = dissect(data)
+            if found:
+                yield number, time, *found
+                continue
+            self.other += 1
+            if found is not None:
+                self._note(FRAGMENTED)
+
+    def _sound(self, records: Iterator[Record]) -> Iterator[Record]:
+        """The records before the damage, if there is any."""
+        trouble = ""
+        try:
+            yield from records
+        except self._damaged as damage:
+            trouble = str(damage).format(last=self.packets, next=self.packets + 1)
+        if self._source.feed.trouble:
+            trouble = f"{self._source.feed.trouble}, after packet {self.packets}"
+        if trouble:
+            self._note(trouble)
+
+    def _dissector(self, link: int) -> Callable[[bytes], Found]:
+        try:
+            return dissector(link)
+        except LookupError:
+            self._note(f"link type {link} is unknown: its packets are passed over")
+            return lambda data: None
+
+    def _note(self, text: str) -> None:
+        if text in self._notes or len(self._notes) < MOST_NOTES:
+            self._notes[text] = self._notes.get(text, 0) + 1

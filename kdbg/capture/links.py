@@ -1,0 +1,198 @@
+"""From a packet's bytes to its TCP segment, by link type: bytes go in, a Segment, FRAGMENT or None comes out.
+
+The header bytes are read where they stand. What is unusual (tunnels, other link types) is left to scapy, which is
+imported when the first such packet comes. Whatever the bytes are, no exception comes out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from kdbg.capture.packet import Segment
+
+Found: TypeAlias = Segment | tuple[()] | None
+"""A TCP segment; FRAGMENT; or None where there is no TCP."""
+
+FRAGMENT: Final = ()
+"""Part of a TCP segment that IP cut in pieces: seen, not put together."""
+
+_IPV4 = struct.Struct(">BxH2xHxB2x12sIIBB").unpack_from
+"""version and header length, total length, fragment, protocol, flow; TCP's seq, ack, offset, flags."""
+_IPV6 = struct.Struct(">B3xHBx36sIIBB").unpack_from
+"""version, payload length, next header, flow; TCP's seq, ack, offset, flags."""
+_TCP = struct.Struct(">IIBB").unpack_from
+_SHORT = struct.Struct(">H").unpack_from
+
+TCP, UDP = 6, 17
+VLAN_TAGS = frozenset({b"\x81\x00", b"\x88\xa8", b"\x91\x00"})
+FOR_SCAPY = frozenset({b"\x88\x47", b"\x88\x48", b"\x88\x64", b"\x65\x58"})
+"""Ethertypes that may carry IP further in: MPLS, PPPoE, bridged Ethernet."""
+PROTOCOLS_FOR_SCAPY = frozenset({47, 97, 137})
+"""GRE, Ethernet in IP, MPLS in IP."""
+VXLAN_PORTS = frozenset({4789, 8472})
+PORTS_FOR_SCAPY = frozenset({4754, 4790, 6081, 6635})
+"""UDP ports of tunnels: GRE, VXLAN-GPE, Geneve, MPLS."""
+EXTENSIONS = frozenset({0, 43, 60, 135, 139, 140})
+"""IPv6 extension headers of the common form: hop-by-hop, routing, destination options, mobility, HIP, shim6."""
+
+
+class Unusual(Exception):
+    """There may be TCP further in: scapy shall look."""
+
+
+def dissector(link: int) -> Callable[[bytes], Found]:
+    """The function for one link type; raises LookupError when not even scapy knows the type."""
+    native = LINKS.get(link)
+    if native is None:
+        from kdbg.capture.tunnels import innermost, require
+
+        require(link)
+        return lambda data: innermost(link, data)
+
+    def dissect(data: bytes) -> Found:
+        try:
+            return native(data)
+        except Unusual:
+            from kdbg.capture.tunnels import innermost
+
+            return innermost(link, data)
+        except (struct.error, IndexError, RecursionError):  # cut short, or a tunnel in a tunnel without end
+            return None
+
+    return dissect
+
+
+def ethernet(data: bytes) -> Found:
+    kind = data[12:14]
+    return ipv4(data, 14) if kind == b"\x08\x00" else _network(kind, data, 14)
+
+
+def cooked(data: bytes) -> Found:
+    """Linux "any" interface, version 1."""
+    kind = data[14:16]
+    return ipv4(data, 16) if kind == b"\x08\x00" else _network(kind, data, 16)
+
+
+def cooked2(data: bytes) -> Found:
+    kind = data[:2]
+    return ipv4(data, 20) if kind == b"\x08\x00" else _network(kind, data, 20)
+
+
+def raw(data: bytes) -> Found:
+    return ipv4(data, 0) if data[0] >> 4 == 4 else ipv6(data, 0)
+
+
+def loopback(data: bytes) -> Found:
+    """BSD's 4-byte family comes in any byte order and IPv6 has four numbers: the IP version tells more."""
+    return ipv4(data, 4) if data[4] >> 4 == 4 else ipv6(data, 4)
+
+
+LINKS: dict[int, Callable[[bytes], Found]] = {
+    0: loopback,
+    1: ethernet,
+    12: raw,
+    14: raw,
+    101: raw,
+    108: loopback,
+    113: cooked,
+    228: raw,
+    229: raw,
+    276: cooked2,
+}
+
+
+def _network(kind: bytes, data: bytes, start: int) -> Found:
+    """What follows an ethertype that is not plain IPv4."""
+    while kind in VLAN_TAGS:
+        kind = data[start + 2 : start + 4]
+        start += 4
+    if kind == b"\x08\x00":
+        return ipv4(data, start)
+    if kind == b"\x86\xdd":
+        return ipv6(data, start)
+    if kind in FOR_SCAPY or (kind < b"\x06\x00" and data[start : start + 3] == b"\xaa\xaa\x03"):  # 802.3 with SNAP
+        raise Unusual
+    return None
+
+
+def ipv4(data: bytes, start: int) -> Found:
+    version, total, fragment, protocol, flow, seq, ack, offset, flags = _IPV4(data, start)
+    if version != 0x45 or protocol != TCP or fragment & 0x3FFF:
+        return _ipv4(data, start, version, total, fragment, protocol)
+    begin = start + 20 + (offset >> 4) * 4
+    end = start + total if total else len(data)  # 0: the network card was to cut it (TSO)
+    if end < begin or offset < 0x50:
+        return None
+    return flow, seq, ack, flags, data[begin:end], end - begin
+
+
+def _ipv4(data: bytes, start: int, version: int, total: int, fragment: int, protocol: int) -> Found:
+    """IPv4 with options, in fragments, or with something else than TCP in it."""
+    if version >> 4 != 4 or version & 15 < 5:
+        return None
+    body = start + (version & 15) * 4
+    if protocol != TCP:
+        return None if fragment & 0x3FFF else _carried(protocol, data, body)
+    if fragment & 0x3FFF:
+        return FRAGMENT
+    return _tcp(data, data[start + 12 : start + 20], body, start + total if total else len(data))
+
+
+def ipv6(data: bytes, start: int) -> Found:
+    version, length, header, flow, seq, ack, offset, flags = _IPV6(data, start)
+    if version >> 4 != 6:
+        return None
+    body = start + 40
+    end = body + length if length else len(data)  # 0: a jumbogram, or TSO
+    if header != TCP:
+        return _ipv6(data, start, header, end)
+    begin = body + (offset >> 4) * 4
+    if end < begin or offset < 0x50:
+        return None
+    return flow, seq, ack, flags, data[begin:end], end - begin
+
+
+def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
+    """IPv6 whose TCP header stands behind extension headers, or that carries something else."""
+    body = start + 40
+    fragment = False
+    while True:
+        if header in EXTENSIONS:
+            size = (data[body + 1] + 1) * 8
+        elif header == 44:
+            size, fragment = 8, fragment or bool(_SHORT(data, body + 2)[0] & 0xFFF9)
+        elif header == 51:  # authentication header
+            size = (data[body + 1] + 2) * 4
+        else:
+            break
+        header, body = data[body], body + size
+    if header != TCP:
+        return None if fragment else _carried(header, data, body)
+    return FRAGMENT if fragment else _tcp(data, data[start + 8 : start + 40], body, end)
+
+
+def _tcp(data: bytes, addresses: bytes, body: int, end: int) -> Found:
+    seq, ack, offset, flags = _TCP(data, body + 4)
+    begin = body + (offset >> 4) * 4
+    if end < begin or offset < 0x50:
+        return None
+    return addresses + data[body : body + 4], seq, ack, flags, data[begin:end], end - begin
+
+
+def _carried(protocol: int, data: bytes, body: int) -> Found:
+    """What IP carries that is not TCP: perhaps a tunnel."""
+    if protocol == UDP:
+        port = _SHORT(data, body + 2)[0]
+        if port in VXLAN_PORTS:
+            return ethernet(data[body + 16 :])
+        if port in PORTS_FOR_SCAPY:
+            raise Unusual
+    elif protocol == 4:
+        return ipv4(data, body)
+    elif protocol == 41:
+        return ipv6(data, body)
+    elif protocol in PROTOCOLS_FOR_SCAPY:
+        raise Unusual
+    return None

@@ -1,0 +1,41 @@
+"""What a packet is to kdbg: raw header bytes of one TCP segment go in, addresses to show come out."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TypeAlias
+
+Packet: TypeAlias = tuple[int, int, bytes, int, int, int, bytes, int]
+"""(number, time, flow, seq, ack, flags, payload, length): one TCP segment.
+
+A plain tuple, because one is made for every packet of a capture and read once.
+  number   place in the capture, counted from 1; packets that are not TCP count too
+  time     nanoseconds since the epoch
+  flow     source address, destination address, source port, destination port as they stand in the headers:
+           12 bytes for IPv4, 36 for IPv6; it names the connection and the direction
+  seq ack  as on the wire, 32 bits
+  flags    the TCP flags byte
+  payload  the bytes captured
+  length   the bytes sent; more than len(payload) when the capture's snaplen cut the packet
+"""
+
+Segment: TypeAlias = tuple[bytes, int, int, int, bytes, int]
+"""The part of a Packet that its bytes tell: (flow, seq, ack, flags, payload, length)."""
+
+Endpoint: TypeAlias = tuple[str, int]
+"""One end of a connection: (address as text, port)."""
+
+FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
+
+
+def endpoint(flow: bytes) -> tuple[Endpoint, Endpoint]:
+    """Who sends and who receives."""
+    size = (len(flow) - 4) // 2
+    source, destination = str(ip_address(flow[:size])), str(ip_address(flow[size : 2 * size]))
+    return (source, int.from_bytes(flow[-4:-2], "big")), (destination, int.from_bytes(flow[-2:], "big"))
+
+
+def reverse(flow: bytes) -> bytes:
+    """The same connection's other direction."""
+    size = (len(flow) - 4) // 2
+    return flow[size : 2 * size] + flow[:size] + flow[-2:] + flow[-4:-2]

@@ -1,0 +1,161 @@
+"""The bytes under a capture: a path, "-" or a binary stream goes in, a stream of plain capture-file bytes comes out.
+
+gzip and zstd are recognised by their first bytes and undone on the way. A read returns as soon as it can, so a live
+pipe is never waited on for more than was asked. A source that fails midway ends early, and `Feed.trouble` says why.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from kdbg.errors import CaptureError, CaptureRefused
+
+CHUNK = 65536
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+STEPS = {"gzip": 1024, "zstd": 128}
+"""Compressed bytes undone at a time: gzip can make 1 MiB of these, zstd 4 MiB (4 bytes can be a block of 128 KiB)."""
+
+
+class Decoder(Protocol):
+    """One gzip member or zstd frame: what zlib's and zstandard's decompressors have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class Feed(io.RawIOBase):
+    """A raw stream over chunks of bytes; counts them, and takes a failure for the end."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__()
+        self.count = 0
+        self.trouble = ""
+        self._chunks, self._rest = chunks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._rest:
+            self._rest = memoryview(self._chunk())
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        self.count += size
+        return size
+
+    def _chunk(self) -> bytes:
+        try:
+            return next(self._chunks, b"")
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+            return b""
+
+
+class Source(NamedTuple):
+    """An opened source: `stream` reads from `feed`; `close` leaves alone what was not opened here."""
+
+    name: str
+    feed: Feed
+    stream: io.BufferedReader
+    close: Callable[[], None]
+
+
+def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
+    """Open and look at the first bytes; raises CaptureError when there is nothing to read."""
+    name, raw, close = _open(source)
+    read: Callable[[int], bytes] = getattr(raw, "read1", raw.read)
+    try:
+        head = _head(read)
+        chunks = _undone(name, head, chain([head] if head else [], iter(lambda: read(CHUNK), b"")))
+    except CaptureError:
+        close()
+        raise
+    except OSError as error:
+        close()
+        raise _refused(name, error) from error
+    feed = Feed(chunks)
+    return Source(name, feed, io.BufferedReader(feed, CHUNK), close)
+
+
+def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, Any, Callable[[], None]]:
+    if source == "-":
+        if sys.stdin is None:
+            raise CaptureRefused("stdin", "is closed")
+        return "stdin", sys.stdin.buffer, _nothing
+    if not isinstance(source, str | os.PathLike):
+        return str(getattr(source, "name", "stream")), source, _nothing
+    name = os.fspath(source)
+    try:
+        raw = io.FileIO(name)
+    except (OSError, ValueError) as error:
+        raise _refused(name, error) from error
+    return name, raw, raw.close
+
+
+def _nothing() -> None:
+    """Leave the caller's stream open."""
+
+
+def _refused(name: str, error: Exception) -> CaptureRefused:
+    """The operating system's reason in plain words."""
+    words: dict[type[Exception], str] = {
+        FileNotFoundError: "no such file",
+        IsADirectoryError: "is a directory, not a capture",
+    }
+    problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
+    return CaptureRefused(name, problem[0].lower() + problem[1:])
+
+
+def _head(read: Callable[[int], bytes]) -> bytes:
+    """The first four bytes, however few at a time they come."""
+    head = b""
+    while len(head) < 4 and (more := read(4 - len(head))):
+        head += more
+    return head
+
+
+def _undone(name: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks, decompressed where their beginning says that they are compressed."""
+    if head.startswith(GZIP):
+        return _inflated(chunks, "gzip", lambda: zlib.decompressobj(31), zlib.error)
+    if head != ZSTD:
+        return chunks
+    try:
+        import zstandard
+    except ImportError as error:
+        raise CaptureError(name, "is compressed with zstd", "pip install zstandard reads it") from error
+    return _inflated(chunks, "zstd", lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
+
+
+def _inflated(
+    chunks: Iterator[bytes], codec: str, fresh: Callable[[], Decoder], error: type[Exception]
+) -> Iterator[bytes]:
+    """Decompress; several members or frames may follow one another, and zeros may pad the end of a gzip file."""
+    decoder, step = fresh(), STEPS[codec]
+    try:
+        for chunk in chunks:
+            for start in range(0, len(chunk), step):
+                piece = chunk[start : start + step]
+                while piece:
+                    if decoder.eof:
+                        if not (piece := piece.lstrip(b"\0")):
+                            break
+                        decoder = fresh()
+                    if out := decoder.decompress(piece):
+                        yield out
+                    piece = decoder.unused_data
+    except error as reason:
+        raise OSError(f"the {codec} stream is damaged ({reason})") from reason
+    if not decoder.eof:
+        raise OSError(f"the {codec} stream breaks off")

@@ -1,0 +1,64 @@
+"""Packets that links.py does not read itself: a packet's bytes go in, scapy finds the innermost IP with TCP in it.
+
+Only the finding is scapy's; the segment is then read by links.py like any other. A hundred times slower than there.
+The only module that imports scapy's layers (0.2 s): import it when a packet needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from functools import cache
+
+from scapy.config import conf
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.packet import NoPayload, Packet
+
+from kdbg.capture.links import Found, ipv4, ipv6
+
+__all__ = ["innermost", "require"]
+
+for _layers in ("layers.ppp", "layers.vxlan", "contrib.geneve", "contrib.mpls"):
+    importlib.import_module(f"scapy.{_layers}")  # each binds itself to the layers below it
+
+MORE = {105: "dot11", 119: "dot11", 127: "dot11", 163: "dot11", 192: "dot11"}
+"""Link types that further layers of scapy declare."""
+
+_log = logging.getLogger("scapy.runtime")
+
+
+@cache
+def require(link: int) -> type[Packet]:
+    """scapy's class for a link type; raises LookupError."""
+    if link in MORE:
+        importlib.import_module(f"scapy.layers.{MORE[link]}")
+    found: type[Packet] = conf.l2types.num2layer[link]
+    return found
+
+
+def innermost(link: int, data: bytes) -> Found:
+    """The TCP segment of the innermost IP header that has one directly in it."""
+    level = _log.level
+    _log.setLevel(logging.CRITICAL)
+    try:
+        inner = _innermost(require(link)(data))
+        if inner is None:
+            return None
+        return ipv4(inner, 0) if inner[0] >> 4 == 4 else ipv6(inner, 0)
+    except Exception:  # whatever a dissector of scapy's raises over broken bytes: there is no TCP to be had
+        return None
+    finally:
+        _log.setLevel(level)
+
+
+def _innermost(layer: Packet) -> bytes | None:
+    """The bytes from that IP header on."""
+    found = network = None
+    while not isinstance(layer, NoPayload):
+        if isinstance(layer, IP | IPv6):
+            network = layer
+        elif isinstance(layer, TCP) and network is not None:
+            found = network.original
+        layer = layer.payload
+    return found

@@ -1,0 +1,131 @@
+"""Every exception kdbg raises on purpose.
+
+    KdbgError
+      + CaptureError        a file, a pipe or an interface that packets should come from
+      |   + UnknownCapture    neither pcap nor pcapng
+      |   + CaptureRefused    missing, a directory, no permission
+      + GrammarError        a question the grammars cannot answer
+      |   + UnknownApi
+      |   + UnknownVersion
+      + WireError           the bytes of one message do not follow its grammar
+      |   + Truncated         a field wants more bytes than are left
+      |   + BadLength         a length or count that cannot be
+      |   + BadValue          a value its type does not have
+      |   + Leftover          the grammar ended before the bytes did
+      + BuildError          values that cannot be written as the grammar wants them
+      + InputError          words or bytes given on the command line that make no sense
+
+The values stand on the exception; the message is built from them, so that a renderer can say it better.
+"""
+
+from __future__ import annotations
+
+
+class KdbgError(Exception):
+    """The root of the family: whatever kdbg refuses, it refuses with one of these."""
+
+
+class CaptureError(KdbgError):
+    """Packets cannot be read: `source` is the file's name as the user gave it."""
+
+    def __init__(self, source: str, problem: str, remedy: str = "") -> None:
+        super().__init__(source, problem, remedy)
+        self.source, self.problem, self.remedy = source, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+class UnknownCapture(CaptureError, ValueError):
+    """The file opened, but its first bytes are no capture's."""
+
+
+class CaptureRefused(CaptureError, OSError):
+    """The operating system would not open it."""
+
+    __str__ = CaptureError.__str__
+
+
+class GrammarError(KdbgError, LookupError):
+    """Asked for a grammar that kdbg does not have."""
+
+
+class UnknownApi(GrammarError):
+    """No API of that name or key: `near` holds names that look alike."""
+
+    def __init__(self, api: object, near: tuple[str, ...] = ()) -> None:
+        super().__init__(api, near)
+        self.api, self.near = api, near
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg apis` lists them"
+        return f"no API called {self.api!r}{hint}"
+
+
+class UnknownVersion(GrammarError):
+    """The API is known, this version of it is not."""
+
+    def __init__(self, api: str, version: int, lowest: int, highest: int) -> None:
+        super().__init__(api, version, lowest, highest)
+        self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
+
+    def __str__(self) -> str:
+        return f"{self.api} has no version {self.version}; kdbg knows {self.lowest} to {self.highest}"
+
+
+class WireError(KdbgError, ValueError):
+    """A message breaks its grammar at byte `start` (counted from the first byte given), in field `path`."""
+
+    kind = "bad-value"
+
+    def __init__(self, path: str, start: int, problem: str, type: str = "") -> None:
+        super().__init__(path, start, problem, type)
+        self.path, self.start, self.problem, self.type = path, start, problem, type
+
+    def __str__(self) -> str:
+        return f"{self.path or 'message'}: {self.problem} at byte {self.start} (0x{self.start:04x})"
+
+
+class Truncated(WireError):
+    """`wanted` bytes were needed at `start`, `left` were there."""
+
+    kind = "truncated"
+
+    def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
+        super().__init__(path, start, f"{type} wants {wanted} byte{'s' * (wanted != 1)}, {left} left", type)
+        self.wanted, self.left = wanted, left
+
+
+class BadLength(WireError):
+    """A length or count that no message can have."""
+
+    kind = "bad-length"
+
+
+class BadValue(WireError):
+    """A value outside its type: a varint of eleven bytes, a null where none may be, text that is not UTF-8."""
+
+
+class Leftover(WireError):
+    """The message was complete `length` bytes before its end."""
+
+    kind = "leftover"
+
+    def __init__(self, start: int, length: int) -> None:
+        super().__init__("", start, f"{length} byte{'s' * (length != 1)} left over after the message", "")
+        self.length = length
+
+
+class BuildError(KdbgError, ValueError):
+    """A value given for `path` cannot be written: `problem` says why."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def __str__(self) -> str:
+        return f"{self.path or 'body'}: {self.problem}"
+
+
+class InputError(KdbgError, ValueError):
+    """What the user typed or piped in cannot be understood."""

@@ -1,0 +1,15 @@
+"""AllocateProducerIds (key 67): a broker gets a block of producer ids from the controller.
+
+KIP-730.
+"""
+
+from ..wire import Api, Default, Duration, ErrorCode, Int32, Int64, Struct
+
+request = Struct("broker_id" / Int32, "broker_epoch" / Default(Int64, -1))
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "producer_id_start" / Int64,
+    "producer_id_len" / Int32,
+)
+api = Api(67, "AllocateProducerIds", request, response, versions=range(1), flexible=0)

@@ -1,0 +1,29 @@
+"""AlterConfigs (key 33): replaces the whole configuration of a resource: what is not named falls back.
+
+KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be preferred.
+"""
+
+from ..wire import Api, Array, Boolean, Duration, ErrorCode, Nullable, Secret, String, Struct
+from .meanings import ConfigResourceType
+
+request = Struct(
+    "resources" / Array(
+        "resource_type" / ConfigResourceType,
+        "resource_name" / String,
+        "configs" / Array(
+            "name" / String,
+            "value" / Nullable(Secret(String, when="name")),
+        ),
+    ),
+    "validate_only" / Boolean,
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "responses" / Array(
+        "error_code" / ErrorCode,
+        "error_message" / Nullable(String),
+        "resource_type" / ConfigResourceType,
+        "resource_name" / String,
+    ),
+)
+api = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)

@@ -1,0 +1,43 @@
+"""AlterShareGroupOffsets (key 91): sets the start offsets of an empty share group.
+
+KIP-932.
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Int64,
+    Nullable,
+    Partition,
+    String,
+    Struct,
+    TopicId,
+    TopicName,
+)
+
+request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array(
+        "topic_name" / TopicName,
+        "partitions" / Array("partition_index" / Partition, "start_offset" / Int64),
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "error_message" / Default(Nullable(String), None),
+    "responses" / Array(
+        "topic_name" / TopicName,
+        "topic_id" / TopicId,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "error_message" / Default(Nullable(String), None),
+        ),
+    ),
+)
+api = Api(91, "AlterShareGroupOffsets", request, response, versions=range(1), flexible=0)

@@ -1,0 +1,17 @@
+"""ControlledShutdown (key 7): a broker asks the controller to move its leaderships away before it stops.
+
+Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the client_id that every other
+request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
+"""
+
+from ..wire import Api, Array, Default, ErrorCode, Int32, Int64, Partition, Since, Struct, TopicName
+
+request = Struct(
+    "broker_id" / Int32,
+    "broker_epoch" / Since(2, Default(Int64, -1)),
+)
+response = Struct(
+    "error_code" / ErrorCode,
+    "remaining_partitions" / Array("topic_name" / TopicName, "partition_index" / Partition),
+)
+api = Api(7, "ControlledShutdown", request, response, versions=range(4), flexible=3, headerless_until=0)

@@ -1,0 +1,24 @@
+"""CreateAcls (key 30): creates access rules.
+
+KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
+"""
+
+from ..wire import Api, Array, Default, Duration, ErrorCode, Nullable, Since, String, Struct
+from .meanings import AclOperation, AclPatternType, AclPermissionType, AclResourceType
+
+request = Struct(
+    "creations" / Array(
+        "resource_type" / AclResourceType,
+        "resource_name" / String,
+        "resource_pattern_type" / Since(1, Default(AclPatternType, 3)),
+        "principal" / String,
+        "host" / String,
+        "operation" / AclOperation,
+        "permission_type" / AclPermissionType,
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "results" / Array("error_code" / ErrorCode, "error_message" / Nullable(String)),
+)
+api = Api(30, "CreateAcls", request, response, versions=range(4), flexible=2)

@@ -1,0 +1,38 @@
+"""DeleteAcls (key 31): deletes the access rules that match filters, and tells which these were.
+
+KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
+"""
+
+from ..wire import Api, Array, Default, Duration, ErrorCode, Nullable, Since, String, Struct
+from .meanings import AclOperation, AclPatternType, AclPermissionType, AclResourceType
+
+request = Struct(
+    "filters" / Array(
+        "resource_type_filter" / AclResourceType,
+        "resource_name_filter" / Nullable(String),
+        "pattern_type_filter" / Since(1, Default(AclPatternType, 3)),
+        "principal_filter" / Nullable(String),
+        "host_filter" / Nullable(String),
+        "operation" / AclOperation,
+        "permission_type" / AclPermissionType,
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "filter_results" / Array(
+        "error_code" / ErrorCode,
+        "error_message" / Nullable(String),
+        "matching_acls" / Array(
+            "error_code" / ErrorCode,
+            "error_message" / Nullable(String),
+            "resource_type" / AclResourceType,
+            "resource_name" / String,
+            "pattern_type" / Since(1, Default(AclPatternType, 3)),
+            "principal" / String,
+            "host" / String,
+            "operation" / AclOperation,
+            "permission_type" / AclPermissionType,
+        ),
+    ),
+)
+api = Api(31, "DeleteAcls", request, response, versions=range(4), flexible=2)

@@ -1,0 +1,23 @@
+"""DeleteShareGroupOffsets (key 92): deletes the offsets of an empty share group, topic by topic.
+
+KIP-932.
+"""
+
+from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Nullable, String, Struct, TopicId, TopicName
+
+request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array("topic_name" / TopicName),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "error_message" / Default(Nullable(String), None),
+    "responses" / Array(
+        "topic_name" / TopicName,
+        "topic_id" / TopicId,
+        "error_code" / ErrorCode,
+        "error_message" / Default(Nullable(String), None),
+    ),
+)
+api = Api(92, "DeleteShareGroupOffsets", request, response, versions=range(1), flexible=0)

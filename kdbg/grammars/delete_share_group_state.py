@@ -1,0 +1,25 @@
+"""DeleteShareGroupState (key 86): deletes the stored state of a share group's partitions.
+
+KIP-932; from the group coordinator to the share coordinator.
+"""
+
+from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Partition, String, Struct, TopicId
+
+request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array("partition" / Partition),
+    ),
+)
+response = Struct(
+    "results" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array(
+            "partition" / Partition,
+            "error_code" / ErrorCode,
+            "error_message" / Default(Nullable(String), None),
+        ),
+    ),
+)
+api = Api(86, "DeleteShareGroupState", request, response, versions=range(1), flexible=0)

@@ -1,0 +1,39 @@
+"""DeleteTopics (key 20): deletes topics.
+
+KIP-4. v5 error messages and quotas (KIP-599), v6 topics by name or by id (KIP-516).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    Nullable,
+    NullableSince,
+    Since,
+    String,
+    Struct,
+    TopicId,
+    TopicName,
+    Until,
+)
+
+request = Struct(
+    "topics" / Since(6, Array(
+        "name" / Default(Nullable(TopicName), None),
+        "topic_id" / TopicId,
+    )),
+    "topic_names" / Until(5, Array(TopicName)),
+    "timeout_ms" / Duration,
+)
+response = Struct(
+    "throttle_time_ms" / Since(1, Duration),
+    "responses" / Array(
+        "name" / NullableSince(6, TopicName),
+        "topic_id" / Since(6, TopicId),
+        "error_code" / ErrorCode,
+        "error_message" / Since(5, Default(Nullable(String), None)),
+    ),
+)
+api = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)

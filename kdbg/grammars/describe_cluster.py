@@ -1,0 +1,31 @@
+"""DescribeCluster (key 60): brokers, controller and id of a cluster, without its topics.
+
+KIP-700. v1 can ask for the controllers instead of the brokers (KIP-919), v2 for fenced brokers too
+(KIP-1073).
+"""
+
+from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int32, Nullable, Since, String, Struct
+from .meanings import AclOperations, EndpointType
+
+request = Struct(
+    "include_cluster_authorized_operations" / Boolean,
+    "endpoint_type" / Since(1, Default(EndpointType, 1)),
+    "include_fenced_brokers" / Since(2, Boolean),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "error_message" / Default(Nullable(String), None),
+    "endpoint_type" / Since(1, Default(EndpointType, 1)),
+    "cluster_id" / String,
+    "controller_id" / Default(Int32, -1),
+    "brokers" / Array(
+        "broker_id" / Int32,
+        "host" / String,
+        "port" / Int32,
+        "rack" / Default(Nullable(String), None),
+        "is_fenced" / Since(2, Boolean),
+    ),
+    "cluster_authorized_operations" / Default(AclOperations, -(2**31)),
+)
+api = Api(60, "DescribeCluster", request, response, versions=range(3), flexible=0)

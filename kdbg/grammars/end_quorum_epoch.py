@@ -1,0 +1,59 @@
+"""EndQuorumEpoch (key 54): the leader of a KRaft quorum resigns and names who should follow it.
+
+KIP-595. v1 is flexible and names the candidates with their directory ids (KIP-853).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    ErrorCode,
+    Int32,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    Tag,
+    TopicName,
+    UInt16,
+    Until,
+    Uuid,
+)
+
+request = Struct(
+    "cluster_id" / Default(Nullable(String), None),
+    "topics" / Array(
+        "topic_name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "leader_id" / Int32,
+            "leader_epoch" / Int32,
+            "preferred_candidates" / Since(1, Array("candidate_id" / Int32, "candidate_directory_id" / Uuid)),
+            "preferred_successors" / Until(0, Array(Int32)),
+        ),
+    ),
+    "leader_endpoints" / Since(1, Array(
+        "name" / String,
+        "host" / String,
+        "port" / UInt16,
+    )),
+)
+response = Struct(
+    "error_code" / ErrorCode,
+    "topics" / Array(
+        "topic_name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "leader_id" / Int32,
+            "leader_epoch" / Int32,
+        ),
+    ),
+    "node_endpoints" / Since(1, Tag(0, Array(
+        "node_id" / Int32,
+        "host" / String,
+        "port" / UInt16,
+    ))),
+)
+api = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1)

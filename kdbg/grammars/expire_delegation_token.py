@@ -1,0 +1,14 @@
+"""ExpireDelegationToken (key 40): sets a new expiry for a delegation token, or ends it at once.
+
+KIP-48. The token is named by its HMAC.
+"""
+
+from ..wire import Api, Bytes, Duration, Duration64, ErrorCode, Secret, Struct, Timestamp
+
+request = Struct("hmac" / Secret(Bytes), "expiry_time_period_ms" / Duration64)
+response = Struct(
+    "error_code" / ErrorCode,
+    "expiry_timestamp_ms" / Timestamp,
+    "throttle_time_ms" / Duration,
+)
+api = Api(40, "ExpireDelegationToken", request, response, versions=range(3), flexible=2)

@@ -1,0 +1,102 @@
+"""Fetch (key 1): records from a partition's leader, for consumers and for the replicas that follow it.
+
+"Fetch API" of the 0.8 guide. v3 a limit for the whole response (KIP-74), v4 transactions (KIP-98), v7 fetch
+sessions that send only what changed (KIP-227), v9 leader epochs (KIP-320), v11 reads from the nearest replica
+(KIP-392), v12 epochs checked while reading (KIP-595), v13 topic ids (KIP-516), v15 replica_state (KIP-903),
+v16 endpoints of new leaders (KIP-951), v17 KIP-853, v18 KIP-1166.
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    Tag,
+    TopicId,
+    TopicName,
+    Until,
+    Uuid,
+)
+from .meanings import FetchSessionEpoch, IsolationLevel, ReplicaId
+from .records import FetchedRecords
+
+request = Struct(
+    "replica_id" / Until(14, Default(ReplicaId, -1)),
+    "max_wait_ms" / Duration,
+    "min_bytes" / Int32,
+    "max_bytes" / Since(3, Default(Int32, 2**31 - 1)),
+    "isolation_level" / Since(4, IsolationLevel),
+    "session_id" / Since(7, Int32),
+    "session_epoch" / Since(7, Default(FetchSessionEpoch, -1)),
+    "topics" / Array(
+        "topic_id" / Since(13, TopicId),
+        "topic" / Until(12, TopicName),
+        "partitions" / Array(
+            "partition" / Partition,
+            "current_leader_epoch" / Since(9, Default(Int32, -1)),
+            "fetch_offset" / Int64,
+            "last_fetched_epoch" / Since(12, Default(Int32, -1)),
+            "log_start_offset" / Since(5, Default(Int64, -1)),
+            "partition_max_bytes" / Int32,
+            "replica_directory_id" / Since(17, Tag(0, Uuid)),
+            "high_watermark" / Since(18, Tag(1, Default(Int64, 2**63 - 1))),
+        ),
+    ),
+    "forgotten_topics_data" / Since(7, Array(
+        "topic_id" / Since(13, TopicId),
+        "topic" / Until(12, TopicName),
+        "partitions" / Array(Partition),
+    )),
+    "rack_id" / Since(11, String),
+    "cluster_id" / Since(12, Tag(0, Default(Nullable(String), None))),
+    "replica_state" / Since(15, Tag(1, Struct(
+        "replica_id" / Default(ReplicaId, -1),
+        "replica_epoch" / Default(Int64, -1),
+    ))),
+)
+response = Struct(
+    "throttle_time_ms" / Since(1, Duration),
+    "error_code" / Since(7, ErrorCode),
+    "session_id" / Since(7, Int32),
+    "responses" / Array(
+        "topic_id" / Since(13, TopicId),
+        "topic" / Until(12, TopicName),
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "high_watermark" / Int64,
+            "last_stable_offset" / Since(4, Default(Int64, -1)),
+            "log_start_offset" / Since(5, Default(Int64, -1)),
+            "aborted_transactions" / Since(4, Nullable(Array("producer_id" / Int64, "first_offset" / Int64))),
+            "preferred_read_replica" / Since(11, Default(Int32, -1)),
+            "records" / Nullable(FetchedRecords),
+            "diverging_epoch" / Since(12, Tag(0, Struct(
+                "epoch" / Default(Int32, -1),
+                "end_offset" / Default(Int64, -1),
+            ))),
+            "current_leader" / Since(12, Tag(1, Struct(
+                "leader_id" / Default(Int32, -1),
+                "leader_epoch" / Default(Int32, -1),
+            ))),
+            "snapshot_id" / Since(12, Tag(2, Struct(
+                "end_offset" / Default(Int64, -1),
+                "epoch" / Default(Int32, -1),
+            ))),
+        ),
+    ),
+    "node_endpoints" / Since(16, Tag(0, Array(
+        "node_id" / Int32,
+        "host" / String,
+        "port" / Int32,
+        "rack" / Default(Nullable(String), None),
+    ))),
+)
+api = Api(1, "Fetch", request, response, versions=range(19), flexible=12)

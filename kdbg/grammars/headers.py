@@ -1,0 +1,20 @@
+"""The headers of every request and response (the guide's "Common Request and Response Structure").
+
+Request header v0 has no client id, v1 has one, v2 adds tagged fields but keeps the client id in its classic form, so
+that a broker can read it from any client (KIP-482, KIP-511). Which API version carries which is said by `Api`.
+"""
+
+from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Since, String, Struct
+from ..wire.types import At
+
+request = Struct(
+    "api_key" / ApiKey,
+    "api_version" / Int16,
+    "correlation_id" / Int32,
+    "client_id" / Since(1, Nullable(Classic(String))),
+)
+response = Struct(
+    "correlation_id" / Int32,
+)
+REQUEST = tuple(request.structure(At(version, version >= 2)) for version in range(3))
+RESPONSE = tuple(response.structure(At(version, version >= 1)) for version in range(2))

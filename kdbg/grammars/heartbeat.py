@@ -1,0 +1,18 @@
+"""Heartbeat (key 12): a member shows its group coordinator that it is alive and learns of a rebalance.
+
+v3 static members (KIP-345). The newer group protocols have heartbeats of their own: keys 68, 76 and 88.
+"""
+
+from ..wire import Api, Default, Duration, ErrorCode, GroupId, Int32, Nullable, Since, String, Struct
+
+request = Struct(
+    "group_id" / GroupId,
+    "generation_id" / Int32,
+    "member_id" / String,
+    "group_instance_id" / Since(3, Default(Nullable(String), None)),
+)
+response = Struct(
+    "throttle_time_ms" / Since(1, Duration),
+    "error_code" / ErrorCode,
+)
+api = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

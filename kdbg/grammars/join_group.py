@@ -1,0 +1,50 @@
+"""JoinGroup (key 11): a member joins a group of the classic protocol; one of them becomes its leader.
+
+v1 a rebalance timeout of its own (KIP-62), v4 a new member gets its id first and joins again with it
+(KIP-394), v5 static members (KIP-345), v7 the protocol type in the answer (KIP-559), v8 a reason (KIP-800),
+v9 a leader may be told to skip the assignment (KIP-814).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Bytes,
+    Default,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Int32,
+    Nullable,
+    NullableSince,
+    Since,
+    String,
+    Struct,
+)
+
+request = Struct(
+    "group_id" / GroupId,
+    "session_timeout_ms" / Duration,
+    "rebalance_timeout_ms" / Since(1, Default(Duration, -1)),
+    "member_id" / String,
+    "group_instance_id" / Since(5, Default(Nullable(String), None)),
+    "protocol_type" / String,
+    "protocols" / Array("name" / String, "metadata" / Bytes),
+    "reason" / Since(8, Default(Nullable(String), None)),
+)
+response = Struct(
+    "throttle_time_ms" / Since(2, Duration),
+    "error_code" / ErrorCode,
+    "generation_id" / Default(Int32, -1),
+    "protocol_type" / Since(7, Default(Nullable(String), None)),
+    "protocol_name" / NullableSince(7, String),
+    "leader" / String,
+    "skip_assignment" / Since(9, Boolean),
+    "member_id" / String,
+    "members" / Array(
+        "member_id" / String,
+        "group_instance_id" / Since(5, Default(Nullable(String), None)),
+        "metadata" / Bytes,
+    ),
+)
+api = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)

@@ -1,0 +1,19 @@
+"""ListConfigResources (key 74): the resources that have a configuration.
+
+v0 is ListClientMetricsResources and lists client metrics subscriptions only (KIP-1000); v1 chooses among all
+types of resources (KIP-1142).
+"""
+
+from ..wire import Api, Array, Default, Duration, ErrorCode, Since, String, Struct
+from .meanings import ConfigResourceType
+
+request = Struct("resource_types" / Since(1, Array(ConfigResourceType)))
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "config_resources" / Array(
+        "resource_name" / String,
+        "resource_type" / Since(1, Default(ConfigResourceType, 16)),
+    ),
+)
+api = Api(74, "ListConfigResources", request, response, versions=range(2), flexible=0)

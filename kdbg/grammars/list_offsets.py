@@ -1,0 +1,54 @@
+"""ListOffsets (key 2): the offset that belongs to a timestamp, or the first or last one of a partition.
+
+"Offset API" of the 0.8 guide: v0 answers with several offsets per partition, v1 with one offset and its
+timestamp (KIP-79). v2 isolation level (KIP-98), v4 leader epochs (KIP-320). Each of v7 (KIP-734), v8
+(KIP-405), v9 (KIP-1005) and v11 (KIP-1023) admits one more negative timestamp with a special meaning; v10
+adds a time limit for offsets in tiered storage (KIP-1075).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    Int32,
+    Int64,
+    Partition,
+    Since,
+    Struct,
+    Timestamp,
+    TopicName,
+    Until,
+)
+from .meanings import IsolationLevel, ListOffsetsTimestamp, ReplicaId
+
+request = Struct(
+    "replica_id" / ReplicaId,
+    "isolation_level" / Since(2, IsolationLevel),
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "current_leader_epoch" / Since(4, Default(Int32, -1)),
+            "timestamp" / ListOffsetsTimestamp,
+            "max_num_offsets" / Until(0, Default(Int32, 1)),
+        ),
+    ),
+    "timeout_ms" / Since(10, Duration),
+)
+response = Struct(
+    "throttle_time_ms" / Since(2, Duration),
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "timestamp" / Since(1, Default(Timestamp, -1)),
+            "offset" / Since(1, Default(Int64, -1)),
+            "leader_epoch" / Since(4, Default(Int32, -1)),
+            "old_style_offsets" / Until(0, Array(Int64)),
+        ),
+    ),
+)
+api = Api(2, "ListOffsets", request, response, versions=range(12), flexible=6)

@@ -1,0 +1,73 @@
+"""OffsetCommit (key 8): stores the offsets a consumer group has reached.
+
+v0, the one of the 0.8 guide, stores them in ZooKeeper; v1 brings group membership. v2 sets a retention time,
+which v5 takes away again (KIP-211). v6 leader epochs (KIP-320), v7 static members (KIP-345), v9 the consumer
+group protocol with member epochs (KIP-848), v10 topic ids instead of names (KIP-848).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Between,
+    Default,
+    Dialect,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Int32,
+    Int64,
+    Nullable,
+    Only,
+    Partition,
+    Since,
+    String,
+    Struct,
+    TopicId,
+    TopicName,
+    Until,
+)
+from .meanings import BrokerDefault, CommitTimestamp
+
+request = Struct(
+    "group_id" / GroupId,
+    "generation_id_or_member_epoch" / Since(1, Default(Int32, -1)),
+    "member_id" / Since(1, String),
+    "group_instance_id" / Since(7, Default(Nullable(String), None)),
+    "retention_time_ms" / Between(2, 4, Default(BrokerDefault, -1)),
+    "topics" / Array(
+        "topic_id" / Since(10, TopicId),
+        "name" / Until(9, TopicName),
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "committed_offset" / Int64,
+            "committed_leader_epoch" / Since(6, Default(Int32, -1)),
+            "commit_timestamp" / Only(1, Default(CommitTimestamp, -1)),
+            "committed_metadata" / Nullable(String),
+        ),
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Since(3, Duration),
+    "topics" / Array(
+        "topic_id" / Since(10, TopicId),
+        "name" / Until(9, TopicName),
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
+    ),
+)
+guide_request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "committed_offset" / Int64,
+            "commit_timestamp" / CommitTimestamp,
+            "committed_metadata" / Nullable(String),
+        ),
+    ),
+)
+guide = Dialect(
+    "request", range(1), "the form that the 0.8 guide shows, with a time stamp; brokers since 0.8.1 do not write it",
+    guide_request,
+)  # fmt: skip
+api = Api(8, "OffsetCommit", request, response, versions=range(11), flexible=8, dialects=(guide,))

@@ -1,0 +1,23 @@
+"""OffsetDelete (key 47): deletes the offsets a consumer group has committed for some topics.
+
+KIP-496. It never became flexible.
+"""
+
+from ..wire import Api, Array, Duration, ErrorCode, GroupId, Partition, Struct, TopicName
+
+request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array("partition_index" / Partition),
+    ),
+)
+response = Struct(
+    "error_code" / ErrorCode,
+    "throttle_time_ms" / Duration,
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
+    ),
+)
+api = Api(47, "OffsetDelete", request, response, versions=range(1))

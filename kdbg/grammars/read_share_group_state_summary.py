@@ -1,0 +1,43 @@
+"""ReadShareGroupStateSummary (key 87): the stored state of a share group's partitions without its batches.
+
+KIP-932; from the group coordinator to the share coordinator. v1 counts completed deliveries (KIP-1226).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    ErrorCode,
+    GroupId,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    TopicId,
+)
+
+request = Struct(
+    "group_id" / GroupId,
+    "topics" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array("partition" / Partition, "leader_epoch" / Int32),
+    ),
+)
+response = Struct(
+    "results" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array(
+            "partition" / Partition,
+            "error_code" / ErrorCode,
+            "error_message" / Default(Nullable(String), None),
+            "state_epoch" / Int32,
+            "leader_epoch" / Int32,
+            "start_offset" / Int64,
+            "delivery_complete_count" / Since(1, Default(Int32, -1)),
+        ),
+    ),
+)
+api = Api(87, "ReadShareGroupStateSummary", request, response, versions=range(2), flexible=0)

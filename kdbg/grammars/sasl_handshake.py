@@ -1,0 +1,11 @@
+"""SaslHandshake (key 17): the client chooses the SASL mechanism of a connection.
+
+KIP-43. After v0 the SASL tokens follow as bare length-prefixed packets without any Kafka header; after v1
+they travel in SaslAuthenticate, key 36 (KIP-152). It never became flexible (KAFKA-9577).
+"""
+
+from ..wire import Api, Array, ErrorCode, String, Struct
+
+request = Struct("mechanism" / String)
+response = Struct("error_code" / ErrorCode, "mechanisms" / Array(String))
+api = Api(17, "SaslHandshake", request, response, versions=range(2))

@@ -1,0 +1,64 @@
+"""ShareAcknowledge (key 79): a member of a share group accepts, releases or rejects records.
+
+KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version; v2 can renew the lock on
+records (KIP-1222).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Default,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    TopicId,
+)
+from .meanings import ShareAcknowledgeType, ShareSessionEpoch
+
+request = Struct(
+    "group_id" / Default(Nullable(GroupId), None),
+    "member_id" / Nullable(String),
+    "share_session_epoch" / ShareSessionEpoch,
+    "is_renew_ack" / Since(2, Boolean),
+    "topics" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "acknowledgement_batches" / Array(
+                "first_offset" / Int64,
+                "last_offset" / Int64,
+                "acknowledge_types" / Array(ShareAcknowledgeType),
+            ),
+        ),
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "error_message" / Default(Nullable(String), None),
+    "acquisition_lock_timeout_ms" / Since(2, Duration),
+    "responses" / Array(
+        "topic_id" / TopicId,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "error_message" / Default(Nullable(String), None),
+            "current_leader" / Struct("leader_id" / Int32, "leader_epoch" / Int32),
+        ),
+    ),
+    "node_endpoints" / Array(
+        "node_id" / Int32,
+        "host" / String,
+        "port" / Int32,
+        "rack" / Default(Nullable(String), None),
+    ),
+)
+api = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)

@@ -1,0 +1,50 @@
+"""TxnOffsetCommit (key 28): stores a consumer group's offsets as part of a transaction.
+
+KIP-98. v2 leader epochs (KIP-320), v3 member id, static id and generation, so that a member left behind is
+refused (KIP-447), v4 TRANSACTION_ABORTABLE, v5 does the work of AddOffsetsToTxn as well (both KIP-890).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Int16,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    TopicName,
+)
+
+request = Struct(
+    "transactional_id" / String,
+    "group_id" / GroupId,
+    "producer_id" / Int64,
+    "producer_epoch" / Int16,
+    "generation_id" / Since(3, Default(Int32, -1)),
+    "member_id" / Since(3, String),
+    "group_instance_id" / Since(3, Default(Nullable(String), None)),
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "committed_offset" / Int64,
+            "committed_leader_epoch" / Since(2, Default(Int32, -1)),
+            "committed_metadata" / Nullable(String),
+        ),
+    ),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "topics" / Array(
+        "name" / TopicName,
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
+    ),
+)
+api = Api(28, "TxnOffsetCommit", request, response, versions=range(6), flexible=3)

@@ -1,0 +1,29 @@
+"""UpdateFeatures (key 57): raises or lowers the finalized features of a cluster.
+
+KIP-584. v1 kinds of upgrade and a dry run (KIP-778), v2 has no results per feature any more.
+"""
+
+from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int16, Nullable, Since, String, Struct, Until
+from .meanings import FeatureUpgradeType
+
+request = Struct(
+    "timeout_ms" / Default(Duration, 60000),
+    "feature_updates" / Array(
+        "feature" / String,
+        "max_version_level" / Int16,
+        "upgrade_type" / Since(1, Default(FeatureUpgradeType, 1)),
+        "allow_downgrade" / Until(0, Boolean),
+    ),
+    "validate_only" / Since(1, Boolean),
+)
+response = Struct(
+    "throttle_time_ms" / Duration,
+    "error_code" / ErrorCode,
+    "error_message" / Nullable(String),
+    "results" / Until(1, Array(
+        "feature" / String,
+        "error_code" / ErrorCode,
+        "error_message" / Nullable(String),
+    )),
+)
+api = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)

@@ -1,0 +1,73 @@
+"""UpdateMetadata (key 6): the controller sends every broker the metadata that clients will ask it for.
+
+Only in clusters with ZooKeeper; gone in Kafka 4.0. v1 several endpoints per broker, v2 racks (KIP-36), v3
+listener names (KIP-103), v4 offline replicas (KIP-112), v5 partitions by topic and the broker epoch
+(KIP-380), v7 topic ids (KIP-516), v8 marks a KRaft controller (KIP-866).
+"""
+
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Default,
+    ErrorCode,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    Tag,
+    TopicId,
+    TopicName,
+    Until,
+)
+from .meanings import ControlRequestType, SecurityProtocol
+
+request = Struct(
+    "controller_id" / Int32,
+    "is_kraft_controller" / Since(8, Boolean),
+    "controller_epoch" / Int32,
+    "broker_epoch" / Since(5, Default(Int64, -1)),
+    "topic_states" / Since(5, Array(
+        "topic_name" / TopicName,
+        "topic_id" / Since(7, TopicId),
+        "partition_states" / Array(
+            "partition_index" / Partition,
+            "controller_epoch" / Int32,
+            "leader" / Int32,
+            "leader_epoch" / Int32,
+            "isr" / Array(Int32),
+            "zk_version" / Int32,
+            "replicas" / Array(Int32),
+            "offline_replicas" / Array(Int32),
+        ),
+    )),
+    "ungrouped_partition_states" / Until(4, Array(
+        "topic_name" / TopicName,
+        "partition_index" / Partition,
+        "controller_epoch" / Int32,
+        "leader" / Int32,
+        "leader_epoch" / Int32,
+        "isr" / Array(Int32),
+        "zk_version" / Int32,
+        "replicas" / Array(Int32),
+        "offline_replicas" / Since(4, Array(Int32)),
+    )),
+    "live_brokers" / Array(
+        "id" / Int32,
+        "endpoints" / Since(1, Array(
+            "port" / Int32,
+            "host" / String,
+            "listener" / Since(3, String),
+            "security_protocol" / SecurityProtocol,
+        )),
+        "rack" / Since(2, Nullable(String)),
+        "v0_host" / Until(0, String),
+        "v0_port" / Until(0, Int32),
+    ),
+    "type" / Since(8, Tag(0, ControlRequestType)),
+)
+response = Struct("error_code" / ErrorCode)
+api = Api(6, "UpdateMetadata", request, response, versions=range(9), flexible=6)

@@ -1,0 +1,28 @@
+"""WriteTxnMarkers (key 27): the transaction coordinator has commit or abort markers written to the partitions.
+
+KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
+"""
+
+from ..wire import Api, Array, ErrorCode, Int16, Int32, Int64, Partition, Since, Struct, TopicName
+from .meanings import TransactionResult, TransactionVersion
+
+request = Struct(
+    "markers" / Array(
+        "producer_id" / Int64,
+        "producer_epoch" / Int16,
+        "transaction_result" / TransactionResult,
+        "topics" / Array("name" / TopicName, "partition_indexes" / Array(Partition)),
+        "coordinator_epoch" / Int32,
+        "transaction_version" / Since(2, TransactionVersion),
+    ),
+)
+response = Struct(
+    "markers" / Array(
+        "producer_id" / Int64,
+        "topics" / Array(
+            "name" / TopicName,
+            "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
+        ),
+    ),
+)
+api = Api(27, "WriteTxnMarkers", request, response, versions=range(3), flexible=1)

@@ -1,0 +1,96 @@
+"""kdbg for Python programs: one message decoded or encoded, a capture read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from . import grammars
+from .errors import BuildError, UnknownVersion
+from .session.exchange import Exchange
+from .session.filters import Filters
+from .session.message import Message, header_grammar, strict
+from .session.message import read as read_message
+from .wire.api import DIRECTIONS, Direction
+from .wire.nodes import build
+
+
+def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
+    """Decode one message.
+
+    `data` begins at the header, behind the 4-byte size, or at the body with `header=False`. `api` is a name, an alias
+    or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
+    names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
+    back into the same bytes. What is odd but does no harm (an unknown tagged field, text that is not UTF-8, another
+    known form of the message) stands in `findings`.
+
+    Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
+    for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed.
+    """
+    found = grammars.api(api)
+    known(found, version, direction)
+    return strict(read_message(found, version, direction, bytes(data), header=header))
+
+
+def encode(
+    body: Mapping[str, Any],
+    *,
+    api: str | int,
+    version: int,
+    direction: Direction,
+    header: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Encode one message: its body, behind its header if one is given.
+
+    Fields that are missing take their defaults; `header` needs no `api_key` and `api_version`. Lengths are computed,
+    and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}.
+
+    Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
+    unknown field, a null where none is allowed, or a value that does not fit its type.
+    """
+    found = grammars.api(api)
+    known(found, version, direction)
+    if not isinstance(body, Mapping):
+        raise BuildError("", f"{body!r} is no structure (an object with fields)")
+    data = build(found.at(direction, version), body)
+    if header is None or found.headerless:
+        return data
+    given = dict(header)
+    if direction == "request":
+        given = {"api_key": found.key, "api_version": version} | given
+    return build(header_grammar(found, version, direction), given, "header") + data
+
+
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    ports: Iterable[int] = (),
+    where: Callable[[Exchange], bool] | None = None,
+    **filters: Any,
+) -> Iterator[Exchange]:
+    """The exchanges of a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input), each once complete.
+
+    Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by the names of
+    `kdbg.session.filters.Filters`: `api`, `client_id`, `topic`, `group`, `errors`, `slower_than`, `connection`,
+    `since`, `until`, `limit`; `ports` narrows to connections with one of these ports.
+
+    Raises `CaptureError` where the file cannot be read at all; damage further on ends the iteration.
+    """
+    from .capture import open_capture
+    from .session.session import Session
+
+    wanted = Filters(**filters)
+    session = Session(ports=ports)
+    with open_capture(source) as capture:
+        for exchange in wanted.select(session.run(capture), session.topic_names):
+            if where is None or where(exchange):
+                yield exchange
+
+
+def known(api: Any, version: int, direction: str) -> None:
+    """Refuse what no grammar is known for."""
+    if direction not in DIRECTIONS:
+        raise BuildError("", f"direction is 'request' or 'response', not {direction!r}")
+    if version not in api.versions:
+        raise UnknownVersion(api.name, version, api.versions[0], api.versions[-1])

@@ -1,0 +1,233 @@
+"""One direction of a TCP connection: segments go in as they were captured, bytes and gaps come out in order.
+
+What is missing from the capture is a gap of so many bytes: never zeros, never silently joined. Where segments overlap,
+the bytes seen first win.
+
+Positions are sequence numbers that do not wrap: the first is the 32 bits of the wire, from there they grow on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple, Protocol
+
+MASK = 0xFFFFFFFF
+BEHIND = 1 << 30
+"""The largest TCP window: nothing sent again lies further back, so what seems to is far ahead, after a great loss."""
+NEAR = 1 << 24
+PATIENCE = 64
+"""Packets of a connection waited for a hole that the other side has acknowledged: capture files can be shuffled."""
+SEGMENTS, BYTES = 1024, 8 << 20
+
+
+class Receiver(Protocol):
+    """Who takes the bytes; `time` and `number` are those of the packet that brought them, or showed the gap."""
+
+    def data(self, payload: bytes, time: int, number: int) -> None: ...
+
+    def gap(self, length: int, time: int, number: int) -> None: ...
+
+    def end(self, time: int, number: int) -> None: ...
+
+
+class _Nobody:
+    """Takes the place of a receiver that wants no more, so that it can be freed."""
+
+    def data(self, payload: bytes, time: int, number: int) -> None: ...
+
+    def gap(self, length: int, time: int, number: int) -> None: ...
+
+    def end(self, time: int, number: int) -> None: ...
+
+
+NOBODY = _Nobody()
+
+
+class Run(NamedTuple):
+    """Bytes from `start` to `end` that came before their turn; what `payload` lacks, the snaplen cut away."""
+
+    start: int
+    end: int
+    payload: bytes
+    time: int
+    number: int
+
+    def part(self, start: int, end: int) -> Run:
+        return Run(start, end, self.payload[start - self.start : end - self.start], self.time, self.number)
+
+
+class Stream:
+    """Feed it with `start`, `receive`, `finish`, `acknowledged`, `overdue` and `close`.
+
+    `regular` is True while it has begun, has not ended and nothing waits: then `acknowledged` and `overdue` need not
+    be called. `first` is the sequence number that it began with, `certain` whether a SYN said so.
+    """
+
+    __slots__ = (
+        "_deadline", "_fin", "_held", "_limits", "_next", "_receiver", "_runs", "certain", "ended", "first", "regular",
+    )  # fmt: skip
+
+    def __init__(self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES) -> None:
+        self._receiver = receiver
+        self._limits = segments, size
+        self._next = 0
+        self._runs: list[Run] = []
+        self._held = 0
+        self._fin: Run | None = None
+        self._deadline: tuple[int, int] | None = None
+        self.first: int | None = None
+        self.certain = self.ended = self.regular = False
+
+    def attach(self, receiver: Receiver) -> None:
+        """Say who takes the bytes, before the first comes."""
+        if not self.ended:
+            self._receiver = receiver
+
+    def start(self, seq: int) -> None:
+        """The first byte will have this sequence number: known from a SYN, or from what acknowledges it."""
+        if self.first is None and not self.ended:
+            self.first = self._next = seq
+            self.regular = True
+
+    def near(self, seq: int) -> bool:
+        """Whether this sequence number can be of now, and not of an earlier connection on the same ports."""
+        return self.first is None or abs(self._place(seq) - self._next) <= NEAR
+
+    def receive(self, seq: int, payload: bytes, length: int, time: int, number: int) -> None:
+        """One segment with data: `length` bytes were sent, `payload` is what was captured of them."""
+        if self.regular and seq == self._next & MASK and len(payload) == length:
+            self._next += length
+            self._receiver.data(payload, time, number)
+        elif not self.ended:
+            self.start(seq)
+            start = self._place(seq)
+            self._take(Run(start, start + length, payload[:length], time, number))
+
+    def finish(self, seq: int, time: int, number: int) -> None:
+        """FIN: nothing is sent from this sequence number on."""
+        if self.ended:
+            return
+        self.start(seq)
+        place = self._place(seq)
+        if place >= self._next and self._fin is None:
+            self._fin = Run(place, place, b"", time, number)
+            self._runs = [run.part(run.start, min(run.end, place)) for run in self._runs if run.start < place]
+            self._held = sum(len(run.payload) for run in self._runs)
+            self._settle()
+
+    def acknowledged(self, ack: int, seen: int) -> None:
+        """The other side has everything before `ack`; `seen` counts the packets of the connection so far."""
+        if self._deadline is None and (goal := self._goal()) is not None:
+            place = self._place(ack)
+            if place >= goal.start:
+                self._deadline = place, seen + PATIENCE
+
+    def overdue(self, seen: int) -> None:
+        """Give up the holes that were acknowledged long ago."""
+        if self._deadline is None or seen < self._deadline[1]:
+            return
+        acknowledged, self._deadline = self._deadline[0], None
+        while (goal := self._goal()) is not None and goal.start <= acknowledged:
+            self._skip(goal)
+        self._settle()
+
+    def close(self, time: int, number: int) -> None:
+        """No more packets: what waits is delivered with its gaps, then the end."""
+        while (goal := self._goal()) is not None:
+            self._skip(goal)
+        self._settle()
+        self._end(time, number)
+
+    def ignore(self) -> None:
+        """Deliver nothing any more, not even the end."""
+        self._forget()
+        self.ended = True
+        self.regular = False
+
+    def _place(self, seq: int) -> int:
+        return self._next + ((seq - self._next + BEHIND) & MASK) - BEHIND
+
+    def _goal(self) -> Run | None:
+        """What waits behind the first hole."""
+        if self._runs:
+            return self._runs[0]
+        return self._fin if self._fin is not None and self._fin.start > self._next else None
+
+    def _take(self, run: Run) -> None:
+        """Keep what is new of a segment, and deliver what its turn has come for."""
+        if self._fin is not None and run.end > self._fin.start:
+            run = run.part(run.start, self._fin.start)
+        if run.start < self._next:
+            run = run.part(self._next, run.end)
+        if run.end <= run.start:
+            return
+        if run.start == self._next and not self._runs:
+            self._deliver(run)
+        else:
+            self._keep(run)
+        self._settle()
+
+    def _keep(self, run: Run) -> None:
+        """Insert the parts of a run that no other run has: the runs stay in order and never overlap."""
+        runs = self._runs
+        place = bisect_left(runs, run.start, key=lambda other: other.end)
+        start = run.start
+        while start < run.end:
+            other = runs[place] if place < len(runs) else None
+            end = run.end if other is None else min(run.end, other.start)
+            if start < end:
+                part = run.part(start, end)
+                runs.insert(place, part)
+                self._held += len(part.payload)
+                place += 1
+            if other is None:
+                break
+            start = max(end, other.end)
+            place += 1
+
+    def _settle(self) -> None:
+        """Deliver what is due, give up holes where too much waits, end after a FIN, and see what state that leaves."""
+        segments, size = self._limits
+        self._deliver_due()
+        while len(self._runs) > segments or self._held > size:
+            self._skip(self._runs[0])
+        if self._fin is not None and self._goal() is None:
+            self._end(self._fin.time, self._fin.number)
+        self.regular = not (self.ended or self._runs or self._fin)
+        if self.regular:
+            self._deadline = None
+
+    def _skip(self, goal: Run) -> None:
+        """Give up the hole before `goal`."""
+        length, self._next = goal.start - self._next, goal.start
+        self._receiver.gap(length, goal.time, goal.number)
+        self._deliver_due()
+
+    def _deliver_due(self) -> None:
+        runs = self._runs
+        while runs and runs[0].start <= self._next:
+            run = runs.pop(0)
+            self._held -= len(run.payload)
+            self._deliver(run)
+
+    def _deliver(self, run: Run) -> None:
+        self._next = run.end
+        if run.payload:
+            self._receiver.data(run.payload, run.time, run.number)
+        missing = run.end - run.start - len(run.payload)
+        if missing:
+            self._receiver.gap(missing, run.time, run.number)
+
+    def _end(self, time: int, number: int) -> None:
+        if not self.ended:
+            self.ended = True
+            self.regular = False
+            receiver = self._receiver
+            self._forget()
+            receiver.end(time, number)
+
+    def _forget(self) -> None:
+        self._runs.clear()
+        self._held = 0
+        self._fin = self._deadline = None
+        self._receiver = NOBODY

@@ -1,0 +1,52 @@
+"""A grammar as the protocol guide's own BNF: `Metadata Request (Version: 1) => [topics]`, then its sub-definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .nodes import Field, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
+
+
+def bnf(title: str, struct: WireStruct) -> str:
+    """The whole grammar of one message, a line a production, sub-definitions indented by two."""
+    return "\n".join([f"{title} => {head(struct)}".rstrip(), *productions(struct, "  ")])
+
+
+def head(struct: WireStruct) -> str:
+    """The right-hand side of a structure: its fields in order, arrays in brackets, the tagged fields by name."""
+    words = [f"[{field.name}]" if isinstance(field.node, WireArray) else field.name for field in struct.fields]
+    if struct.tags is not None:
+        words.append("_tagged_fields")
+    return " ".join(words)
+
+
+def productions(struct: WireStruct, indent: str) -> Iterator[str]:
+    for field in struct.fields:
+        yield from _production(field, indent, field.name)
+    for tag, field in sorted((struct.tags or {}).items()):
+        yield from _production(field, indent, f"{field.name}<tag: {tag}>")
+
+
+def _production(field: Field, indent: str, name: str) -> Iterator[str]:
+    inner = structure(field.node)
+    if inner is None:
+        yield f"{indent}{name} => {word(field.node)}"
+    else:
+        yield f"{indent}{name} => {head(inner)}".rstrip()
+        yield from productions(inner, indent + "  ")
+
+
+def word(node: Node) -> str:
+    """The type's word; an array of a primitive type is named by its item, as the guide does."""
+    return word(node.item) if isinstance(node, WireArray) else node.bnf
+
+
+def structure(node: Node) -> WireStruct | None:
+    """The structure that a field holds, once or many times; None for a primitive type."""
+    if isinstance(node, WireArray):
+        return structure(node.item)
+    if isinstance(node, NullableStruct):
+        return node.struct
+    if isinstance(node, LengthPrefixed):
+        return node.item
+    return node if isinstance(node, WireStruct) else None

@@ -1,0 +1,282 @@
+"""A grammar as one flat Python function over a buffer: the fast reading, for bulk.
+
+`reader(node)` returns `read(data, start) -> (value, end)`. Neighbouring fields of fixed width, and the length behind
+them, become one `unpack_from`; structures are written out in place, without a call. The function explains nothing:
+whatever is odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises
+one of `UNREADABLE`, and then spans.py reads the same bytes again and says what and where. Slices never raise, so
+the caller must check that `end` is where the message ends; no list is made longer than the bytes allow.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..errors import WireError
+from .nodes import (
+    Field,
+    Fixed,
+    Length,
+    LengthPrefixed,
+    Node,
+    NullableStruct,
+    Rest,
+    Sized,
+    UuidNode,
+    Varint,
+    WireArray,
+    WireStruct,
+)
+from .recordset import Readers, RecordsNode, decode
+
+Reader = Callable[[bytes, int], tuple[Any, int]]
+UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
+"""What a compiled reader raises for bytes that it does not understand."""
+
+
+class Unreadable(IndexError):
+    """Raised by generated code; says nothing on purpose."""
+
+
+@cache
+def reader(node: Node, *, shallow: bool = False) -> Reader:
+    """The compiled reader of a node, made on first use; `shallow` leaves the records of batches unread."""
+    return _Writer(shallow).function(node)
+
+
+@cache
+def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
+    """Like `reader`, for as many items as a third argument says."""
+    return _Writer(False).items_function(node)
+
+
+COMPILED = Readers(reader, items_reader)
+
+
+def _uvarint(data: bytes, pos: int) -> tuple[int, int]:
+    """An unsigned varint of at most ten bytes, written in as few as it needs."""
+    value = shift = 0
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 63:
+            raise Unreadable
+    if byte == 0 and shift:
+        raise Unreadable
+    return value, pos
+
+
+def _tags(data: bytes, pos: int, value: dict[str, Any], known: dict[int, tuple[str, Reader]]) -> int:
+    """Read the tagged fields of one structure into `value`."""
+    count, pos = _uvarint(data, pos)
+    last = -1
+    for _ in range(count):
+        tag, pos = _uvarint(data, pos)
+        size, pos = _uvarint(data, pos)
+        end = pos + size
+        if tag <= last or end > len(data):
+            raise Unreadable
+        last = tag
+        if tag in known:
+            name, read = known[tag]
+            value[name], pos = read(data, pos)
+        if tag not in known or pos != end:
+            raise Unreadable
+    return pos
+
+
+class _Writer:
+    """Writes the source of one function. `run` gathers fixed-width fields until something variable follows."""
+
+    def __init__(self, shallow: bool) -> None:
+        self.shallow = shallow
+        self.lines: list[str] = []
+        self.run: list[tuple[str, str]] = []
+        self.count = 0
+        self.names: dict[str, Any] = {
+            "uvarint": _uvarint, "tags": _tags, "UUID": uuid.UUID, "Unreadable": Unreadable,
+            "unpack_from": struct.unpack_from, "BOOLEANS": (False, True),
+        }  # fmt: skip
+
+    def function(self, node: Node) -> Reader:
+        result = self.expression(node, 1)
+        self.flush(1)
+        return self.define("read(data, pos=0)", result)  # type: ignore[no-any-return]
+
+    def items_function(self, node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
+        items = self.items(node, "count", 1)
+        return self.define("read(data, pos, count)", items)  # type: ignore[no-any-return]
+
+    def define(self, signature: str, result: str) -> Any:
+        source = "\n".join([f"def {signature}:", *self.lines, f"    return {result}, pos"])
+        exec(compile(source, "<compiled grammar>", "exec"), self.names)
+        self.names["read"].source = source
+        return self.names["read"]
+
+    def fresh(self, prefix: str = "v") -> str:
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def flush(self, depth: int) -> None:
+        """Write one unpack for the fixed-width fields gathered so far."""
+        if not self.run:
+            return
+        codes = "".join(code for code, _ in self.run)
+        name = f"unpack_{codes}"
+        self.names[name] = struct.Struct(">" + codes).unpack_from
+        self.line(depth, f"{', '.join(v for _, v in self.run)}, = {name}(data, pos)")
+        self.line(depth, f"pos += {struct.calcsize('>' + codes)}")
+        self.run.clear()
+
+    def expression(self, node: Node, depth: int) -> str:
+        """Write what reads `node`; the answer is the expression of its value, good once `flush` was called."""
+        if isinstance(node, Fixed):
+            return self.fixed(node)
+        if isinstance(node, WireStruct):
+            return self.struct(node, depth)
+        if isinstance(node, Varint):
+            self.flush(depth)
+            return self.varint(node, depth)
+        if isinstance(node, Sized):
+            return self.sized(node, depth)
+        if isinstance(node, UuidNode):
+            self.run.append(("16s", value := self.fresh()))
+            return f"UUID(bytes={value})"
+        if isinstance(node, WireArray):
+            return self.array(node, depth)
+        if isinstance(node, NullableStruct):
+            return self.nullable_struct(node, depth)
+        if isinstance(node, LengthPrefixed):
+            return self.prefixed(node, depth)
+        if isinstance(node, RecordsNode):
+            return self.records(node, depth)
+        if isinstance(node, Rest):
+            self.flush(depth)
+            value = self.fresh()
+            self.line(depth, f"{value} = data[pos:]")
+            self.line(depth, "pos = len(data)")
+            return value
+        raise TypeError(f"no compiled form of {type(node).__name__}")
+
+    def fixed(self, node: Fixed) -> str:
+        self.run.append((node.code, value := self.fresh()))
+        return f"BOOLEANS[{value}]" if node.boolean else value
+
+    def struct(self, node: WireStruct, depth: int) -> str:
+        parts = [f"{field.name!r}: {self.expression(field.node, depth)}" for field in node.fields]
+        if node.tags is None:
+            return "{" + ", ".join(parts) + "}"
+        self.flush(depth)
+        value = self.fresh("s")
+        self.line(depth, f"{value} = {{{', '.join(parts)}}}")
+        self.line(depth, "if data[pos]:")
+        self.line(depth + 1, f"pos = tags(data, pos, {value}, {self.known_tags(node.tags)})")
+        self.line(depth, "else:")
+        self.line(depth + 1, "pos += 1")
+        return value
+
+    def known_tags(self, tags: dict[int, Field]) -> str:
+        name = self.fresh("known")
+        self.names[name] = {tag: (field.name, reader(field.node, shallow=self.shallow)) for tag, field in tags.items()}
+        return name
+
+    def varint(self, node: Varint, depth: int) -> str:
+        value = self.fresh()
+        self.line(depth, f"{value} = data[pos]")
+        self.line(depth, "pos += 1")
+        self.line(depth, f"if {value} > 127:")
+        self.line(depth + 1, f"{value}, pos = uvarint(data, pos - 1)")
+        self.line(depth + 1, f"if {value} >> {node.bits}: raise Unreadable")
+        return f"(({value} >> 1) ^ -({value} & 1))" if node.signed else value
+
+    def length(self, length: Length, depth: int) -> str:
+        """Write what reads a length or a count; joins the fixed-width fields in front of it where it can."""
+        if isinstance(length.number, Fixed):
+            self.run.append((length.number.code, name := self.fresh("n")))
+            self.flush(depth)
+            return name
+        self.flush(depth)
+        value, name = self.varint(length.number, depth), self.fresh("n")
+        self.line(depth, f"{name} = {value}{f' - {length.bias}' if length.bias else ''}")
+        return name
+
+    def guard_null(self, name: str, value: str, nullable: bool, depth: int) -> None:
+        """Open the branch of a length that is not null."""
+        self.line(depth, f"if {name} < 0:")
+        if nullable:
+            self.line(depth + 1, f"if {name} != -1: raise Unreadable")
+            self.line(depth + 1, f"{value} = None")
+        else:
+            self.line(depth + 1, "raise Unreadable")
+        self.line(depth, "else:")
+
+    def sized(self, node: Sized, depth: int) -> str:
+        name, value = self.length(node.length, depth), self.fresh()
+        self.guard_null(name, value, node.nullable, depth)
+        cut = f"data[pos:pos + {name}]"
+        self.line(depth + 1, f"{value} = str({cut}, 'utf-8')" if node.text else f"{value} = {cut}")
+        self.line(depth + 1, f"pos += {name}")
+        return value
+
+    def array(self, node: WireArray, depth: int) -> str:
+        name, value = self.length(node.length, depth), self.fresh()
+        self.guard_null(name, value, node.nullable, depth)
+        items = self.items(node.item, name, depth + 1)
+        self.line(depth + 1, f"{value} = {items}")
+        return value
+
+    def items(self, item: Node, count: str, depth: int) -> str:
+        items = self.fresh("a")
+        if isinstance(item, Fixed) and not item.boolean:
+            self.line(depth, f"{items} = list(unpack_from(f'>{{{count}}}{item.code}', data, pos))")
+            self.line(depth, f"pos += {count} * {item.size}")
+            return items
+        self.line(depth, f"{items} = []")
+        self.line(depth, f"for _ in range({count}):")
+        value = self.expression(item, depth + 1)
+        self.flush(depth + 1)
+        self.line(depth + 1, f"{items}.append({value})")
+        return items
+
+    def nullable_struct(self, node: NullableStruct, depth: int) -> str:
+        self.run.append(("b", marker := self.fresh("n")))
+        self.flush(depth)
+        value = self.fresh()
+        self.line(depth, f"if {marker} == -1:")
+        self.line(depth + 1, f"{value} = None")
+        self.line(depth, f"elif {marker} == 1:")
+        inner = self.expression(node.struct, depth + 1)
+        self.flush(depth + 1)
+        self.line(depth + 1, f"{value} = {inner}")
+        self.line(depth, "else:")
+        self.line(depth + 1, "raise Unreadable")
+        return value
+
+    def prefixed(self, node: LengthPrefixed, depth: int) -> str:
+        name, end = self.length(node.length, depth), self.fresh("e")
+        self.line(depth, f"{end} = pos + {name}")
+        inner, value = self.expression(node.item, depth), self.fresh()
+        self.flush(depth)
+        self.line(depth, f"{value} = {inner}")
+        self.line(depth, f"if pos != {end}: raise Unreadable")
+        return value
+
+    def records(self, node: RecordsNode, depth: int) -> str:
+        read = self.fresh("records")
+        self.names[read] = lambda data: decode(data, node, COMPILED, shallow=self.shallow)
+        name, value = self.length(node.length, depth), self.fresh()
+        self.guard_null(name, value, node.nullable, depth)
+        self.line(depth + 1, f"if pos + {name} > len(data): raise Unreadable")
+        self.line(depth + 1, f"{value} = {read}(data[pos:pos + {name}])")
+        self.line(depth + 1, f"pos += {name}")
+        return value

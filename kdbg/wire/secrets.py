@@ -1,0 +1,71 @@
+"""What no view shows by default: which fields of a grammar are secret, and values with those fields hidden.
+
+A field is secret because its declaration says so (`Secret(Bytes)`), always, or when a sibling says so: a boolean
+such as `is_sensitive`, or the name of a configuration key that sounds like one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from .nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct
+
+SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
+"""Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
+
+
+class Hidden(bytes):
+    """Stands in a value where a secret was: so many bytes, none of them shown."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bytes hidden>"
+
+
+def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
+    """Whether a field must be hidden, given the values beside it."""
+    if not isinstance(node, (Sized, Rest)) or node.kind != "secret":
+        return False
+    if not node.when:
+        return True
+    says = siblings.get(node.when)
+    return bool(SENSITIVE.search(says)) if isinstance(says, str) else bool(says)
+
+
+@cache
+def has_secrets(node: Node) -> bool:
+    """Whether a value of this grammar can hold a secret at all."""
+    return any(
+        (isinstance(child, (Sized, Rest)) and child.kind == "secret") or has_secrets(child) for child in _children(node)
+    )
+
+
+def _children(node: Node) -> list[Node]:
+    if isinstance(node, WireStruct):
+        return [field.node for field in (*node.fields, *(node.tags or {}).values())]
+    if isinstance(node, WireArray):
+        return [node.item]
+    if isinstance(node, NullableStruct):
+        return [node.struct]
+    return [node.item] if isinstance(node, LengthPrefixed) else []
+
+
+def hide(node: Node, value: Any) -> Any:
+    """The value with its secrets replaced by `Hidden` of the same length; shares whatever holds none."""
+    if value is None or not has_secrets(node):
+        return value
+    if isinstance(node, WireArray):
+        return [hide(node.item, item) for item in value]
+    if isinstance(node, NullableStruct):
+        return hide(node.struct, value)
+    if not isinstance(node, WireStruct):
+        return value
+    shown = dict(value)
+    for field in (*node.fields, *(node.tags or {}).values()):
+        if field.name in shown:
+            item = shown[field.name]
+            secret = item is not None and is_secret(field.node, value)
+            shown[field.name] = Hidden(len(item)) if secret else hide(field.node, item)
+    return shown

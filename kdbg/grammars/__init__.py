@@ -48,6 +48,7 @@ ALIASES = {
     "AlterPartition": ("AlterIsr",),
     "UnregisterBroker": ("DecommissionBroker",),
     "OffsetForLeaderEpoch": ("OffsetsForLeaderEpoch",),
+    "ListConfigResources": ("ListClientMetricsResources",),
 }
 """Other names: those of the 0.8 guide and the 0.10.1 protocol, of older releases, and a few short ones."""
 
@@ -67,7 +68,7 @@ def api(name: str | int) -> Api:
     """The API of a key or a name; `UnknownApi` names the nearest ones."""
     if isinstance(name, str):
         number = name.strip()
-        key = int(number) if number.lstrip("-").isdecimal() else _KEYS.get(plain(name), -1)
+        key = int(number) if number.removeprefix("-").isdecimal() else _KEYS.get(plain(name), -1)
     else:
         key = name
     if not 0 <= key < len(NAMES):

@@ -16,6 +16,7 @@ from ..wire import (
     Dialect,
     Duration,
     ErrorCode,
+    Int8,
     Int16,
     Int64,
     Since,
@@ -53,7 +54,15 @@ unknown_version = Dialect(
     "response", range(1, FOREVER), "the form of version 0, in which brokers refuse a version they do not know (KIP-511)",
     response,
 )  # fmt: skip
+librdkafka_mock = Dialect(
+    "response", range(3, 5), "the form of librdkafka's mock broker: a count of N where N + 1 is due, and no tagged fields",
+    Struct(
+        "error_code" / ErrorCode,
+        "api_keys" / Array("api_key" / ApiKey, "min_version" / Int16, "max_version" / Int16, number=Int8),
+        "throttle_time_ms" / Duration,
+    ),
+)  # fmt: skip
 api = Api(
     18, "ApiVersions", request, response, versions=range(5), flexible=3, classic_response_header=True,
-    dialects=(unknown_version,),
+    dialects=(unknown_version, librdkafka_mock),
 )  # fmt: skip

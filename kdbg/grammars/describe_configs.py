@@ -32,7 +32,7 @@ response = Struct(
             "is_sensitive" / Boolean,
             "synonyms" / Since(1, Array(
                 "name" / String,
-                "value" / Nullable(String),
+                "value" / Nullable(Secret(String, when="name")),
                 "source" / ConfigSource,
             )),
             "config_type" / Since(3, ConfigType),

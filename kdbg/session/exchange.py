@@ -22,7 +22,7 @@ class Half:
     """One message of an exchange: its bytes from the header on, when they came and in which packets.
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
-    bytes of the message that the capture lacks.
+    bytes at the end of the message that cannot be had, because the capture lacks some of them.
     """
 
     __slots__ = (
@@ -46,6 +46,11 @@ class Half:
         """Bytes on the wire, the 4-byte size included."""
         return len(self.data) + self.missing + 4
 
+    def cut(self, length: int) -> None:
+        """Take the last bytes away: they turned out to be no part of the message."""
+        self.data = self.data[: len(self.data) - length]
+        self._message = None
+
     def message(self, *, shallow: bool = False) -> Message | None:
         """The message, read when first asked for; None for a response whose request nobody saw.
 
@@ -58,6 +63,11 @@ class Half:
             self._shallow = shallow
         return self._message
 
+    def take(self) -> Message | None:
+        """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""
+        message, self._message = self.message(), None
+        return message
+
 
 class Exchange:
     """A request and its response; either may be missing from the capture.
@@ -67,7 +77,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "answered", "api", "client_id", "correlation_id", "findings", "number", "peers", "request", "response", "version",
+        "answered", "api", "client_id", "correlation_id", "findings", "number", "peers", "request", "response",
+        "version",
     )  # fmt: skip
 
     def __init__(self, peers: Peers, api: Api | None, version: int, correlation_id: int, client_id: str | None) -> None:
@@ -86,6 +97,12 @@ class Exchange:
         if self.request is None or self.response is None:
             return None
         return self.response.first_time - self.request.last_time
+
+    @property
+    def size(self) -> int:
+        """Bytes of both halves on the wire."""
+        request, response = self.request, self.response
+        return (request.size if request is not None else 0) + (response.size if response is not None else 0)
 
     @property
     def time(self) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from .. import grammars
 from ..wire.outline import Outline, outline
 from .exchange import Exchange
 
+Check: TypeAlias = Callable[[Exchange], bool]
 AS_NOTHING: Mapping[UUID, str] = {}
 
 
@@ -36,47 +37,48 @@ class Filters:
 
     def select(self, exchanges: Iterable[Exchange], topics: Mapping[UUID, str] = AS_NOTHING) -> Iterator[Exchange]:
         """Those of `exchanges` that fit; `topics` tells the names of topic ids."""
-        keys = {grammars.api(name).key for name in _many(self.api)}
-        checks = [check for wanted, check in (
-            (keys, lambda e: e.api is not None and e.api.key in keys),
-            (self.client_id, self._client),
-            (self.connection, self._connection),
-            (self.since is not None or self.until is not None, self._when),
-            (self.slower_than is not None, self._slow),
-            (self.topic or self.group or self.errors, lambda e: self._content(e, topics)),
-        ) if wanted]  # fmt: skip
-        left = self.limit
+        fits, left = self.checks(topics), self.limit
+        if left is not None and left <= 0:
+            return
         for exchange in exchanges:
-            if left is not None and left <= 0:
-                return
-            if all(check(exchange) for check in checks):
-                left = None if left is None else left - 1
+            if all(check(exchange) for check in fits):
                 yield exchange
-                if left == 0:
+                if left is not None and (left := left - 1) == 0:
                     return
 
-    def _client(self, exchange: Exchange) -> bool:
-        return exchange.client_id in _many(self.client_id)
+    def checks(self, topics: Mapping[UUID, str] = AS_NOTHING) -> list[Check]:
+        """The conditions that were made, cheap ones first."""
+        keys = {grammars.api(name).key for name in _many(self.api)}
+        clients, connections = _many(self.client_id), _many(self.connection)
+        since, until, slower = _nanoseconds(self.since), _nanoseconds(self.until), _nanoseconds(self.slower_than)
+        found: list[Check] = []
+        if keys:
+            found.append(lambda e: e.api is not None and e.api.key in keys)
+        if clients:
+            found.append(lambda e: e.client_id in clients)
+        if connections:
+            found.append(lambda e: e.peers.number in connections)
+        if since is not None:
+            found.append(lambda e: e.time >= since)
+        if until is not None:
+            found.append(lambda e: e.time <= until)
+        if slower is not None:
+            found.append(lambda e: e.latency is not None and e.latency > slower)
+        return found + self._contents(topics)
 
-    def _connection(self, exchange: Exchange) -> bool:
-        return exchange.peers.number in _many(self.connection)
-
-    def _when(self, exchange: Exchange) -> bool:
-        time = exchange.time / 1e9
-        return (self.since is None or time >= self.since) and (self.until is None or time <= self.until)
-
-    def _slow(self, exchange: Exchange) -> bool:
-        return exchange.latency is not None and exchange.latency > (self.slower_than or 0) * 1e9
-
-    def _content(self, exchange: Exchange, topics: Mapping[UUID, str]) -> bool:
-        outlines = outlines_of(exchange)
-        if self.errors and not any(found.errors for found in outlines) and not exchange.all_findings(shallow=True):
-            return False
-        if self.group and not any(group in _many(self.group) for found in outlines for group in found.groups):
-            return False
-        wanted = _many(self.topic)
-        rows = (row for found in outlines for row in found.rows)
-        return not wanted or any(_names(row.topic, topics) & wanted for row in rows)
+    def _contents(self, topics: Mapping[UUID, str]) -> list[Check]:
+        """Those that want the messages read."""
+        names, groups = _many(self.topic), _many(self.group)
+        found: list[Check] = []
+        if groups:
+            found.append(lambda e: any(not groups.isdisjoint(part.groups) for part in outlines_of(e)))
+        if names:
+            found.append(
+                lambda e: any(_is_named(row.topic, names, topics) for part in outlines_of(e) for row in part.rows)
+            )
+        if self.errors:
+            found.append(lambda e: any(part.errors for part in outlines_of(e)) or bool(e.all_findings(shallow=True)))
+        return found
 
 
 def outlines_of(exchange: Exchange) -> list[Outline]:
@@ -88,8 +90,12 @@ def _many(value: Any) -> frozenset[Any]:
     return frozenset([value]) if isinstance(value, (str, int)) else frozenset(value)
 
 
-def _names(topic: Any, topics: Mapping[UUID, str]) -> frozenset[str]:
-    """The ways in which a topic can be named."""
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def _is_named(topic: Any, names: frozenset[str], topics: Mapping[UUID, str]) -> bool:
+    """Whether a topic, given by its name or its id, is one of these."""
     if isinstance(topic, UUID):
-        return frozenset(filter(None, (str(topic), topics.get(topic))))
-    return frozenset([topic] if topic else [])
+        return str(topic) in names or topics.get(topic) in names
+    return topic in names

@@ -1,76 +1,75 @@
 """The bytes of one direction in, Kafka's length-prefixed frames out (the guide's "RequestOrResponse").
 
 A frame is believed when its owner accepts its header. Where a header is not believable, or bytes are missing, the
-framer searches on for the next place that its owner can prove, and says how many bytes it passed over. A frame whose
+framer searches on for the next frame that its owner can prove, and says how many bytes it passed over. A frame whose
 middle is missing from the capture is handed over as far as it goes: its end is known, so the next one is found
-without a search. Memory is bounded by the largest frame that an owner accepts.
+without a search. A frame that claims more bytes than its message has is cut down to it where the rest turns out to be
+frames of their own. Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`).
 """
 
 from __future__ import annotations
 
-import struct
+from bisect import bisect_left, bisect_right
 from typing import Any, Protocol
 
-MAX_FRAME = 128 << 20
-"""Larger than any frame that brokers and clients accept by default (100 MiB)."""
-SEARCH_WINDOW = 4 << 20
-"""How many bytes a search keeps while it waits for the rest of a frame that may prove itself."""
-TAIL = 16
-"""Bytes kept at the end of a search that found nothing: a frame's length and header may be cut there."""
-_size = struct.Struct(">i").unpack_from
+from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
+
+LONG = 1 << 16
+"""A frame that is still not complete after so many bytes is looked into: its length may be wrong."""
 
 
 class Times:
-    """Where in the bytes at hand which packet's bytes begin, so that any byte's time can be told."""
+    """Which packet brought which of the bytes at hand, so that any byte's time can be told."""
 
-    __slots__ = ("marks",)
+    __slots__ = ("_base", "_packets", "_starts")
 
     def __init__(self) -> None:
-        self.marks: list[tuple[int, int, int]] = []
+        self._base = 0
+        self._starts: list[int] = []
+        self._packets: list[tuple[int, int]] = []
+
+    def mark(self, place: int, time: int, number: int) -> None:
+        """From this place on the bytes are those of another packet."""
+        self._starts.append(self._base + place)
+        self._packets.append((time, number))
 
     def of(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """((first time, last time), (first packet, last packet)) of the bytes start to end."""
-        first = last = self.marks[0]
-        for mark in self.marks:
-            if mark[0] <= start:
-                first = mark
-            if mark[0] >= end:
-                break
-            last = mark
-        return (first[1], last[1]), (first[2], last[2])
+        first = self._packets[max(bisect_right(self._starts, self._base + start) - 1, 0)]
+        last = self._packets[max(bisect_left(self._starts, self._base + end) - 1, 0)]
+        return (first[0], last[0]), (first[1], last[1])
 
     def drop(self, length: int) -> None:
-        """Forget the first bytes; the others move up."""
-        kept = 0
-        for i, mark in enumerate(self.marks):
-            if mark[0] <= length:
-                kept = i
-        self.marks = [(max(start - length, 0), time, number) for start, time, number in self.marks[kept:]]
+        """The first bytes are gone; negative: so many have come in front."""
+        self._base += length
+        past = bisect_right(self._starts, self._base) - 1
+        if past > 0:
+            del self._starts[:past], self._packets[:past]
 
 
-class Owner(Protocol):
-    """Who knows what the frames of this direction look like. `token` is whatever `judge` wants `frame` to have."""
+class Owner(Seeker, Protocol):
+    """Who takes the frames of one direction. `token` is whatever `judge` wants `frame` to have."""
 
-    def judge(self, data: bytes, start: int, size: int) -> tuple[bool | None, Any]:
-        """Whether a frame of `size` bytes can begin at `start` (behind its length); None: more bytes are needed."""
-
-    def search(self, data: bytes, start: int) -> int | None:
-        """The first place at or behind `start` where a frame's length may stand, with 8 bytes behind it, or None."""
-
-    def prove(self, data: bytes, start: int, end: int) -> bool:
-        """Whether the complete frame at these bytes is one beyond doubt."""
-
-    def leftover(self, frame: bytes, token: Any) -> int:
-        """How many bytes at the end of a frame its message has no use for."""
+    def extent(self, data: bytes, token: Any) -> int | None:
+        """How many bytes the message takes that begins here; None where it does not end within them."""
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """One frame without its length; `missing` bytes of its end are not in the capture."""
+        """One frame without its length; `missing` bytes of its end cannot be had."""
 
-    def skipped(self, length: int, time: int, number: int) -> None:
+    def surplus(self) -> bytes:
+        """The bytes at the end of the last frame that its message has no use for."""
+
+    def give_back(self, length: int) -> None:
+        """So many bytes are taken from the last frame; no more will be."""
+
+    def wrong_length(self, excess: int) -> None:
+        """The length of the next frame claims so many bytes too many."""
+
+    def skipped(self, length: int) -> None:
         """So many bytes belong to no frame."""
 
-    def lost(self, length: int, time: int, number: int) -> None:
-        """So many bytes are missing from the capture."""
+    def lost(self, length: int, number: int) -> None:
+        """So many bytes are missing from the capture before this packet."""
 
     def end(self) -> None:
         """This direction has ended."""
@@ -81,14 +80,13 @@ class Framer:
 
     def __init__(self, owner: Owner, *, synced: bool) -> None:
         self.owner, self.synced = owner, synced
-        self._data = b""
-        self._parts: list[bytes] = []
-        self._length = 0
-        self._needed = 4
+        self._search = Search(owner)
+        self._data = bytearray()
         self._times = Times()
+        self._needed = 4
         self._passed = 0
         self._ignored = 0
-        self._previous: tuple[bytes, Any] = b"", None
+        self._fresh = True
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
@@ -96,46 +94,52 @@ class Framer:
             payload = self._ignore(payload)
             if not payload:
                 return
-        if not self._length and self.synced:
+        if self.synced and not self._data:
             size = len(payload) - 4
-            if size >= 0 and _size(payload)[0] == size:
+            if size >= 0 and size_at(payload)[0] == size:
                 accepted, token = self.owner.judge(payload, 4, size)
                 if accepted:
-                    self._previous = frame, _ = payload[4:], token
-                    self.owner.frame(frame, (time, time), (number, number), 0, token)
+                    self.owner.frame(payload[4:], (time, time), (number, number), 0, token)
                     return
-        self._times.marks.append((self._length, time, number))
-        self._parts.append(payload)
-        self._length += len(payload)
-        if self._length >= self._needed:
+        self._times.mark(len(self._data), time, number)
+        self._data += payload
+        if len(self._data) >= self._needed:
             self._advance()
 
     def gap(self, length: int, time: int, number: int) -> None:
         """So many bytes of the stream are not in the capture."""
-        self.owner.lost(length, time, number)
-        if self._ignored:
-            covered = min(self._ignored, length)
-            self._ignored -= covered
-            length -= covered
+        self.owner.lost(length, number)
+        covered = min(self._ignored, length)
+        self._ignored -= covered
+        length -= covered
         if not length:
             return
         self._advance(final=True)
-        left = self._break_off() if self.synced and self._length else None
-        if left is None or left < length:
-            self._pass(self._length)
-            self.synced = False
+        missing = self._break_off()
+        if missing >= length:
+            self._ignored = missing - length
         else:
-            self._ignored = left - length
-        self._needed = 4
+            self._pass(len(self._data))
+            self._lose()
+        self._fresh = True
 
     def end(self, time: int, number: int) -> None:
         """No more bytes will come."""
         self._advance(final=True)
-        if self.synced and self._length:
-            self._break_off()
-        self._pass(self._length)
-        self._report(time, number)
+        self._break_off()
+        self._pass(len(self._data))
+        self._report()
         self.owner.end()
+
+    def retry(self) -> None:
+        """The owner knows more than it did: look again at what could not be decided."""
+        if not self.synced:
+            self._search.again(self._data)
+        self._advance()
+
+    def pass_over(self, length: int) -> None:
+        """So many bytes came before all others, and were given up."""
+        self._passed += length
 
     def _ignore(self, payload: bytes) -> bytes:
         """Pass over the rest of a frame that was handed over broken."""
@@ -145,108 +149,109 @@ class Framer:
 
     def _drop(self, length: int) -> None:
         """Forget bytes at the front: they were handed over, or passed over."""
-        self._data = self._data[length:]
-        self._length -= length
+        del self._data[:length]
         self._times.drop(length)
-        if not self._length:
-            self._times.marks.clear()
+        self._needed = 4
 
     def _pass(self, length: int) -> None:
         """Give up bytes that belong to no frame."""
-        self._passed += length
-        self._drop(length)
+        if length:
+            self._passed += length
+            self._drop(length)
+            self._search.dropped(length)
+            self._fresh = False
 
-    def _report(self, time: int, number: int) -> None:
+    def _report(self) -> None:
         if self._passed:
-            self.owner.skipped(self._passed, time, number)
+            self.owner.skipped(self._passed)
             self._passed = 0
 
     def _advance(self, *, final: bool = False) -> None:
         """Hand over every complete frame; search where there is none. `final`: what is not here will not come."""
-        self._data = b"".join([self._data, *self._parts])
-        self._parts.clear()
-        start = 0
-        while self._length:
-            if not self.synced:
-                self._drop(start)
-                start = 0
-                if not self._search(final):
-                    return
-            end = self._take(start)
-            if end is not None:
-                start = end
-            elif self.synced:
-                break
-        self._drop(start)
+        while self._data and (self._take(final) if self.synced else self._seek(final)):
+            pass
 
-    def _take(self, start: int) -> int | None:
-        """Hand over the frame at `start`; its end, or None where more bytes are needed or the sync is lost."""
+    def _take(self, final: bool) -> bool:
+        """Hand over the frame in front; False where more bytes are needed."""
         data = self._data
-        self._needed = 4
-        if len(data) - start < 4:
-            return None
-        size = _size(data, start)[0]
-        accepted, token = self.owner.judge(data, start + 4, size) if 0 <= size <= MAX_FRAME else (False, None)
-        if accepted is None:
-            self._needed = len(data) - start + 1
-            return None
-        if not accepted:
-            self._drop(start)
-            self._reopen()
-            self.synced = False
-            return 0
-        end = start + 4 + size
-        if end > len(data):
-            self._needed = 4 + size
-            return None
-        times, packets = self._times.of(start, end)
-        self._report(times[0], packets[0])
-        self._previous = frame, _ = data[start + 4 : end], token
-        self.owner.frame(frame, times, packets, 0, token)
-        return end
+        if len(data) < 4:
+            if final:
+                self._lose(final=True)
+            return final
+        size = size_at(data)[0]
+        accepted, token = self._judge(0)
+        if accepted is None and not final:
+            self._needed = len(data) + 1
+            return False
+        if not (accepted or (accepted is None and len(data) == 4 + size)):
+            self._lose(final=final)
+        elif len(data) < 4 + size:
+            return self._look_into(size, token, final)
+        else:
+            self._hand_over(4 + size, 0, token)
+        return True
 
-    def _reopen(self) -> None:
-        """The frame before may have claimed too much: put the bytes it had no use for back, for the search to see."""
-        frame, token = self._previous
-        self._previous = b"", None
-        length = self.owner.leftover(frame, token) if frame else 0
-        if length:
-            _, time, number = self._times.marks[0]
-            self._times.marks = [(0, time, number), *((at + length, t, n) for at, t, n in self._times.marks)]
-            self._data = frame[-length:] + self._data
-            self._length += length
+    def _judge(self, place: int) -> tuple[bool | None, Any]:
+        size = size_at(self._data, place)[0]
+        return self.owner.judge(self._data, place + 4, size) if 0 <= size <= MAX_FRAME else (False, None)
 
-    def _search(self, final: bool) -> bool:
-        """Find the next frame that proves itself; False where more bytes are needed first."""
-        data, start = self._data, 0
-        while (place := self.owner.search(data, start)) is not None:
-            size = _size(data, place)[0]
-            end = place + 4 + size
-            if 0 <= size <= SEARCH_WINDOW and end > len(data) and not final:
-                accepted, _ = self.owner.judge(data, place + 4, size)
-                if accepted is not False:
-                    self._pass(place)
-                    self._needed = 4 + size if accepted else self._length + 1
-                    return False
-            elif size >= 0 and end <= len(data) and self.owner.prove(data, place + 4, end):
-                self._pass(place)
-                self.synced = True
+    def _hand_over(self, end: int, missing: int, token: Any) -> None:
+        """Hand over the frame that ends here."""
+        times, packets = self._times.of(0, end)
+        with memoryview(self._data) as view:
+            frame = bytes(view[4:end])
+        self._report()
+        self._drop(end)
+        self.owner.frame(frame, times, packets, missing, token)
+
+    def _look_into(self, size: int, token: Any, final: bool) -> bool:
+        """Wait for the rest of a frame, unless its message ends before its length says and another frame follows."""
+        data = self._data
+        if final or len(data) >= LONG:
+            end = 4 + (self.owner.extent(bytes(data[4:]), token) or len(data))
+            if len(data) - end >= 4 and self._judge(end)[0]:
+                self.owner.wrong_length(4 + size - end)
+                self._hand_over(end, 0, token)
                 return True
-            start = place + 1
-        self._pass(max(self._length - TAIL, 0))
-        self._needed = self._length + 1
+        self._needed = min(4 + size, max(LONG, 4 * len(data)))
         return False
 
-    def _break_off(self) -> int | None:
-        """Hand over what there is of a frame that is broken off: how many bytes of it are missing, None: no frame."""
-        data = self._data
-        size = _size(data)[0] if len(data) >= 4 else -1
-        accepted, token = self.owner.judge(data, 4, size) if 0 <= size <= MAX_FRAME else (False, None)
+    def _lose(self, *, final: bool = False) -> None:
+        """No frame begins here: the one before may have claimed too much, its end is for the search to see."""
+        surplus = self.owner.surplus() if self._data else b""
+        if surplus and not self._may_begin_in(surplus, final):
+            surplus = b""
+        self.owner.give_back(len(surplus))
+        self._search.start(0 if surplus or not self._data else 1)
+        self._data[:0] = surplus
+        self._times.drop(-len(surplus))
+        self.synced = False
+
+    def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
+        """Whether a frame begins in the bytes that the last message has no use for, as far as one can see."""
+        if not final and len(self._data) < HEADER:
+            return True
+        search = Search(self.owner)
+        place = search.find(surplus + self._data, final=final)
+        return min(place if place is not None else len(surplus), search.first) < len(surplus)
+
+    def _seek(self, final: bool) -> bool:
+        """Find the next frame that proves itself; False where more bytes are needed first."""
+        place = self._search.find(self._data, final=final)
+        if place is None and final and self._fresh and len(self._data) >= 4 and self._judge(0)[0]:
+            place = 0
+        self._pass(self._search.idle(self._data) if place is None else place)
+        self.synced = place is not None
+        self._needed = len(self._data) + 1
+        return self.synced
+
+    def _break_off(self) -> int:
+        """Hand over what there is of a frame that is broken off: how many bytes of it are missing."""
+        if not self.synced or len(self._data) < 4:
+            return 0
+        accepted, token = self._judge(0)
         if not accepted:
-            return None
-        times, packets = self._times.of(0, len(data))
-        missing = 4 + int(size) - len(data)
-        self._report(times[0], packets[0])
-        self.owner.frame(data[4:], times, packets, missing, token)
-        self._drop(len(data))
+            return 0
+        missing = int(4 + size_at(self._data)[0] - len(self._data))
+        self._hand_over(len(self._data), missing, token)
         return missing

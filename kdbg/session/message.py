@@ -16,11 +16,13 @@ from ..grammars import NAMES as API_NAMES
 from ..grammars import by_key, headers
 from ..wire import Api, Remainder, SecretRemainder, Struct
 from ..wire.api import Direction
-from ..wire.compiled import UNREADABLE, Reader, reader
+from ..wire.compiled import UNREADABLE, Reader, message_reader
 from ..wire.nodes import WireStruct
 from ..wire.secrets import has_secrets
 from ..wire.spans import Inspection, inspect
 from ..wire.types import FOREVER
+
+NO_HEADER = WireStruct((), None)
 
 
 @dataclass(slots=True)
@@ -50,15 +52,14 @@ def read(
 
     `shallow` leaves the records of batches unread: enough to count and to prove them.
     """
-    for name, grammar, readers in forms(api, version, direction, header, shallow):
+    for name, grammar, reader_of_both in forms(api, version, direction, header, shallow):
         try:
-            head, start = readers[0](data, 0) if readers[0] is not None else (None, 0)
-            body, end = readers[1](data, start)
+            (head, body), end = reader_of_both(data, 0)
         except UNREADABLE:
             continue
-        if end == len(data):
+        if end == len(data) and (name or is_known(api, version)):
             notes = (Finding("dialect", f"this is {name}"),) if name else ()
-            return Message(api, version, direction, head, body, grammar, len(data), notes)
+            return Message(api, version, direction, head or None, body, grammar, len(data), notes)
     return read_slowly(api, version, direction, data, header=header)
 
 
@@ -79,23 +80,30 @@ def explain(
     api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True
 ) -> tuple[WireStruct, Inspection]:
     """The layout that fits best, and what it says of every byte: the one that leaves no finding, else the real one."""
-    best: tuple[WireStruct, Inspection] | None = None
+    head = header_grammar(api, version, direction) if header and not api.headerless else None
+    real: tuple[WireStruct, Inspection] | None = None
     for name, grammar, _ in forms(api, version, direction, header, False):
-        head = header_grammar(api, version, direction) if header and not api.headerless else None
         inspection = inspect(grammar, data, header=head, opaque=carries_secrets(grammar))
         if name:
             inspection.findings.append(Finding("dialect", f"this is {name}"))
-        if best is None or (name and not inspection.broken and inspection.end == len(data)):
-            if name and best is not None and not best[1].findings:
-                break
-            best = grammar, inspection
-    assert best is not None
-    if version not in api.versions:
-        best[1].findings.insert(0, unknown(api, version, direction, data, best[1]))
-    return best
+            if not inspection.broken and inspection.end == len(data):
+                return grammar, inspection
+            continue
+        real = grammar, inspection
+        if not is_known(api, version):
+            inspection.findings.insert(0, unknown(api, version, data, inspection))
+        elif not inspection.findings:
+            break
+    assert real is not None
+    return real
 
 
-def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
+def is_known(api: Api, version: int) -> bool:
+    """Whether kdbg has a grammar for the body of a message."""
+    return api.key < len(API_NAMES) and version in api.versions
+
+
+def unknown(api: Api, version: int, data: bytes, inspection: Inspection) -> Finding:
     """The finding for a message whose body no grammar is known for."""
     start = inspection.spans[-1].start if inspection.spans else 0
     kind = "unknown-version" if api.key < len(API_NAMES) else "unknown-api"
@@ -107,13 +115,13 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
 @cache
 def forms(
     api: Api, version: int, direction: Direction, header: bool, shallow: bool
-) -> tuple[tuple[str, WireStruct, tuple[Reader | None, Reader]], ...]:
-    """(name, grammar, readers) of every form a message may have: the real one, then the dialects."""
-    head = reader(header_grammar(api, version, direction)) if header and not api.headerless else None
+) -> tuple[tuple[str, WireStruct, Reader], ...]:
+    """(name, grammar, reader of header and body) of every form a message may have: the real one, then the dialects."""
+    head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
     found = [("", grammar_of(api, version, direction)), *api.dialects_of(direction, version)]
     if version not in api.versions and len(found) > 1:
         found = found[1:] + found[:1]
-    return tuple((name, grammar, (head, reader(grammar, shallow=shallow))) for name, grammar in found)
+    return tuple((name, grammar, message_reader(head, grammar, shallow=shallow)) for name, grammar in found)
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:

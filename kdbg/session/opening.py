@@ -6,32 +6,120 @@ open, else at the first place that proves itself. What never does is let go, wit
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from ..findings import Finding
 from ..tcp.table import Connection
 from . import requests
+from .framing import Framer
 from .mistaken import looks_like
+from .search import Buffer, Search
 
-PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 4 << 20
-"""Bytes held while no request shows: few where the capture saw the connection open, since Kafka begins with one."""
+PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
+"""Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
+HELD = 4 << 20
+"""Bytes held of one direction; the oldest are given up, for they have been looked at."""
+HELD_BY_ALL = 64 << 20
 
 
-class _Side:
-    """tcp.Receiver of one direction while the connection is unknown."""
+class Budget:
+    """What all openings together may still hold."""
 
-    def __init__(self, opening: Opening, direction: int) -> None:
-        self.opening, self.direction = opening, direction
+    def __init__(self, left: int = HELD_BY_ALL) -> None:
+        self.left = left
+
+
+class Side:
+    """tcp.Receiver of one direction while the connection is unknown. `run` is what came since the last gap.
+
+    `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.first = b""
+        self.run = bytearray()
+        self.held = self.passed = self.lost = 0
+        self.guess = False
+        self.intact = opening.certain
+        self._search = Search(requests.AnyRequest())
+        self._events: deque[tuple[bytes | int | None, int, int]] = deque()
 
     def data(self, payload: bytes, time: int, number: int) -> None:
-        self.opening.data(self.direction, payload, time, number)
+        self._events.append((payload, time, number))
+        self.held += len(payload)
+        self.opening.budget.left -= len(payload)
+        self.run += payload
+        if len(self.first) < 8:
+            self.first += payload[:8]
+        self.opening.look(self)
+        if self.held > HELD:
+            self._forget()
 
     def gap(self, length: int, time: int, number: int) -> None:
-        self.opening.gap(self.direction, length, time, number)
+        self.intact = False
+        self._events.append((length, time, number))
+        self.guess = self.guess or _is_request(self.run)
+        self.opening.look(self, final=True)
+        self.run.clear()
+        self._search.start()
 
     def end(self, time: int, number: int) -> None:
-        self.opening.end(self.direction, time, number)
+        self._events.append((None, time, number))
+        self.guess = self.guess or _is_request(self.run)
+        self.opening.end(self)
+
+    def shows_request(self, final: bool) -> bool:
+        """Whether a request that proves itself stands in what came since the last gap."""
+        return self._search.find(self.run, final=final) is not None
+
+    def starts_with_frame(self) -> bool:
+        """Whether the first byte held is a frame's: where the connection opened, or where a request seems to begin."""
+        if self.passed:
+            return False
+        head = bytearray()
+        for what, _, _ in self._events:
+            if not isinstance(what, bytes) or len(head) > requests.LONGEST_HEADER:
+                break
+            head += what
+        return self.opening.certain or _is_request(head)
+
+    def replay(self, framer: Framer) -> None:
+        """Give what was held to who can read it."""
+        framer.pass_over(self.passed)
+        if self.lost:
+            framer.gap(self.lost, *self._events[0][1:])
+        for what, time, number in self.release():
+            if isinstance(what, bytes):
+                framer.data(what, time, number)
+            elif what is not None:
+                framer.gap(what, time, number)
+            else:
+                framer.end(time, number)
+
+    def release(self) -> deque[tuple[bytes | int | None, int, int]]:
+        """Hold nothing any more."""
+        self.opening.budget.left += self.held
+        self.held = 0
+        self.run.clear()
+        events, self._events = self._events, deque()
+        return events
+
+    def _forget(self) -> None:
+        """Give up the oldest bytes."""
+        self.guess = self.guess or _is_request(self.run)
+        while self.held > HELD // 2:
+            what = self._events.popleft()[0]
+            if isinstance(what, bytes):
+                self.held -= len(what)
+                self.passed += len(what)
+                self.opening.budget.left += len(what)
+            else:
+                self.lost += what or 0
+        idle = max(len(self.run) - self.held, 0)
+        del self.run[:idle]
+        self._search.dropped(idle)
 
 
 class Opening:
@@ -40,89 +128,89 @@ class Opening:
     def __init__(
         self,
         connection: Connection,
+        budget: Budget,
         kafka: Callable[[Opening, int], None],
         other: Callable[[Opening, Finding | None], None],
     ) -> None:
-        self.connection, self._kafka, self._other = connection, kafka, other
-        self.sides = _Side(self, 0), _Side(self, 1)
-        self.whole = connection.handshake
-        self._events: list[tuple[int, str, Any, int, int]] = []
-        self._held = [b"", b""]
+        self.connection, self.budget, self._kafka, self._other = connection, budget, kafka, other
+        self.certain = connection.handshake
+        self.sides = Side(self), Side(self)
         self._ended = 0
         self._decided = False
 
-    def data(self, direction: int, payload: bytes, time: int, number: int) -> None:
-        self._events.append((direction, "data", payload, time, number))
-        self._held[direction] += payload
-        self._decide(direction)
-
-    def gap(self, direction: int, length: int, time: int, number: int) -> None:
-        self._events.append((direction, "gap", length, time, number))
-        self.whole = False
-
-    def end(self, direction: int, time: int, number: int) -> None:
-        self._events.append((direction, "end", None, time, number))
-        self._ended += 1
-        if self._ended == 2 and not self._decided:
-            self._give_up()
-
-    def starts_with_request(self, direction: int) -> bool:
-        """Whether this direction begins with a request, as it must where the capture saw the connection open."""
-        data = self._held[direction]
-        if len(data) < 4:
-            return False
-        size = int.from_bytes(data[:4], "big", signed=True)
-        accepted, header = requests.read_header(data, 4, size)
-        return bool(accepted and header is not None and (header.known or self.whole)) or self._token(data)
-
-    def replay(self, receivers: list[Any]) -> None:
-        """Give what was held to those who can read it."""
-        events, self._events = self._events, []
-        self._held = [b"", b""]
-        for direction, what, payload, time, number in events:
-            if what == "end":
-                receivers[direction].end(time, number)
-            else:
-                getattr(receivers[direction], what)(payload, time, number)
-
-    def _token(self, data: bytes) -> bool:
-        """A GSSAPI token without a handshake, as clients of 0.9 send it: a length that fits, an ASN.1 tag."""
-        return self.whole and len(data) > 4 and data[4] == 0x60 and int.from_bytes(data[:4], "big") == len(data) - 4
-
-    def _decide(self, direction: int) -> None:
+    def look(self, side: Side, *, final: bool = False) -> None:
+        """Decide, if it can be decided now."""
         if self._decided:
             return
-        data = self._held[direction]
-        certain = self.connection.handshake
-        if (direction == 0 or not certain) and (self.starts_with_request(direction) or self._request_inside(data)):
-            self._decided = True
-            self._kafka(self, direction)
-            return
-        limit = PATIENCE_WHOLE if certain and self.whole else PATIENCE_MIDSTREAM
-        if looks_like(self._held[0][:8]) or sum(map(len, self._held)) > limit:
-            self._give_up()
+        if self._is_client(side, final):
+            self._decide(side)
+        elif self.budget.left < 0 or self._seen() > self._patience() or self._is_other(side):
+            self._settle()
 
-    def _request_inside(self, data: bytes) -> bool:
-        """Whether a complete request stands somewhere in what was held: for captures that begin in the middle."""
-        if self.connection.handshake and self.whole:
+    def end(self, side: Side) -> None:
+        """One direction has ended; once both have, a guess is better than nothing."""
+        self.look(side, final=True)
+        self._ended += 1
+        if self._ended == 2 and not self._decided:
+            self._settle()
+
+    def replay(self, client: Framer, broker: Framer) -> None:
+        """Give what was held to those who can read it: requests first, since responses are told by them."""
+        first = self._client
+        self.sides[first].replay(client)
+        self.sides[1 - first].replay(broker)
+
+    def _is_client(self, side: Side, final: bool) -> bool:
+        if self.connection.handshake and side is self.sides[1]:
             return False
-        place = requests.search(data, 0)
-        while place is not None:
-            end = place + 4 + int.from_bytes(data[place : place + 4], "big", signed=True)
-            if end <= len(data) and requests.prove(data, place + 4, end):
-                return True
-            place = requests.search(data, place + 1)
-        return False
+        if side.intact:
+            return requests.begins(side.run) is not None or _token(side.run)
+        return side.shows_request(final)
+
+    def _is_other(self, side: Side) -> bool:
+        """Whether it looks like something else: words only at the beginning, for text may stand in a message."""
+        what = looks_like(side.first)
+        return bool(what) and (self.certain or what.startswith("TLS"))
+
+    def _seen(self) -> int:
+        return sum(side.held + side.passed for side in self.sides)
+
+    def _patience(self) -> int:
+        return PATIENCE_WHOLE if self.sides[0].intact else PATIENCE_MIDSTREAM
+
+    def _settle(self) -> None:
+        """Nothing proved itself: take the side that seemed to begin with a request for the client, if one did."""
+        for side in self.sides:
+            if side.guess and not self._is_other(side):
+                self._decide(side)
+                return
+        self._give_up()
+
+    def _decide(self, side: Side) -> None:
+        self._decided = True
+        self._client = self.sides.index(side)
+        self._kafka(self, self._client)
 
     def _give_up(self) -> None:
         self._decided = True
-        what = looks_like(self._held[0][:8]) or looks_like(self._held[1][:8])
-        size = sum(map(len, self._held))
+        what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
+        size = self._seen()
+        for side in self.sides:
+            side.release()
         finding = None
         if what:
             finding = Finding("not-kafka", f"{what}; not decoded", "", None, size)
-        elif any(self._held):
+        elif size:
             finding = Finding("not-kafka", f"nothing in its first {size} bytes is a Kafka request", "", None, size)
-        self._events.clear()
-        self._held = [b"", b""]
         self._other(self, finding)
+
+
+def _is_request(data: Buffer) -> bool:
+    """Whether a known request with a client id that is text seems to begin here."""
+    header = requests.begins(data)
+    return header is not None and header.known and bool(header.client_id) and str(header.client_id).isprintable()
+
+
+def _token(data: Buffer) -> bool:
+    """A GSSAPI token without a handshake, as clients of 0.9 send it: a length that fits, an ASN.1 tag."""
+    return len(data) > 4 and data[4] == 0x60 and int.from_bytes(data[:4], "big") == len(data) - 4

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import re
 import struct
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from ..grammars import NAMES, by_key, headers
 from ..wire import Api
-from ..wire.compiled import UNREADABLE, Reader, reader
-from .message import opaque_api, read
+from ..wire.compiled import UNREADABLE, reader
+from .message import opaque_api
+from .proof import fits, may_fit
+from .search import HEADER, WEAK_FRAME, Buffer, size_at
 
 LONGEST_HEADER = 1 << 10
 """A header that is not complete after so many bytes is none: client ids are short."""
+SHORTEST = 8
 _key_and_version = struct.Struct(">hh").unpack_from
-_read_header = reader(headers.REQUEST[1])
-_newest = max(by_key(key).versions[-1] for key in range(len(NAMES)))
-_candidate = re.compile(
-    rb"(?=[\x00-\x07].{3}\x00[\x00-%b]\x00[\x00-%b].{4}(?:\xff\xff|[\x00\x01].))"
-    % (re.escape(bytes([len(NAMES) - 1])), re.escape(bytes([_newest]))),
-    re.DOTALL,
-)
+_BufferReader: TypeAlias = Callable[[Buffer, int], tuple[Any, int]]
+_read_header = cast(_BufferReader, reader(headers.REQUEST[1]))
+_read_bare = cast(_BufferReader, reader(headers.REQUEST[0]))
 
 
 class RequestHeader(NamedTuple):
@@ -53,13 +53,13 @@ def _shape(key: int, version: int) -> _Shape:
     return _Shape(api, version, known, api.header_version("request", version) > 0)
 
 
-def read_header(data: bytes, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
     """(True, header) of a believable request of `size` bytes; None: more bytes are needed to say; False: it is none."""
     left = len(data) - start
     if left < 4:
         return None, None
     key, version = _key_and_version(data, start)
-    if key < 0 or version < 0 or size < 8:
+    if key < 0 or version < 0 or size < SHORTEST:
         return False, None
     shape = _shape(key, version)
     more = None if left < min(size, LONGEST_HEADER) else False
@@ -79,32 +79,75 @@ def read_header(data: bytes, start: int, size: int) -> tuple[bool | None, Reques
     return True, RequestHeader(shape.api, version, head["correlation_id"], client_id, shape.known)
 
 
-_read_bare: Reader = reader(headers.REQUEST[0])
-
-
 def _plausible(version: int, client_id: str | None) -> bool:
-    """Whether a request of an unknown API or version can be one: its client id is text, its version is small."""
-    return version < 256 and bool(client_id) and len(client_id or "") < 256 and (client_id or "").isprintable()
+    """Whether a request of an unknown API or version can be one: its version is small, its client id is text."""
+    return version < 256 and (client_id is None or (0 < len(client_id) < 256 and client_id.isprintable()))
 
 
-def search(data: bytes, start: int) -> int | None:
+@cache
+def _candidate() -> re.Pattern[bytes]:
+    """A length of 8 bytes to 128 MiB, the key and version of a known API, a client id of less than 512 bytes."""
+    newest = max(by_key(key).versions[-1] for key in range(len(NAMES)))
+    return re.compile(
+        rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
+        rb"\x00[\x00-%b]\x00[\x00-%b]....(?:\xff\xff|[\x00\x01].)"
+        % (re.escape(bytes([len(NAMES) - 1])), re.escape(bytes([newest]))),
+        re.DOTALL,
+    )
+
+
+def search(data: Buffer, start: int) -> int | None:
     """The first place at or behind `start` where the length of a known request may stand."""
-    found = _candidate.search(data, start)
+    found = _candidate().search(data, start)
     return found.start() if found else None
 
 
-def prove(data: bytes, start: int, end: int) -> bool:
-    """Whether these bytes are a request beyond doubt: a known one whose body ends where its length says."""
-    accepted, header = read_header(data[:end], start, end - start)
-    if not accepted or header is None or not header.known:
+def prove(data: Buffer, start: int, end: int) -> bool | None:
+    """Whether these bytes are a known request whose body ends where its length says.
+
+    One with something odd in it needs another one of its client behind it; None: that is not to be seen yet.
+    """
+    accepted, header = read_header(data, start, end - start)
+    if not accepted or header is None or not header.known or not _is_text(header.client_id):
         return False
-    return leftover(data[start:end], header) == 0
+    frame = bytes(data[start:end])
+    if fits(header.api, header.version, "request", frame):
+        return True
+    followed = _followed(data, end, header.client_id)
+    if followed is False or not may_fit(header.api, header.version, "request", frame):
+        return False
+    return followed
 
 
-def leftover(frame: bytes, header: RequestHeader) -> int:
-    """How many bytes at the end of a request its grammar has no use for; -1 where it does not even get there."""
-    message = read(header.api, header.version, "request", frame, shallow=True)
-    kinds = {finding.kind for finding in message.findings}
-    if kinds & {"truncated", "bad-length", "bad-value"}:
-        return -1
-    return sum(finding.length for finding in message.findings if finding.kind == "leftover")
+def _followed(data: Buffer, end: int, client_id: str | None) -> bool | None:
+    """Whether another request of this client begins here; None: more bytes are needed."""
+    if len(data) < end + 4:
+        return None
+    accepted, header = read_header(data, end + 4, size_at(data, end)[0])
+    return accepted and header is not None and header.client_id == client_id
+
+
+def _is_text(client_id: str | None) -> bool:
+    return client_id is None or client_id.isprintable()
+
+
+def begins(data: Buffer) -> RequestHeader | None:
+    """The header of the request at the beginning of these bytes, if one is believable there."""
+    if len(data) < 4:
+        return None
+    return read_header(data, 4, size_at(data)[0])[1]
+
+
+class AnyRequest:
+    """search.Seeker of requests, whoever sends them."""
+
+    keep = HEADER
+
+    def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+        return read_header(data, start, size) if size < WEAK_FRAME else (False, None)
+
+    def search(self, data: Buffer, start: int) -> int | None:
+        return search(data, start)
+
+    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+        return prove(data, start, end)

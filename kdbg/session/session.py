@@ -7,42 +7,43 @@ No I/O here: whoever has packets calls `Session.receive` for each and takes the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
+from ..tcp.stream import Receiver
 from ..tcp.table import Connection, Table
-from .conversation import Conversation, RequestSide, ResponseSide
+from .conversation import Conversation
 from .exchange import Exchange, Peers
 from .framing import Framer
-from .opening import Opening
+from .opening import Budget, Opening
+from .sides import RequestSide, ResponseSide
 
-TOPIC_NAMES_FROM = frozenset({3, 19})
-"""Metadata and CreateTopics: their responses name topics beside their ids (KIP-516)."""
+TOPIC_NAMES_FROM = frozenset({3, 19, 75})
+"""Metadata, CreateTopics, DescribeTopicPartitions: their responses name topics beside their ids (KIP-516)."""
 MAX_TOPIC_NAMES = 100_000
 
 
 class Session:
     """Everything that is remembered between packets.
 
-    `ports` narrows to connections with one of these ports. `topic_names` fills with what the traffic tells.
+    `ports` narrows to connections with one of these ports. `topic_names` fills with what the traffic tells;
+    `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
     """
 
     def __init__(self, *, ports: Iterable[int] = ()) -> None:
         self.ports = frozenset(ports)
         self.table = Table(self._accept)
-        self.receive_packet = self.table.receive
         self.topic_names: dict[UUID, str] = {}
         self.connections = self.other_connections = self.count = 0
-        self.findings: list[tuple[Peers | None, Finding]] = []
+        self.findings: list[tuple[Peers, Finding]] = []
+        self._budget = Budget()
         self._done: list[Exchange] = []
-        self._live: dict[int, Conversation] = {}
 
     def receive(self, packet: Packet) -> list[Exchange]:
         """Take the next packet; the exchanges that it completed."""
         self.table.receive(packet)
-        return self.take() if self._done else self._done
+        return self._take() if self._done else []
 
     def run(self, packets: Iterable[Packet]) -> Iterator[Exchange]:
         """All exchanges of these packets, each as soon as it is complete."""
@@ -50,48 +51,37 @@ class Session:
         for packet in packets:
             receive(packet)
             if done:
-                yield from done
-                done.clear()
+                yield from self._take()
         yield from self.close()
-
-    def take(self) -> list[Exchange]:
-        done = self._done[:]
-        self._done.clear()
-        return done
 
     def close(self) -> list[Exchange]:
         """The capture is over: what waits comes out as it is."""
         self.table.close()
-        for conversation in list(self._live.values()):
-            conversation.close()
-            self._forget(conversation)
-        return self.take()
+        return self._take()
 
-    def _accept(self, connection: Connection) -> tuple[Any, Any]:
-        ports = {connection.initiator[1], connection.acceptor[1]}
-        opening = Opening(connection, self._speaks_kafka, self._does_not)
-        if self.ports and not self.ports & ports:
+    def _take(self) -> list[Exchange]:
+        done = self._done[:]
+        self._done.clear()
+        return done
+
+    def _accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
+        if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
-        return opening.sides
+        return Opening(connection, self._budget, self._speaks_kafka, self._does_not).sides
 
     def _speaks_kafka(self, opening: Opening, client: int) -> None:
         """A connection proved to be Kafka; `client` is 0 if its initiator sends the requests, else 1."""
-        connection = opening.connection
-        ends = (connection.initiator, connection.acceptor)
+        connection, sides = opening.connection, opening.sides
+        ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         self.connections += 1
         peers = Peers(connection.number, ends[client], ends[1 - client])
-        conversation = Conversation(peers, self._deliver, whole=opening.whole)
-        conversation.closed = self._forget
-        self._live[connection.number] = conversation
-        at_start = opening.starts_with_request(client)
-        framers = [
-            Framer(RequestSide(conversation), synced=at_start),
-            Framer(ResponseSide(conversation), synced=opening.whole),
-        ]
-        sides = framers if client == 0 else framers[::-1]
-        connection.sent.attach(sides[0])
-        connection.answered.attach(sides[1])
-        opening.replay(sides)
+        conversation = Conversation(peers, self._deliver, whole=sides[client].intact)
+        requests = Framer(RequestSide(conversation), synced=sides[client].starts_with_frame())
+        responses = Framer(ResponseSide(conversation), synced=opening.certain)
+        conversation.retry, conversation.closed = responses.retry, self._closed
+        streams[client].attach(requests)
+        streams[1 - client].attach(responses)
+        opening.replay(requests, responses)
 
     def _does_not(self, opening: Opening, finding: Finding | None) -> None:
         """A connection turned out to be something else, or nothing that can be read."""
@@ -113,11 +103,11 @@ class Session:
         assert exchange.response is not None
         message = exchange.response.message()
         for topic in (message.body.get("topics") or ()) if message else ():
-            if topic.get("topic_id") and topic.get("name") and len(self.topic_names) < MAX_TOPIC_NAMES:
-                self.topic_names[topic["topic_id"]] = topic["name"]
+            topic_id, name = topic.get("topic_id"), topic.get("name")
+            if topic_id and topic_id.int and name and len(self.topic_names) < MAX_TOPIC_NAMES:
+                self.topic_names[topic_id] = name
 
-    def _forget(self, conversation: Conversation) -> None:
+    def _closed(self, conversation: Conversation) -> None:
         """A connection is over: what was odd at its end has no exchange to go with."""
-        self._live.pop(conversation.peers.number, None)
         self.findings.extend((conversation.peers, finding) for finding in conversation.findings)
         conversation.findings.clear()

@@ -25,7 +25,7 @@ class Dialect:
     """The version that `layout` is read at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Api:
     """An API. `flexible` is the first flexible version (KIP-482); the header versions follow from it but for two.
 

@@ -14,14 +14,23 @@ def bnf(title: str, struct: WireStruct) -> str:
 
 def head(struct: WireStruct) -> str:
     """The right-hand side of a structure: its fields in order, arrays in brackets, the tagged fields by name."""
-    words = [f"[{field.name}]" if isinstance(field.node, WireArray) else field.name for field in struct.fields]
+    words = [word for field in struct.fields for word in _words(field)]
     if struct.tags is not None:
         words.append("_tagged_fields")
     return " ".join(words)
 
 
+def _words(field: Field) -> list[str]:
+    if isinstance(field.node, WireArray):
+        return [f"[{field.name}]"]
+    return [f"{field.name}_size", field.name] if isinstance(field.node, LengthPrefixed) else [field.name]
+
+
 def productions(struct: WireStruct, indent: str) -> Iterator[str]:
+    """The definitions of a structure's fields, and of theirs."""
     for field in struct.fields:
+        if isinstance(field.node, LengthPrefixed):
+            yield f"{indent}{field.name}_size => {field.node.length.number.bnf}"
         yield from _production(field, indent, field.name)
     for tag, field in sorted((struct.tags or {}).items()):
         yield from _production(field, indent, f"{field.name}<tag: {tag}>")
@@ -31,9 +40,13 @@ def _production(field: Field, indent: str, name: str) -> Iterator[str]:
     inner = structure(field.node)
     if inner is None:
         yield f"{indent}{name} => {word(field.node)}"
-    else:
-        yield f"{indent}{name} => {head(inner)}".rstrip()
-        yield from productions(inner, indent + "  ")
+        return
+    item = field.node.item if isinstance(field.node, WireArray) else None
+    length = item.length.number.bnf if isinstance(item, LengthPrefixed) else ""
+    yield f"{indent}{name} => {'length ' if length else ''}{head(inner)}".rstrip()
+    if length:
+        yield f"{indent}  length => {length}"
+    yield from productions(inner, indent + "  ")
 
 
 def word(node: Node) -> str:

@@ -53,6 +53,12 @@ def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int
     return _Writer(False).items_function(node)
 
 
+@cache
+def message_reader(header: Node, body: Node, *, shallow: bool = False) -> Reader:
+    """A compiled reader of a header and the body behind it: its value is the pair of both."""
+    return _Writer(shallow).pair_function(header, body)
+
+
 COMPILED = Readers(reader, items_reader)
 
 
@@ -109,6 +115,11 @@ class _Writer:
         result = self.expression(node, 1)
         self.flush(1)
         return self.define("read(data, pos=0)", result)  # type: ignore[no-any-return]
+
+    def pair_function(self, header: Node, body: Node) -> Reader:
+        pair = f"({self.expression(header, 1)}, {self.expression(body, 1)})"
+        self.flush(1)
+        return self.define("read(data, pos=0)", pair)  # type: ignore[no-any-return]
 
     def items_function(self, node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
         items = self.items(node, "count", 1)
@@ -195,8 +206,12 @@ class _Writer:
         self.line(depth, f"{value} = data[pos]")
         self.line(depth, "pos += 1")
         self.line(depth, f"if {value} > 127:")
-        self.line(depth + 1, f"{value}, pos = uvarint(data, pos - 1)")
-        self.line(depth + 1, f"if {value} >> {node.bits}: raise Unreadable")
+        self.line(depth + 1, "if 0 < data[pos] < 128:")  # two bytes, by far the most there are: no call
+        self.line(depth + 2, f"{value} += (data[pos] << 7) - 128")
+        self.line(depth + 2, "pos += 1")
+        self.line(depth + 1, "else:")
+        self.line(depth + 2, f"{value}, pos = uvarint(data, pos - 1)")
+        self.line(depth + 2, f"if {value} >> {node.bits}: raise Unreadable")
         return f"(({value} >> 1) ^ -({value} & 1))" if node.signed else value
 
     def length(self, length: Length, depth: int) -> str:

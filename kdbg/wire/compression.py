@@ -151,7 +151,7 @@ def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
 
 def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
     """Every frame in turn."""
-    from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
+    from lz4.frame import LZ4FrameDecompressor
 
     start = 0
     while start < len(data):
@@ -187,7 +187,7 @@ def _lz4_checksum(header: bytes) -> int:
 
 def _write_lz4(data: bytes, magic: int, level: int | None) -> bytes:
     """Independent blocks of 64 KiB and no content size, as Java has it: old brokers know no other frame."""
-    from lz4 import frame  # type: ignore[import-untyped]
+    from lz4 import frame
 
     packed: bytes = frame.compress(
         data, compression_level=level or 0, block_size=frame.BLOCKSIZE_MAX64KB, block_linked=False, store_size=False

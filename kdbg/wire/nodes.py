@@ -85,8 +85,10 @@ class Fixed(Node):
                 raise struct.error("wants true or false")
             if isinstance(value, bool) and not self.boolean:
                 raise struct.error("wants a number")
+            if self.code == "d" and value in ("nan", "inf", "-inf"):  # JSON has no numbers for these
+                value = float(value)
             stream.write(struct.pack(">" + self.code, value))
-        except struct.error as error:
+        except (struct.error, OverflowError) as error:
             raise BuildError(path, f"{value!r} is no {self.bnf}: {error}") from None
         return value
 
@@ -210,7 +212,10 @@ class Sized(Node):
 def to_bytes(value: Any, path: str, type: str) -> bytes:
     """Bytes of what Python or JSON gives for a string or bytes field: str, bytes or {"base64": "..."}."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
+        try:
+            return value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise BuildError(path, f"{value!r} cannot be UTF-8: {error.reason}") from None
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, Mapping) and set(value) == {"base64"}:
@@ -349,16 +354,21 @@ class WireStruct(Node):
         return value
 
     def _build_tags(self, value: Mapping[str, Any], stream: Stream, context: Any, path: str) -> None:
-        entries = {}
-        for tag, raw in (value.get(TAGGED) or {}).items():
-            entries[int(tag)] = to_bytes(raw, f"{join(path, TAGGED)}.{tag}", "tagged field")
+        here, entries = join(path, TAGGED), {}
+        unknown = value.get(TAGGED) or {}
+        if not isinstance(unknown, Mapping):
+            raise BuildError(here, f"{unknown!r} is no object of tags and bytes")
+        for tag, raw in unknown.items():
+            if not str(tag).isdecimal():
+                raise BuildError(here, f"{tag!r} is no tag")
+            entries[int(tag)] = to_bytes(raw, f"{here}.{tag}", "tagged field")
         for tag, field in (self.tags or {}).items():
             if field.name in value:
                 entries[tag] = build(field.node, value[field.name], join(path, field.name))
         UVARINT._build(len(entries), stream, context, path)
         for tag, data in sorted(entries.items()):
-            UVARINT._build(tag, stream, context, path)
-            UVARINT._build(len(data), stream, context, path)
+            UVARINT._build(tag, stream, context, here)
+            UVARINT._build(len(data), stream, context, here)
             stream.write(data)
 
 

@@ -7,10 +7,9 @@ are made of its rows; a message that was read only in part gives the rows of tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from .nodes import Node, NullableStruct, WireArray, WireStruct
 from .recordset import RecordsNode
@@ -25,13 +24,12 @@ class Row(NamedTuple):
     records: int | None
 
 
-@dataclass
-class Outline:
+class Outline(NamedTuple):
     """The rows of a message, the groups it names, and every error code in it that is not zero."""
 
-    rows: list[Row] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    errors: list[int] = field(default_factory=list)
+    rows: list[Row]
+    groups: list[str]
+    errors: list[int]
 
 
 def count_records(entries: Any) -> int:
@@ -43,6 +41,12 @@ def count_records(entries: Any) -> int:
     )
 
 
+def best_name(one: Any, other: Any) -> Any:
+    """Of a topic's name and its id, in either order, the name, unless it is missing."""
+    name, topic_id = (other, one) if isinstance(one, UUID) else (one, other)
+    return name if name else topic_id
+
+
 _KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "error": "error"}
 
 
@@ -52,15 +56,19 @@ def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
     writer = _Writer()
     writer.struct(grammar, "value", {}, 1)
     source = "\n".join(["def walk(value, rows, groups, errors):", *(writer.lines or ["    pass"])])
-    names: dict[str, Any] = {"Row": Row, "count_records": count_records}
+    names: dict[str, Any] = {"Row": Row, "count_records": count_records, "best_name": best_name}
     exec(compile(source, "<compiled outline>", "exec"), names)
     walk = names["walk"]
 
     def read(value: Any) -> Outline:
-        found = Outline()
-        with suppress(KeyError, TypeError, AttributeError):  # a message that broke off: what was found before stands
-            walk(value, found.rows, found.groups, found.errors)
-        return found
+        rows: list[Row] = []
+        groups: list[str] = []
+        errors: list[int] = []
+        try:
+            walk(value, rows, groups, errors)
+        except (KeyError, TypeError, AttributeError):  # a message that broke off: what was found before stands
+            return Outline(rows, groups, errors)
+        return Outline(rows, groups, errors)
 
     return read
 
@@ -110,10 +118,10 @@ class _Writer:
             self.child(child, item, own, depth)
 
     def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
-        if kind == "topic" and own.get("topic", "").startswith("name"):
-            return
-        name = f"{'name' if kind == 'topic' else kind}_{self.fresh()}"
-        self.line(depth, f"{name} = {item}")
+        name = f"{kind}_{self.fresh()}"
+        before = own.get(kind)
+        both = kind == "topic" and before is not None
+        self.line(depth, f"{name} = best_name({before}, {item})" if both else f"{name} = {item}")
         if kind == "error":
             self.line(depth, f"if {name}: errors.append({name})")
         own[kind] = name

@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..errors import BadLength, BadValue, BuildError
+from ..errors import BadLength, BadValue, BuildError, WireError
 from .checksum import crc32, crc32c
 from .compression import CODECS, compress, decompress
-from .nodes import COMPACT_LENGTH, INT32, Length, Node, Sized, WireArray, WireStruct, build, take, to_bytes
+from .nodes import COMPACT_LENGTH, INT32, INT64, Length, Node, Sized, WireArray, WireStruct, build, take, to_bytes
 from .types import Array, At, Declaration, Struct
 
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
@@ -197,7 +197,7 @@ def decode(data: bytes, node: RecordsNode, readers: Readers, *, shallow: bool = 
 
 def _batch(data: bytes, entry: Entry, format: RecordFormat, readers: Readers, shallow: bool) -> dict[str, Any]:
     batch, start = readers.struct(format.batch)(data, entry.start)
-    if crc32c(memoryview(data)[entry.start + format.crc_at + 4 : entry.end]) != batch["crc"]:
+    if crc32c(data[entry.start + format.crc_at + 4 : entry.end]) != batch["crc"]:
         raise BadValue("crc", entry.start + format.crc_at, "the checksum does not match")
     if shallow:
         return batch  # type: ignore[no-any-return]
@@ -250,26 +250,33 @@ def control_type(key: bytes | None) -> str:
     return CONTROL_TYPES.get(number, f"UNKNOWN_{number}")
 
 
-def _message(data: bytes, entry: Entry, format: RecordFormat, readers: Readers, depth: int) -> dict[str, Any]:
+def _message(
+    data: bytes, entry: Entry, format: RecordFormat, readers: Readers, depth: int, *, proved: bool = True
+) -> dict[str, Any]:
     assert entry.magic is not None
     offset, size = _PREAMBLE.unpack_from(data, entry.start)
     start = entry.start + _PREAMBLE.size
     fields, stop = readers.struct(format.messages[entry.magic])(data, start)
     if stop != entry.end:
         raise BadLength("message_size", entry.start + 8, "the message does not fill its size")
-    if crc32(memoryview(data)[start + 4 : entry.end]) != fields["crc"] & 0xFFFFFFFF:
+    if proved and crc32(memoryview(data)[start + 4 : entry.end]) != fields["crc"] & 0xFFFFFFFF:
         raise BadValue("crc", start, "the checksum does not match")
     message: dict[str, Any] = {"offset": offset, "message_size": size} | fields
-    codec = message["attributes"] & CODEC_MASK
-    if codec and message["value"] is not None:
-        inner = unwrap(message, depth)
-        messages = []
-        for part in entries(inner, 0, len(inner), format):
-            if part.magic not in (0, 1):
-                raise BadValue("value", start, "a compressed message holds something that is no message")
-            messages.append(_message(inner, part, format, readers, depth + 1))
-        message["records"] = inherit(message, messages)
+    if message["attributes"] & CODEC_MASK and message["value"] is not None:
+        message["records"] = _inner(message, format, readers, depth, proved=proved)
     return message
+
+
+def _inner(
+    wrapper: Mapping[str, Any], format: RecordFormat, readers: Readers, depth: int, *, proved: bool
+) -> list[dict[str, Any]]:
+    """The messages inside a compressed message."""
+    data, messages = unwrap(wrapper, depth), []
+    for part in entries(data, 0, len(data), format):
+        if part.magic not in (0, 1):
+            raise BadValue("value", part.start, "a compressed message holds something that is no message")
+        messages.append(_message(data, part, format, readers, depth + 1, proved=proved))
+    return inherit(wrapper, messages)
 
 
 def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
@@ -306,7 +313,10 @@ def _build_entry(entry: Any, format: RecordFormat, path: str) -> bytes:
     for key in ("partial", "raw"):
         if key in entry:
             return _bytes(entry[key], f"{path}.{key}")
-    if entry.get("magic", 2) in (0, 1):
+    magic = entry.get("magic", 2)
+    if magic not in (0, 1, 2) or isinstance(magic, bool):
+        raise BuildError(f"{path}.magic", f"magic is 0, 1 or 2, not {magic!r}")
+    if magic < 2:
         return _build_message(dict(entry), format, path)
     return _build_batch(dict(entry), format, path)
 
@@ -315,12 +325,35 @@ def _bytes(value: Any, path: str) -> bytes:
     return to_bytes(value, path, "BYTES")
 
 
+def _integer(value: Any, path: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BuildError(path, f"{value!r} is no whole number")
+    return value
+
+
+def _mappings(value: Any, path: str, what: str) -> list[Mapping[str, Any]]:
+    """A list of objects, which is what records and messages are given as."""
+    if not isinstance(value, (list, tuple)):
+        raise BuildError(path, f"{value!r} is no list")
+    for i, item in enumerate(value):
+        if not isinstance(item, Mapping):
+            raise BuildError(f"{path}[{i}]", f"{item!r} is no {what}")
+    return list(value)
+
+
 def _build_batch(batch: dict[str, Any], format: RecordFormat, path: str) -> bytes:
     records, raw = batch.pop("records", None), batch.pop("raw_records", None)
     compressed = batch.pop("compressed_records", None)
     fields = _NEW_BATCH | batch
+    for name in ("attributes", "base_offset", "base_timestamp"):
+        _integer(fields.get(name, 0), f"{path}.{name}")
     if records is not None:
-        times = [r["timestamp"] for r in records if isinstance(r, Mapping) and r.get("timestamp") is not None]
+        records = _mappings(records, f"{path}.records", "record")
+        times = [
+            _integer(record["timestamp"], f"{path}.records[{i}].timestamp")
+            for i, record in enumerate(records)
+            if record.get("timestamp") is not None
+        ]
         defaults = {"base_timestamp": times[0] if times else -1, "max_timestamp": max(times, default=-1)}
         fields = defaults | fields
         fields["records_count"] = len(records)
@@ -332,7 +365,7 @@ def _build_batch(batch: dict[str, Any], format: RecordFormat, path: str) -> byte
     crc = fields.pop("crc", None)
     data = build(format.batch, fields | {"crc": 0}, path) + payload
     behind = format.crc_at + 4
-    checksum = crc32c(data[behind:]) if crc is None else crc
+    checksum = crc32c(data[behind:]) if crc is None else _integer(crc, f"{path}.crc")
     return data[: format.crc_at] + struct.pack(">I", checksum & 0xFFFFFFFF) + data[behind:]
 
 
@@ -347,7 +380,7 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
     codec = fields["attributes"] & CODEC_MASK
     if compressed is not None:
         given = _bytes(compressed, f"{path}.compressed_records")
-        if raw is None or decompress(codec, given) == raw:
+        if raw is None or _unpacked(codec, given) == raw:
             return given
     data = b"" if raw is None else _bytes(raw, f"{path}.raw_records")
     if codec and codec not in CODECS:
@@ -355,13 +388,19 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
     return compress(codec, data) if codec else data
 
 
+def _unpacked(codec: int, data: bytes) -> bytes | None:
+    """The plain bytes, None where there are none to be had."""
+    try:
+        return decompress(codec, data)
+    except BadValue:
+        return None
+
+
 _RECORD_FIELDS = {"offset", "timestamp", "timestamp_delta", "control", "attributes", "key", "value", "headers"}
 
 
-def _relative(record: Any, index: int, batch: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _relative(record: Mapping[str, Any], index: int, batch: Mapping[str, Any], path: str) -> dict[str, Any]:
     """A record's wire fields from its absolute ones."""
-    if not isinstance(record, Mapping):
-        raise BuildError(path, f"{record!r} is no record")
     for name in record:
         if name not in _RECORD_FIELDS:
             raise BuildError(f"{path}.{name}", "a record has no such field")
@@ -370,22 +409,46 @@ def _relative(record: Any, index: int, batch: Mapping[str, Any], path: str) -> d
     offset = record.get("offset")
     return {
         "attributes": record.get("attributes", 0), "timestamp_delta": delta,
-        "offset_delta": index if offset is None else offset - batch["base_offset"],
+        "offset_delta": index if offset is None else _integer(offset, f"{path}.offset") - batch["base_offset"],
         "key": record.get("key"), "value": record.get("value"), "headers": record.get("headers") or [],
     }  # fmt: skip
 
 
 def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> bytes:
     records, crc = message.pop("records", None), message.pop("crc", None)
-    magic, offset = message["magic"], message.pop("offset", 0)
+    magic, offset = message["magic"], _integer(message.pop("offset", 0), f"{path}.offset")
     message.pop("message_size", None)
     fields = {"crc": 0, "attributes": 0, "key": None, "value": None} | ({"timestamp": -1} if magic else {}) | message
-    if records is not None and fields["value"] is None:
-        inner = [dict(record) for record in records]
-        for record in inner:
-            record["offset"] = record.get("offset", 0) - (inner[0].get("offset", 0) if magic else 0)
-        data = build_set(inner, format, f"{path}.records")
-        fields["value"] = compress(fields["attributes"] & CODEC_MASK, data, magic=magic)
+    codec = _integer(fields["attributes"], f"{path}.attributes") & CODEC_MASK
+    if records is not None:
+        if codec not in CODECS or not codec:
+            raise BuildError(f"{path}.attributes", f"messages inside a message want a codec, {codec} is none")
+        inner = _inside(records, magic, f"{path}.records")
+        if fields["value"] is None or not _still_says(fields | {"offset": offset}, inner, format, path):
+            base = inner[0]["offset"] if magic and inner else 0
+            inner = [record | {"offset": record["offset"] - base} for record in inner]
+            fields["value"] = compress(codec, build_set(inner, format, f"{path}.records"), magic=magic)
     data = build(format.messages[magic], fields, path)
-    checksum = crc32(data[4:]) if crc is None else crc
-    return _PREAMBLE.pack(offset, len(data)) + struct.pack(">I", checksum & 0xFFFFFFFF) + data[4:]
+    checksum = crc32(data[4:]) if crc is None else _integer(crc, f"{path}.crc")
+    place = build(INT64, offset, f"{path}.offset")
+    return place + struct.pack(">iI", len(data), checksum & 0xFFFFFFFF) + data[4:]
+
+
+def _inside(records: Any, magic: int, path: str) -> list[dict[str, Any]]:
+    """The messages that shall stand inside a compressed one: of its magic, numbered on, unless they say otherwise."""
+    inner = [{"magic": magic, "offset": i} | dict(r) for i, r in enumerate(_mappings(records, path, "message"))]
+    for i, record in enumerate(inner):
+        _integer(record["offset"], f"{path}[{i}].offset")
+    return inner
+
+
+def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordFormat, path: str) -> bool:
+    """Whether the value of a compressed message holds these messages, as they stand or as a reader gets to see them."""
+    wrapper["value"] = _bytes(wrapper["value"], f"{path}.value")
+    wanted = build_set(records, format, f"{path}.records")
+    try:
+        if unwrap(wrapper, 0) == wanted:
+            return True
+        return build_set(_inner(wrapper, format, INTERPRETED, 0, proved=False), format, path) == wanted
+    except WireError:
+        return False

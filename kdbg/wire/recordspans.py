@@ -28,7 +28,7 @@ def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key:
         return
     start = walker.stream.tell()
     end = min(start + length, len(walker.data))
-    _entries(walker, node.format, path, holder[key], (start, end), node.cut)
+    _entries(walker, node.format, path, holder[key], (start, end), node.cut or end < start + length)
     if end < start + length:
         raise Truncated(path, start, node.bnf, length, end - start)
 
@@ -64,15 +64,20 @@ def _contained(walker: Walker, entry: Entry, path: str, read: Any, format: Recor
     try:
         read(walker, entry, path, value, format, depth)
     except WireError as error:
-        walker.finding("record-set", str(error), error.path or path, error.start)
         _claim_rest(walker, path, entry.start, entry.end)
+        walker.finding("record-set", str(error), error.path or path, error.start)
         return {"raw": walker.data[entry.start : entry.end]}
     return value
 
 
 def _claim_rest(walker: Walker, path: str, start: int, end: int) -> None:
-    """Make the spans tile `start` to `end`: drop those that ran past the end, and claim what none of them covers."""
-    spans = walker.result.spans
+    """Make the spans tile `start` to `end`: drop those that ran past the end, and claim what none of them covers.
+
+    Findings that ran past the end go with them: they are about bytes of the next entry.
+    """
+    spans, findings = walker.result.spans, walker.result.findings
+    while findings and (findings[-1].start or 0) + findings[-1].length > end and walker.buffer == 0:
+        findings.pop()
     while spans and spans[-1].buffer >= walker.buffer and spans[-1].end > end:
         spans.pop()
     if spans and spans[-1].buffer == walker.buffer:
@@ -109,10 +114,10 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
         if walker.stream.tell() != end:
             raise WireError(f"{path}.records", walker.stream.tell(), "the records do not fill the batch")
     except WireError as error:
+        _claim_rest(walker, f"{path}.records", start, end)
         walker.finding("record-set", str(error), error.path, error.start)
         if "compressed_records" not in batch:
             batch["raw_records"] = walker.data[start:end]
-        _claim_rest(walker, f"{path}.records", start, end)
         return
     batch["records"] = absolute(batch, raw)
 
@@ -169,5 +174,3 @@ class _Inside:
 
     def __exit__(self, *_: object) -> None:
         self.walker.data, self.walker.buffer, self.walker.stream = self.outer
-
-

@@ -25,12 +25,12 @@ class Hidden(bytes):
 
 
 def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
-    """Whether a field must be hidden, given the values beside it."""
+    """Whether a field must be hidden, given the values beside it; where the one that decides is missing, it must."""
     if not isinstance(node, (Sized, Rest)) or node.kind != "secret":
         return False
-    if not node.when:
+    if not node.when or node.when not in siblings:
         return True
-    says = siblings.get(node.when)
+    says = siblings[node.when]
     return bool(SENSITIVE.search(says)) if isinstance(says, str) else bool(says)
 
 

@@ -216,14 +216,16 @@ class Walker:
                 raise
 
     def struct(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
-        for known in node.fields:
-            self.read(known.node, join(path, known.name), value, known.name)
-        self.hide_secrets(node, path, value)
+        try:
+            for known in node.fields:
+                self.read(known.node, join(path, known.name), value, known.name)
+        finally:
+            self.hide_secrets(node, path, value)
         if node.tags is not None:
             self.tags(node, path, value)
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
-        """Mark the spans of secret fields, once the sibling that decides it has been read."""
+        """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
         from .secrets import is_secret
 
         paths = {join(path, known.name) for known in node.fields if is_secret(known.node, value)}

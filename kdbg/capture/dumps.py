@@ -1,0 +1,167 @@
+"""Hexdumps in pasted text: the text goes in, the bytes of every dump in it and the form they had come out.
+
+A dump's text column may look like hex: the next line's offset says where the bytes end, and where there is none, the
+text has to be that of the bytes before it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kdbg.errors import InputError
+
+WIDEST = 4096  # characters in a dump's line: xxd can't do more than 1,100
+LONGEST = 256 * 2**20  # what `*` may stand for
+ROW = re.compile(r"\s*(0x)?([0-9a-f]{4,16})(:?)(|\s.*)", re.IGNORECASE)
+GROUP = re.compile(r"\s+((?:[0-9a-f]{2})+)(?!\S)", re.IGNORECASE)
+ONLY_BYTES = re.compile(r"(?:\s{2,}[0-9a-f]{2})(?:\s+[0-9a-f]{2})*\s*", re.IGNORECASE)
+
+
+class Row(NamedTuple):
+    """One line of a dump: its offset, what follows it, and whether a `*` (the same again) stands below."""
+
+    number: int
+    prefix: str
+    offset: str
+    colon: str
+    rest: str
+    repeated: bool = False
+
+
+def dumped(text: str) -> tuple[list[bytes], str] | None:
+    """Every dump in the text and their form; lines that are none (tcpdump's summaries, a prompt) are passed over."""
+    rows = _rows(text)
+    fits, problems = [], []
+    for base in _bases(rows[0]) if rows else ():
+        try:
+            fits.append(_parts(rows, base))
+        except InputError as error:
+            problems.append(error)
+    if fits and fits[0] != fits[-1] and _bases(rows[0])[:2] == (16, 8):
+        raise InputError("the offsets can be hexdump's or od's: give hexdump -C or od -A x -t x1")
+    if fits:
+        return fits[0], _dump_form(rows[0])
+    if rows and rows[0].colon:
+        raise problems[0]
+    return None
+
+
+def _bases(row: Row) -> tuple[int, ...]:
+    """What the offsets may be in, likeliest first: seven digits are od's octal, or with words perhaps hexdump's."""
+    if row.colon or len(row.offset) != 7:
+        return 16, 10, 8
+    return (8, 10, 16) if len(row.rest.split()[0]) == 2 else (16, 8, 10)
+
+
+def _rows(text: str) -> list[Row]:
+    """The lines that look like a dump's, from the first with bytes on; colons on some make the others suspect."""
+    rows: list[Row] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() == "*" and rows:
+            rows[-1] = rows[-1]._replace(repeated=True)
+        elif len(line) > WIDEST:
+            continue
+        elif (found := ROW.fullmatch(line)) and (GROUP.match(found[4]) or (rows and not found[4].strip())):
+            rows.append(Row(number, found[1] or "", found[2], found[3], found[4]))
+    return [row for row in rows if row.colon] or rows
+
+
+def _dump_form(row: Row) -> str:
+    if row.colon:
+        return "tcpdump -X" if row.prefix else "xxd"
+    return {"|": "hexdump -C", "<": "od"}.get(row.rest.rstrip()[-1:], "hexdump")
+
+
+def _parts(rows: list[Row], base: int) -> list[bytes]:
+    """The bytes of each dump, offsets read in `base`; an offset that goes back begins another dump."""
+    parts, vouched, swapped = [bytearray()], False, _swapped(rows)
+    offsets = [_number(row.offset, base) for row in rows]
+    for row, start, end in zip(rows, offsets, [*offsets[1:], 0], strict=True):
+        count = end - start if end > start else None
+        line = _line(row, None if row.repeated else count, swapped)
+        parts[-1] += _repeated(row, line, count) if row.repeated else line
+        vouched = vouched or count is not None or _vouched(row, line)
+        if count is None:
+            if not vouched:
+                raise InputError(f"line {row.number}: {row.offset} may be an offset or bytes")
+            parts, vouched = [*parts, bytearray()], False
+    return [bytes(part) for part in parts if part]
+
+
+def _number(offset: str, base: int) -> int:
+    try:
+        return int(offset, base)
+    except ValueError:
+        raise InputError(f"{offset} is no offset in base {base}") from None
+
+
+def _repeated(row: Row, line: bytes, count: int | None) -> bytes:
+    if not line or count is None or count % len(line) or count > LONGEST:
+        raise InputError(f"line {row.number + 1}: no offset says how often `*` repeats the line above")
+    return line * (count // len(line))
+
+
+def _swapped(rows: list[Row]) -> bool:
+    """Whether groups are little-endian words: hexdump's and od's are, xxd's not, if no text column says otherwise."""
+    usual = not (rows[0].colon or rows[0].prefix)
+    return usual ^ any(not _shown(row, _cuts(row, usual)) and _shown(row, _cuts(row, not usual)) != [] for row in rows)
+
+
+def _vouched(row: Row, line: bytes) -> bool:
+    """Whether a line shows without a second one that it begins with an offset."""
+    zero = not row.offset.strip("0") and (len(row.offset) % 2 or ONLY_BYTES.fullmatch(row.rest))
+    return bool(row.colon or zero or line in _shown(row, _cuts(row, True)))
+
+
+def _cuts(row: Row, swapped: bool) -> list[tuple[bytes, int]]:
+    """Where the line's bytes may end, which is after each group of digits, and the bytes up to there."""
+    cuts, data, end = [], b"", 0
+    while found := GROUP.match(row.rest, end):
+        group, end = bytes.fromhex(found[1]), found.end()
+        data += group[::-1] if swapped else group
+        cuts.append((data, end))
+    return cuts
+
+
+def _line(row: Row, count: int | None, swapped: bool) -> bytes:
+    """The line's bytes: `count` of them, or where that is not known, as many as its text column shows."""
+    cuts = _cuts(row, swapped)
+    data = cuts[-1][0] if cuts else b""
+    if count is None:
+        return (_shown(row, cuts) or [data])[-1]
+    if exact := [data for data, end in cuts if len(data) == count and _ends(row.rest, end)]:
+        return exact[0]
+    if swapped and len(cuts[0][0] if cuts else b"") > len(data) - count > 0 and len(cuts[0][0]) in {2, 4, 8}:
+        return data[:count]  # what is left at the end is printed as a whole word
+    raise InputError(f"line {row.number}: by the next offset {count} bytes stand here, {len(data)} do")
+
+
+def _ends(rest: str, end: int) -> bool:
+    """Whether no group follows: nothing, or what has more space before it than groups have."""
+    gap = len(rest) - end - len(rest[end:].lstrip())
+    return not GROUP.match(rest, end) or gap > min(map(len, re.findall(r"\s+", rest[:end].strip())), default=1)
+
+
+def _shown(row: Row, cuts: list[tuple[bytes, int]]) -> list[bytes]:
+    """The cuts after which there is a text column that shows just these bytes."""
+    return [data for data, end in cuts if row.rest[end : end + 2].isspace() and _shows(data, row.rest[end:].strip())]
+
+
+def _shows(data: bytes, text: str) -> bool:
+    """tcpdump has a dot for a space too, Wireshark's streams a gap after eight."""
+    if len(text) == len(data) + 2 and text[0] + text[-1] in {"||", "><"}:
+        text = text[1:-1]
+        shown = {_printed(data)}
+    else:
+        line = _printed(data)
+        shown = {line.strip(), line.replace(" ", "."), f"{line[:8]} {line[8:]}".strip()}
+    return any(
+        len(text) == len(line)
+        and all(a in {b, "."} or (b == "." and not a.isalnum()) for a, b in zip(text, line, strict=True))
+        for line in shown
+    )
+
+
+def _printed(data: bytes) -> str:
+    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)

@@ -1,0 +1,52 @@
+"""`kdbg apis`: every API by its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import color_option, format_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ..render.look import Look
+
+HEADINGS = ("key", "name", "version", "flexible", "aliases")
+
+
+@click.command(context_settings={"max_content_width": 100})
+@format_option
+@color_option
+def command(format: str, color: str) -> None:
+    """List the APIs that kdbg knows: key, name, versions, the first flexible version, other names.
+
+    \b
+    kdbg apis
+    kdbg apis --format json
+    """
+    writer = Writer()
+    for piece in listing(look(color, True, False), format == "json"):
+        writer.write(piece)
+    writer.flush()
+
+
+def listing(look: Look, json: bool) -> Iterator[str | bytes]:
+    """The table, or an object a line."""
+    from ..grammars import ALIASES, apis
+    from ..render.columns import aligned
+    from ..render.grammardiff import api_object, span
+    from ..render.jsonlines import dump
+
+    if json:
+        yield from (dump(api_object(api)) for api in apis())
+        return
+    rows = [
+        (
+            str(api.key), api.name, span(api).replace(" to ", "-"),
+            f"from {api.flexible}" if api.flexible in api.versions else "no", ", ".join(ALIASES.get(api.name, ())),
+        )
+        for api in apis()
+    ]  # fmt: skip
+    yield "\n".join(aligned([HEADINGS, *rows], look, ("dim", "name", "", "", "dim"), right=(0,))) + "\n"

@@ -1,0 +1,48 @@
+"""`kdbg decode`: captures in, exchanges out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .output import Writer, look, look_options
+from .times import When
+
+FORMATS = ("tree", "summary", "hex", "json")
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="tree", help="The view; tree if not said.")
+@click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
+@click.option("--client-id", multiple=True, help="Only requests of this client id.")
+@click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
+@click.option("--group", multiple=True, help="Only exchanges that name this consumer group.")
+@click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding.")
+@click.option("--slower-than", type=float, metavar="MS", help="Only those answered later than so many milliseconds.")
+@click.option("--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries).")
+@click.option("--since", type=When(), metavar="TIME", help="Only from this time on: 12:30:01.5, a date, or seconds.")
+@click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges.")
+@click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
+@look_options
+def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,
+            slower_than: float | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
+    """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
+
+    \b
+    kdbg decode captures/first-contact.pcap --format summary
+    kdbg decode captures/errors.pcap --errors
+    tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
+    """
+    from ..session.filters import Filters
+    from .run import Run
+
+    shape = look(color, full, show_secrets)
+    wanted = Filters(**filters, slower_than=None if slower_than is None else slower_than / 1000)
+    run = Run(format, shape, wanted, port, limit, Writer(live="-" in files))
+    for file in files:
+        run.capture(file)
+    run.close()
+    return run.status

@@ -1,0 +1,118 @@
+"""`kdbg encode`: JSON in, the bytes of messages out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from .output import Writer
+
+if TYPE_CHECKING:
+    from ..wire.api import Direction
+
+FORMATS = ("hex", "raw", "base64")
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("api", default="-", metavar="[API|-|@FILE]")
+@click.option("--version", "-v", type=int, metavar="N", help="The version of the API.")
+@click.option("--request", "direction", flag_value="request", help="A request; so it is if not said.")
+@click.option("--response", "direction", flag_value="response", help="A response.")
+@click.option("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default. {} if not given.")
+@click.option("--header", metavar="JSON", help='Put a header in front: {"correlation_id": 1, "client_id": "me"}.')
+@click.option("--size", is_flag=True, help="Put the 4-byte size in front.")
+@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The output; else hex.")
+def command(api: str, version: int | None, direction: Direction | None, body: str | None, header: str | None,
+            size: bool, format: str) -> int:  # fmt: skip
+    """Turn JSON into the bytes of a message; or, with -, exchanges of `kdbg decode --format json` into theirs.
+
+    Exchanges are JSON Lines, here and there: {"request": "0003…", "response": null}, each half with its header, null
+    where the exchange has none. Bytes in JSON are {"base64": "…"}; a string stands for its UTF-8.
+
+    \b
+    kdbg encode metadata --version 1 --body '{"topics": [{"name": "orders"}]}'
+    kdbg encode metadata --version 1 --header '{"correlation_id": 7}' --size | kdbg explain -
+    kdbg decode captures/first-contact.pcap --format json --show-secrets | kdbg encode -
+    """
+    writer = Writer()
+    if api == "-" or api.startswith("@"):
+        if version is not None or direction or body is not None or header is not None or format == "raw":
+            raise click.UsageError("--version, --request, --response, --body, --header and raw bytes go with an API")
+        if api == "-" and sys.stdin.isatty():
+            raise click.UsageError("encode what? An API, or exchanges on the standard input")
+        return exchanges(api, size, format, writer)
+    writer.write(shown(one(api, version, direction or "request", body, header), size, format))
+    writer.flush()
+    return 0
+
+
+def one(api: str, version: int | None, direction: Direction, body: str | None, header: str | None) -> bytes:
+    """The message that the options describe."""
+    from .. import encode
+    from ..grammars import api as find
+    from .reencode import guarded, parse
+
+    known = find(api)
+    if version is None:
+        raise click.UsageError(f"--version is missing; {known.name} has {known.versions[0]} to {known.versions[-1]}")
+    value = parse(text(body) if body is not None else b"{}", "--body")
+    head = None if header is None else parse(text(header), "--header")
+    if head is not None and not isinstance(head, Mapping):
+        raise click.BadParameter("wants an object with fields", param_hint="--header")
+    return guarded(lambda: encode(value, api=known.key, version=version, direction=direction, header=head))
+
+
+def exchanges(source: str, size: bool, format: str, writer: Writer) -> int:
+    """Encode both halves of each exchange; what came before a mistake is written."""
+    from ..render.jsonlines import dump
+    from .reencode import Reencoder
+
+    reencoder = Reencoder(lambda problem: click.echo(f"kdbg: {problem}", err=True))
+    try:
+        for halves in reencoder.lines(lines(source)):
+            writer.write(dump({direction: word(data, size, format) for direction, data in halves.items()}))
+    finally:
+        writer.flush()
+    reencoder.close()
+    return 1 if reencoder.refused else 0
+
+
+def word(data: bytes | None, size: bool, format: str) -> str | None:
+    """The bytes as a JSON string, null for none."""
+    return None if data is None else shown(data, size, format).decode().removesuffix("\n")
+
+
+def shown(data: bytes, size: bool, format: str) -> bytes:
+    """The bytes as the user wants to see them."""
+    import base64
+
+    if size:
+        data = len(data).to_bytes(4, "big") + data
+    writers: dict[str, Callable[[bytes], bytes]] = {
+        "hex": lambda data: data.hex().encode() + b"\n",
+        "base64": lambda data: base64.b64encode(data) + b"\n",
+        "raw": lambda data: data,
+    }
+    return writers[format](data)
+
+
+def text(given: str) -> bytes:
+    """What an option gives: itself, the content of a file, or the standard input."""
+    return b"".join(lines(given)) if given == "-" or given.startswith("@") else given.encode("utf-8", "surrogateescape")
+
+
+def lines(source: str) -> Iterator[bytes]:
+    """The lines of the standard input, or of a file."""
+    from ..errors import InputError
+
+    if source == "-":
+        yield from sys.stdin.buffer
+        return
+    try:
+        with open(source[1:], "rb") as file:  # noqa: PTH123  "" is no path, and says so
+            yield from file
+    except (OSError, ValueError) as error:
+        raise InputError(f"{source}: {getattr(error, 'strerror', None) or error}") from None

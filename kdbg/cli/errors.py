@@ -1,0 +1,73 @@
+"""`kdbg errors`: what an error code means, and whether to try again."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import color_option, format_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ..grammars.errors import Error
+    from ..render.look import Look
+
+
+@click.command(context_settings={"max_content_width": 100, "ignore_unknown_options": True})  # -1 is a code
+@click.argument("errors", nargs=-1, metavar="[CODE|NAME]…")
+@format_option
+@color_option
+def command(errors: tuple[str, ...], format: str, color: str) -> None:
+    """Look up error codes, by code, by name (also former ones, also Java's), by part of a name or of the text.
+
+    Without an argument: all of them.
+
+    \b
+    kdbg errors 6
+    kdbg errors -1
+    kdbg errors NotLeaderForPartitionException
+    kdbg errors coordinator
+    """
+    from ..grammars.errors import ERRORS
+    from ..render.errortext import error_object
+    from ..render.jsonlines import dump
+
+    found = [error for query in errors for error in search(query)] if errors else list(ERRORS.values())
+    shape, writer = look(color, True, False), Writer()
+    if format == "json":
+        for error in found:
+            writer.write(dump(error_object(error)))
+    else:
+        writer.write(text(found, shape, whole=not errors, exact=len(found) == len(errors)))
+    writer.flush()
+
+
+def text(found: list[Error], look: Look, *, whole: bool, exact: bool) -> str:
+    """One error for each query at full length, else a list; the whole table in columns where there is a terminal."""
+    from ..render import errortext
+
+    if whole:
+        return (errortext.table if sys.stdout.isatty() else errortext.several)(found, look)
+    if exact:
+        return "\n".join(errortext.one(error, look) for error in found)
+    return errortext.several(dict.fromkeys(found), look)
+
+
+def search(query: str) -> list[Error]:
+    """The errors that a query means; refuses one that means none."""
+    from ..errors import InputError
+    from ..grammars.errors import ERRORS, find
+    from ..render.errortext import near
+
+    if query.startswith("-") and not query[1:].isdecimal():
+        raise click.NoSuchOption(query)
+    found = find(query)
+    if found:
+        return found
+    if query.strip().removeprefix("-").isdecimal():
+        raise InputError(f"no error code {query}; kdbg knows {min(ERRORS)} to {max(ERRORS)}")
+    names = near(query)
+    hint = f"did you mean {' or '.join(names)}?" if names else "`kdbg errors` lists all"
+    raise InputError(f"no error called {query!r}; {hint}")

@@ -1,0 +1,179 @@
+"""`kdbg explain`: bytes in, in whatever form somebody has them, what they mean out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..errors import InputError
+from .output import Writer, look, look_options
+
+if TYPE_CHECKING:
+    from ..render.look import Look
+    from ..session.infer import Told
+
+FORMATS = ("hex", "tree", "json")
+MOST = 128 << 20
+"""Bytes that are read of a file or a pipe: no message is larger."""
+CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
+"""How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
+NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
+IN_A_LOG = re.compile(r"(?:size|length)\D{0,20}?(-?[0-9]{3,10})\b", re.IGNORECASE)
+
+
+class NumbersToo(click.Command):
+    """Takes a negative number for what it is, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        numbers = [word for word in args if re.fullmatch("-[0-9]+", word)]
+        if numbers and "--" not in args:
+            args = [*(word for word in args if word not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=NumbersToo, context_settings={"max_content_width": 100})
+@click.argument("bytes_given", nargs=-1, metavar="[HEX|-|@FILE]")
+@click.option("--api", "-a", help="The API, by name, alias or key.")
+@click.option("--version", "-v", type=click.IntRange(0, 32767), metavar="N", help="The API's version.")
+@click.option("--request", "direction", flag_value="request", help="It is a request.")
+@click.option("--response", "direction", flag_value="response", help="It is a response.")
+@click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
+@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The view; hex if not said.")
+@look_options
+@click.pass_context
+def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
+            direction: Any, no_header: bool, format: str, color: str, full: bool,
+            show_secrets: bool) -> int:  # fmt: skip
+    """Explain bytes: every one of them with its field, or why they cannot be read.
+
+    Give them as hex (spaces do not matter), base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C,
+    od, tcpdump -X, Wireshark's copy), @FILE, or - for the standard input; files may hold the bytes themselves. With
+    nothing said about them kdbg finds out what they are: a request by its header, a response by which layouts read it
+    to the last byte. Several messages one after the other, each behind its size, are explained one by one.
+
+    A decimal number, or the line of an error log with a size in it, is explained as well: digits are a number if they
+    do not begin with 0, are at most 2147483647, and nothing is said about them; any others are hex.
+
+    \b
+    kdbg explain 00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f
+    kdbg explain @response.bin --api metadata --version 1 --response
+    xxd message.bin | kdbg explain
+    kdbg explain 369295616
+    """
+    from ..session.infer import Told
+
+    if not bytes_given and sys.stdin.isatty():
+        click.echo(ctx.get_help(), err=True)
+        return 2
+    if version is not None and api is None:
+        raise click.UsageError("--version N of which API? Say so with --api")
+    told = Told(_api(api), version, direction, not no_header)
+    given = _given(bytes_given)
+    shape, writer = look(color, full, show_secrets), Writer()
+    value = as_number(given.text) if given.text is not None and told == Told() else None
+    clean = _number(value, format, shape, writer) if value is not None else _bytes(given, told, format, shape, writer)
+    writer.flush()
+    return 0 if clean else 1
+
+
+def _api(name: str | None) -> Any:
+    from .. import grammars
+
+    return grammars.api(name) if name is not None else None
+
+
+class Given(NamedTuple):
+    """What the user gave: as it came, and as text if it may be some."""
+
+    raw: str | bytes
+    text: str | None
+
+
+def _given(words: tuple[str, ...]) -> Given:
+    """The words of the command line joined, or the file or pipe that they name."""
+    if not words or words == ("-",):
+        raw = _limited(sys.stdin.buffer.read(MOST + 1), "the standard input")
+    elif len(words) == 1 and words[0].startswith("@"):
+        raw = _file(words[0][1:])
+    else:
+        return Given(" ".join(words), " ".join(words))
+    return Given(raw, raw.decode("utf-8", "replace") if len(raw) < 4096 else None)
+
+
+def _file(name: str) -> bytes:
+    try:
+        with Path(name).open("rb") as file:
+            data = file.read(MOST + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return _limited(data, name)
+
+
+def _limited(data: bytes, name: str) -> bytes:
+    """The bytes, if they are no capture and not too many."""
+    if data.startswith(CAPTURES):
+        raise InputError(f"{name!r} is a capture: `kdbg decode` shows what was said in it")
+    if len(data) > MOST:
+        raise InputError(f"{name!r} has more than {MOST >> 20} MiB, which no message has")
+    return data
+
+
+def as_number(text: str) -> int | None:
+    """The number that digits are, by the rule in the command's help; None for what is hex or no digits at all."""
+    from ..session.mistaken import looks_like, number
+
+    found = NUMBER.fullmatch(text)
+    if found is None or len(found[2]) > 10:
+        return None
+    value = int(found[1] + found[2])
+    if found[1] or number(value) is not None:
+        return value
+    if (found[2][0] == "0" and len(found[2]) > 1) or value >= 1 << 31:
+        return None
+    return value if len(found[2]) % 2 or not looks_like(bytes.fromhex(found[2])) else None
+
+
+def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
+    """Explain a number."""
+    from ..render.explained import number_facts, number_text
+    from ..render.jsonlines import dump
+
+    if format != "json":
+        text, clean = number_text(value, look)
+        writer.write(text)
+        return clean
+    what, advice, clean = number_facts(value)
+    writer.write(dump({"number": value, "notes": [what, *filter(None, [advice])]}))
+    return clean
+
+
+def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) -> bool:
+    """Explain bytes, piece by piece."""
+    from ..capture.pasted import read_bytes
+    from ..render import explained
+    from ..session.pieces import pieces
+
+    try:
+        data = read_bytes(given.raw).data
+    except InputError:
+        logged = IN_A_LOG.search(given.text or "")
+        if logged is None:
+            raise
+        return _number(int(logged[1]), format, look, writer)
+    if not data:
+        raise InputError("there are no bytes to explain")
+    renders: dict[str, Callable[..., tuple[str | bytes, bool]]] = {
+        "hex": explained.hex_text, "tree": explained.tree_text, "json": explained.json_line,
+    }  # fmt: skip
+    clean = True
+    for number, piece in enumerate(pieces(data, told)):
+        text, whole = renders[format](data, piece, look)
+        clean = clean and whole
+        writer.write("\n" if number and format != "json" else "")
+        writer.write(text)
+    return clean

@@ -1,0 +1,82 @@
+"""Where output goes: options that all viewing commands share, colour and width, writing in bulk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ..render.look import Look
+
+FLUSH_AT = 1 << 16
+
+
+def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--color, --full and --show-secrets, with the same meaning everywhere."""
+    for option in (
+        click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
+        click.option("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colour the output; auto follows the terminal and NO_COLOR.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def look(color: str, full: bool, show_secrets: bool) -> Look:
+    """How output looks on the stdout that there is."""
+    terminal = sys.stdout.isatty()
+    colors = ""
+    if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
+        colors = _color_system(terminal)
+    return Look(colors, width(), full or not terminal, show_secrets)
+
+
+def width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
+
+
+def _color_system(terminal: bool) -> str:
+    """The name of the colour system that rich finds the terminal to have."""
+    from rich.console import Console
+
+    names = {"standard": "STANDARD", "256": "EIGHT_BIT", "truecolor": "TRUECOLOR", "windows": "WINDOWS"}
+    return names.get(Console(force_terminal=True).color_system or "", "STANDARD") if terminal else "STANDARD"
+
+
+class Writer:
+    """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set."""
+
+    def __init__(self, *, live: bool = False) -> None:
+        self.raw = sys.stdout.buffer
+        self.live = live or sys.stdout.isatty()
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, piece: str | bytes) -> None:
+        data = piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
+        if len(data) > FLUSH_AT:
+            self.flush()
+            self.raw.write(data)
+            return
+        self._parts.append(data)
+        self._size += len(data)
+        if self.live or self._size > FLUSH_AT:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._parts:
+            self.raw.write(b"".join(self._parts))
+            self._parts.clear()
+            self._size = 0
+        self.raw.flush()

@@ -1,0 +1,123 @@
+"""Exchanges as JSON Lines, back to bytes: what `kdbg decode --format json` prints, undone.
+
+The JSON holds the bodies and of the headers what matters: API, version, correlation id, client id. Tagged fields of
+a header, of which no sender is known, are lost; so are the bytes that a finding stands for (`leftover`, `truncated`).
+A body in another known form of its version is written in that form, for the exchange's notes name it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ..errors import InputError, KdbgError
+from ..findings import Finding
+from ..grammars import NAMES, by_key
+from ..grammars.sasl import api as SASL_TOKEN
+from ..session.message import grammar_of, header_grammar, opaque_api
+from ..wire import Api
+from ..wire.api import DIRECTIONS, Direction
+from ..wire.nodes import WireStruct, build
+
+LISTED = 5
+
+
+def parse(text: bytes, where: str) -> Any:
+    """JSON; a mistake is said with its place."""
+    import orjson
+
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{where}: no JSON: {error}") from None
+
+
+def guarded(encode: Callable[[], bytes]) -> bytes:
+    """What `encode` returns; values of a kind that a grammar never meets are refused like any other."""
+    try:
+        return encode()
+    except KdbgError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, struct.error) as error:
+        raise InputError(f"the body has not the form that `kdbg decode` prints: {error}") from None
+
+
+class Reencoder:
+    """Encodes exchange after exchange. A half that cannot be encoded is told to `complain` and stands as null."""
+
+    def __init__(self, complain: Callable[[str], None]) -> None:
+        self.complain = complain
+        self.refused = 0
+        self.resized: list[str] = []
+
+    def lines(self, lines: Iterable[bytes]) -> Iterator[dict[str, bytes | None]]:
+        """Request and response of each line, None where there is none."""
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            exchange = parse(line, f"line {number}")
+            if not isinstance(exchange, Mapping) or not {"request", "response"} & set(exchange):
+                raise InputError(f"line {number}: no exchange, as `kdbg decode --format json` prints them")
+            yield {direction: self.half(exchange, direction, f"line {number}: {direction}") for direction in DIRECTIONS}
+
+    def half(self, exchange: Mapping[str, Any], direction: Direction, where: str) -> bytes | None:
+        """The bytes of one half, None where it has no body: a response whose request nobody saw."""
+        half = exchange.get(direction)
+        if half is None or (isinstance(half, Mapping) and half.get("body") is None):
+            return None
+        try:
+            data = guarded(lambda: message(exchange, direction, half["body"]))
+        except KdbgError as error:
+            self.refuse(f"{where}: {error}")
+            return None
+        if half.get("size", len(data) + 4) != len(data) + 4:
+            self.resized.append(where)
+        return data
+
+    def refuse(self, problem: str) -> None:
+        """The first problems are told whole, the others counted."""
+        self.refused += 1
+        if self.refused <= LISTED:
+            self.complain(problem)
+
+    def close(self) -> None:
+        """What is to be said at the end."""
+        if self.refused > LISTED:
+            self.complain(f"{self.refused - LISTED:,} more messages could not be encoded")
+        if self.resized:
+            more = len(self.resized) - LISTED
+            listed = ", ".join(self.resized[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
+            self.complain(f"not of the size they were captured with (changed, or not decoded whole): {listed}")
+
+
+def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
+    """The bytes of one half, behind the header that its exchange tells of."""
+    api, version = which(exchange)
+    data = build(form(api, version, direction, exchange.get("notes") or ()), body)
+    if api.headerless:
+        return data
+    grammar = header_grammar(api, version, direction)
+    known = {
+        "api_key": api.key, "api_version": version,
+        "correlation_id": exchange.get("correlation_id"), "client_id": exchange.get("client_id"),
+    }  # fmt: skip
+    return build(grammar, {name: value for name, value in known.items() if name in grammar.keys}, "header") + data
+
+
+def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
+    """API and version of an exchange; of an API that kdbg does not know, one whose body is bytes."""
+    key, version = exchange.get("api_key"), exchange.get("api_version")
+    if key is None and exchange.get("api") == SASL_TOKEN.name:
+        return SASL_TOKEN, 0
+    if type(key) is not int or type(version) is not int:
+        raise InputError("api_key and api_version are missing or no numbers")
+    return (by_key(key) if 0 <= key < len(NAMES) else opaque_api(key)), version
+
+
+def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct:
+    """The layout of the body: the other known form that a note names, else the real one."""
+    for name, layout in api.dialects_of(direction, version):
+        if str(Finding("dialect", f"this is {name}")) in notes:
+            return layout
+    return grammar_of(api, version, direction)

@@ -1,0 +1,114 @@
+"""What stands beside the bytes of one span in a hexdump: its name, what it says, its type."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..errors import WireError
+from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
+from ..wire.recordset import RecordsNode
+from ..wire.spans import Span
+from . import values
+from .look import Look
+
+
+class Row(NamedTuple):
+    """One field: its bytes, and what stands beside the first line of them."""
+
+    start: int
+    data: bytes
+    name: str
+    meaning: str
+    type: str
+    hidden: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+
+class Describer:
+    """Turns spans into rows; `room` is how many columns there are beside the bytes.
+
+    `broken` is where the message at hand could not be read on.
+    """
+
+    def __init__(self, look: Look, topics: Mapping[uuid.UUID, str], room: int) -> None:
+        self.look, self.topics = look, topics
+        self.most = 1 << 62 if look.full else max(room - 30, 20)
+        self.broken: WireError | None = None
+
+    def row(self, span: Span, data: bytes) -> Row:
+        """What stands on the lines of a span."""
+        hidden = span.secret and not self.look.show_secrets
+        raw = data[span.start : span.end]
+        meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
+        name = values.escape(span.path) or ("left over" if span.role == "raw" else "")
+        return Row(span.start, raw, name, meaning, self._type(span), hidden)
+
+    def _breaks(self, span: Span) -> bool:
+        """Whether this is the field that could not be read, with all that is behind it."""
+        return span.role == "raw" and span.buffer == 0 and self.broken is not None and span.path == self.broken.path
+
+    def _type(self, span: Span) -> str:
+        """The type, and behind a colon how it is written, for where there is room for that."""
+        node, value = span.node, span.value
+        if self._breaks(span) and self.broken is not None:
+            return self.broken.type or span.type
+        if span.role != "value" or not isinstance(node, Sized):
+            return span.type
+        if value is None:
+            return f"{span.type}: length {node.length.bias - 1} means null"
+        length = len(value.encode("utf-8", "surrogateescape")) if isinstance(value, str) else len(value)
+        written = f" written as {length + node.length.bias}" if node.length.bias else ""
+        return f"{span.type}: length {length}{written}, then the bytes"
+
+    def _meaning(self, span: Span) -> str:
+        node, value = span.node, span.value
+        if span.role == "size":
+            return _size(span)
+        if span.role == "tag":
+            return f"tag {value[0]}, {count(value[1], 'byte')}"
+        if span.role == "raw" or isinstance(node, Rest):
+            return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
+        if isinstance(node, UuidNode):
+            return values.topic_id(value, self.topics)
+        if isinstance(node, Sized):
+            return values.quote(value, self.most) if node.text else self._bytes(value)
+        write = values.number(node) if node is not None else None
+        return write(value).replace("  ", " = ", 1) if write is not None and value is not None else str(value)
+
+    def _bytes(self, value: bytes | None) -> str:
+        """Bytes, as text where they are text: the hex stands beside it already."""
+        if value is None:
+            return "null"
+        shown = values.content(value, self.most)
+        return shown if value and shown.startswith('"') else count(len(value), "byte")
+
+
+def _size(span: Span) -> str:
+    """What a length or count says."""
+    value, node = span.value, span.node
+    if value is None or value is False:
+        return "null"
+    if value is True:
+        return "present"
+    if isinstance(node, WireStruct):
+        return count(value, "tagged field") if value else "no tagged fields"
+    if isinstance(node, WireArray):
+        return count(value, "element") if value else "empty"
+    if isinstance(node, RecordsNode):
+        return f"{count(value, 'byte')} of records" if value else "empty"
+    return count(value, "byte")
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def printable(data: bytes) -> str:
+    """What is text in these bytes, with dots for the others."""
+    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)

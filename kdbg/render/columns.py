@@ -1,0 +1,40 @@
+"""Rows of words as aligned columns that fit the width: the last column is wrapped, never cut."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from .look import Look
+
+GAP = 2
+LEAST = 24
+"""Columns that the last column gets, however narrow the terminal is."""
+
+
+def aligned(
+    rows: Iterable[Sequence[str]], look: Look, styles: Sequence[str] = (), *, indent: int = 0, right: Sequence[int] = ()
+) -> list[str]:
+    """The lines of a table; `styles` are those of the columns, `right` the columns whose words end in line."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
+    start = indent + sum(widths) + GAP * len(widths)
+    lines = []
+    for row in rows:
+        cells = zip(row[:-1], widths, strict=True)
+        words = [word.rjust(width) if i in right else word.ljust(width) for i, (word, width) in enumerate(cells)]
+        for text in wrap(row[-1], look.width - start) or [""]:
+            painted = [_paint(look, styles, i, word) for i, word in enumerate([*words, text])]
+            lines.append((" " * indent + (" " * GAP).join(painted)).rstrip())
+            words = [" " * width for width in widths]
+    return lines
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of that width; words are not broken, nor what a no-break space joins."""
+    lines = textwrap.wrap(text, max(width, LEAST), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\xa0", " ") for line in lines]
+
+
+def _paint(look: Look, styles: Sequence[str], column: int, word: str) -> str:
+    return look.paint(styles[column], word) if column < len(styles) and styles[column] and word.strip() else word

@@ -1,0 +1,227 @@
+"""Bytes that somebody gave, explained: what is in each piece of them, by its likeliest guess, as hexdump, tree or JSON.
+
+Each function takes a piece and gives text (or a line of JSON), and whether all of it could be explained.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from ..findings import NOTICES, Finding
+from ..session.infer import Guess
+from ..session.message import Message, header_grammar, read
+from ..session.mistaken import number as mistaken_number
+from ..session.mistaken import recognise
+from ..session.pieces import Piece
+from ..session.search import MAX_FRAME
+from ..wire.secrets import hide
+from .beside import count, printable
+from .heading import finding_line
+from .hexdump import hexdump, plain_hexdump, size_finding
+from .jsonlines import dump, json_body
+from .look import Look
+from .tree import Tree
+from .values import quote
+
+CHOOSE = "To choose another: --api {} --version {} --{}"
+HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
+ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
+BREAKS = ("truncated", "bad-length", "bad-value")
+MOST_FITS = 12
+REFUSED = 100 << 20
+"""socket.request.max.bytes, if it is not configured."""
+
+
+class Explained:
+    """The likeliest guess about a piece, read."""
+
+    def __init__(self, data: bytes, piece: Piece) -> None:
+        self.guess: Guess = piece.guesses[0]
+        self.offset, self.length = piece.start, piece.end - piece.start
+        guess = self.guess
+        self.frame = data[piece.start + guess.start : piece.start + guess.end]
+        self.message: Message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
+        odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
+        self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
+        self.others = [other for other in piece.guesses[1:] if other.exact]
+        unknown = sum(finding.length for finding in self.findings if finding.kind.startswith("unknown-"))
+        self.explained = self.length - max(self.message.unexplained, unknown)
+
+    @property
+    def clean(self) -> bool:
+        return all(finding.kind in NOTICES for finding in self.findings)
+
+    @property
+    def broken(self) -> Finding | None:
+        """What kept the message from being read to its end."""
+        breaks = [finding for finding in self.message.findings if finding.kind in BREAKS]
+        return breaks[-1] if breaks and self.message.unexplained else None
+
+    def heading(self, look: Look) -> str:
+        """What it is, whose, and how much of it is explained."""
+        words = [look.paint("heading", name_of(self.guess))]
+        header = self.message.header or {}
+        if "correlation_id" in header:
+            words.append(f"correlation id {header['correlation_id']}")
+        if header.get("client_id") is not None:
+            words.append(f"client {quote(header['client_id'], 60)}")
+        size = count(self.length, "byte")
+        whole = self.explained == self.length
+        words.append(f"{size}, all explained" if whole else f"{self.explained:,} of {size} explained")
+        problems = sum(finding.kind not in NOTICES for finding in self.findings)
+        if whole and problems:
+            words.append(look.paint("bad", count(problems, "problem")))
+        return " · ".join(words)
+
+    def why(self) -> str:
+        """Why it is taken for this, where its header does not say so."""
+        guess, others = self.guess, len(self.others)
+        if guess.reason == "its header says so":
+            return ""
+        if "answers" in guess.reason or guess.api.key < 0:
+            return f"Taken for this because {guess.reason}."
+        unsaid = "Nothing in a response says what it answers" if guess.header else "Nothing in a body says what it is"
+        if not guess.exact:
+            return f"{unsaid}, and no layout reads these bytes without a fault; this one comes closest."
+        if not others:
+            return f"{unsaid}; only this layout reads it to the last byte."
+        return f"{unsaid}; of {others + 1} layouts that read it to the last byte this is the likeliest."
+
+    def fits(self, look: Look) -> list[str]:
+        """The other layouts that fit, and how to choose one."""
+        if not self.others:
+            return []
+        shown = self.others if look.full else self.others[:MOST_FITS]
+        names = ", ".join(map(name_of, shown)) + (f", … {len(self.others) - len(shown)} more" * (shown != self.others))
+        other = self.others[0]
+        choose = CHOOSE.format(other.api.name, other.version, other.direction) + " --no-header" * (not other.header)
+        return ["", *_wrapped(f"Also possible: {names}", look), *_wrapped(choose, look)]
+
+
+def name_of(guess: Guess) -> str:
+    """API, direction and version, or versions where they read the same."""
+    if guess.api.key < 0:
+        return ALONE.get(guess.api.name, guess.api.name)
+    runs: list[list[int]] = []
+    for version in sorted(guess.versions or (guess.version,)):
+        if runs and runs[-1][-1] == version - 1:
+            runs[-1][1:] = [version]
+        else:
+            runs.append([version])
+    versions = ", ".join("–".join(f"v{version}" for version in run) for run in runs)
+    return f"{guess.api.name} {guess.direction} {versions}"
+
+
+def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
+    """The heading and every byte."""
+    if not piece.guesses:
+        return _unknown(data, piece, look), False
+    found = Explained(data, piece)
+    lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look), *found.fits(look)]
+    return "\n".join(lines) + "\n", found.clean
+
+
+def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
+    guess = found.guess
+    return hexdump(
+        found.frame, guess.api, guess.version, guess.direction, look, {}, size=guess.size, header=guess.header,
+        offset=found.offset, tail=tail,
+    )  # fmt: skip
+
+
+def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
+    """The heading and the fields; where the message breaks, the bytes around that."""
+    if not piece.guesses:
+        return _unknown(data, piece, look), False
+    found = Explained(data, piece)
+    message, tree = found.message, Tree(look, {})
+    tree.lines += [found.heading(look), *_dim(found.why(), look)]
+    body = message.body if look.show_secrets else hide(message.grammar, message.body)
+    if message.header is not None:
+        header = header_grammar(found.guess.api, found.guess.version, found.guess.direction)
+        tree.struct(header)(message.header, f"{tree.mid}{look.paint('heading', 'header')}", tree.mid_below)
+    tree.struct(message.grammar)(body, f"{tree.last}{look.paint('heading', 'body')}", tree.last_below)
+    broken = found.broken
+    tree.lines += [finding_line(finding, look) for finding in found.findings if finding is not broken]
+    tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
+    tree.lines += found.fits(look)
+    return tree.take(), found.clean
+
+
+def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
+    """One piece as one line of JSON."""
+    inside = data[piece.start : piece.end]
+    if not piece.guesses:
+        known = recognise(inside)
+        notes = [f"looks like {known.what}", known.advice] if known else ["no layout fits"]
+        return dump({"api": None, "offset": piece.start, "bytes": inside, "notes": notes}), False
+    found = Explained(data, piece)
+    guess, message = found.guess, found.message
+    return dump({
+        "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
+        "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
+        "header": message.header, "body": json_body(message, show_secrets=look.show_secrets),
+        "notes": [*filter(None, [found.why()]), *map(str, found.findings)], "fits": list(map(_fit, found.others)),
+    }), found.clean  # fmt: skip
+
+
+def _fit(guess: Guess) -> dict[str, Any]:
+    likelihood = float(f"{guess.likelihood:.3g}")
+    return {
+        "api": guess.api.name, "versions": guess.versions, "direction": guess.direction, "likelihood": likelihood,
+    }  # fmt: skip
+
+
+def _unknown(data: bytes, piece: Piece, look: Look) -> str:
+    """Bytes that are no message: what can be said, and the bytes."""
+    inside = data[piece.start : piece.end]
+    known, size = recognise(inside), count(len(inside), "byte")
+    if known:
+        said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
+    elif len(inside) < len(data):
+        said = [look.paint("heading", f"{size} that belong to no message")]
+    else:
+        said = [look.paint("heading", f"{size} that no known layout reads to the end"), *_wrapped(HINT, look)]
+    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start)]) + "\n"
+
+
+def number_text(value: int, look: Look) -> tuple[str, bool]:
+    """What a number in an error log is: its four bytes, as something else's beginning or as a size."""
+    head, advice, known = number_facts(value)
+    return "\n".join([look.paint("heading", head), *_wrapped(advice, look)]) + "\n", known
+
+
+def number_facts(value: int) -> tuple[str, str, bool]:
+    """(what it is, what to do, whether that is all there is to say)."""
+    data = (value & 0xFFFFFFFF).to_bytes(4, "big")
+    head = f"{value} = 0x{data.hex()}"
+    text = f' "{printable(data)}"' if printable(data).count(".") <= data.count(b".") else ""
+    found = mistaken_number(value)
+    if found is not None:
+        return f"{head}, the bytes {data.hex(' ')}{text}: {found.what}", found.advice, True
+    lost = "The peer speaks another protocol, or the reader lost its place in the stream."
+    if value < 0:
+        return f"{head}, the bytes {data.hex(' ')}{text}: no size, it is negative", lost, False
+    if value <= REFUSED:
+        return f"{head}: as a size, a message of {value:,} bytes ({_unit(value)})", "", True
+    most = f"more than brokers accept (socket.request.max.bytes, {REFUSED:,} if not configured)"
+    likely = f"If it is a size, this is {most}. {lost}" if value <= MAX_FRAME else f"That is {most}. {lost}"
+    return f"{head}, the bytes {data.hex(' ')}{text}: as a size {value:,} bytes ({_unit(value)})", likely, False
+
+
+def _unit(size: int) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size = size / 1024  # type: ignore[assignment]
+    return f"{size:.3g} GiB"
+
+
+def _wrapped(text: str, look: Look) -> list[str]:
+    return textwrap.wrap(text, max(look.width, 40), break_long_words=False, break_on_hyphens=False)
+
+
+def _dim(text: str, look: Look) -> Sequence[str]:
+    return [look.paint("dim", line) for line in _wrapped(text, look)]

@@ -1,0 +1,197 @@
+"""What versions changed: all versions of an API at a glance, or two of them compared line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..grammars import ALIASES, about
+from ..wire import Api
+from ..wire.api import DIRECTIONS, Direction
+from ..wire.layout import Change, compare, layout
+from ..wire.nodes import WireStruct
+from .columns import aligned, wrap
+from .grammartext import Sheet
+from .look import Look
+
+FLEXIBLE = "flexible (KIP-482)"
+FORMS = "strings, bytes and arrays compact, tagged fields behind each structure (KIP-482)"
+SIGNS = {"+": "good", "-": "bad", "~": "note"}
+
+
+class Step(NamedTuple):
+    """What one version of a message changed against the one before; `same`: not a byte of the body."""
+
+    version: int
+    same: bool
+    changes: list[str]
+
+
+def steps(api: Api, direction: Direction) -> list[Step]:
+    """Every version but the first, against the one before."""
+    return [_step(api, direction, version) for version in api.versions[1:]]
+
+
+def _step(api: Api, direction: Direction, version: int) -> Step:
+    old, new = api.at(direction, version - 1), api.at(direction, version)
+    changes = [FLEXIBLE] if version == api.flexible else []
+    return Step(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
+
+
+def brief(old: WireStruct, new: WireStruct) -> list[str]:
+    """The changes that mean something: without the other forms of flexible versions, without what is inside new."""
+    shown: list[Change] = []
+    for change in compare(old, new):
+        inside = any(change.sign == it.sign and re.match(re.escape(it.path) + r"[.\[]", change.path) for it in shown)
+        form = change.type == "tagged_fields" or _classic(change.type) == _classic(change.former)
+        if not inside and not form:
+            shown.append(change)
+    return [f"{change.sign} {readable(change.path)}{_how(change)}" for change in shown]
+
+
+def _classic(type: str) -> str:
+    return type.removeprefix("compact_")
+
+
+def _how(change: Change) -> str:
+    if change.sign != "~":
+        return ""
+    old, new = _classic(change.former), _classic(change.type)
+    if new == f"nullable_{old}":
+        return " may be null"
+    return " never null" if old == f"nullable_{new}" else f" {change.former.upper()} → {change.type.upper()}"
+
+
+def readable(path: str) -> str:
+    """A path with tagged fields as the BNF writes them."""
+    return re.sub(r"~(\d+):(\w+)", r"\2<tag: \1>", path).replace("~", "_tagged_fields")
+
+
+def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
+    """What an API is for, the versions there are, and what each of them changed."""
+    first, *paragraphs = re.split(r"\n\s*\n", about(api))
+    lines = [look.paint("heading", line) for line in wrap(first, look.width)]
+    for paragraph in paragraphs:
+        lines += ["", *wrap(paragraph, look.width)]
+    lines += ["", *aligned(facts(api), look, ("name",))]
+    rows = [row for version in api.versions for row in _rows(api, version, directions)]
+    return "\n".join([*lines, "", *aligned(rows, look, ("name", "dim"))]) + "\n"
+
+
+def facts(api: Api) -> list[tuple[str, str]]:
+    """The lines about an API as a whole."""
+    flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
+    rows = [("versions", f"{span(api)}{flexible}")]
+    if ALIASES.get(api.name):
+        rows.append(("aliases", ", ".join(ALIASES[api.name])))
+    return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
+
+
+def span(api: Api) -> str:
+    """The versions as a range."""
+    first, last = api.versions[0], api.versions[-1]
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def _headers(api: Api, direction: Direction) -> str:
+    """`v1, from version 9 on v2`."""
+    words: list[str] = []
+    for version in api.versions:
+        number = api.header_version(direction, version)
+        if not words or number != api.header_version(direction, version - 1):
+            words.append(f"from version {version} on v{number}" if words else f"v{number}")
+    return ", ".join(words)
+
+
+def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple[str, str, str]]:
+    """One or two lines about a version."""
+    if version == api.versions[0]:
+        return [(f"v{version}", "", "first version")]
+    found = [(direction, _step(api, direction, version)) for direction in directions]
+    if all(step.same for _, step in found):
+        return [(f"v{version}", "", f"= v{version - 1}")]
+    texts = [(d, ", ".join(change.replace(" ", "\xa0") for change in step.changes)) for d, step in found]
+    rows = [(direction, text or f"= v{version - 1}") for direction, text in texts]
+    return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
+
+
+def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]:
+    """The same for programs."""
+    return api_object(api) | {
+        "about": about(api),
+        "changes": [
+            {"version": step.version, "direction": direction, "same_layout": step.same, "changes": step.changes}
+            for direction in directions
+            for step in steps(api, direction)
+        ],
+    }
+
+
+def api_object(api: Api) -> dict[str, Any]:
+    """An API as JSON has it."""
+    return {
+        "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
+        "flexible_from": api.flexible if api.flexible in api.versions else None,
+        "aliases": list(ALIASES.get(api.name, ())),
+    }  # fmt: skip
+
+
+def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
+    """Two versions of one message compared: every field that differs, and how."""
+    return {
+        "old": old.title, "new": new.title, "direction": new.direction or None,
+        "header_version": [old.header_version, new.header_version],
+        "changes": [
+            {"sign": it.sign, "path": readable(it.path), "type": it.type.upper(), "former": it.former.upper() or None}
+            for it in compare(old.struct, new.struct)
+        ],
+    }  # fmt: skip
+
+
+def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
+    """The same as lines, each with a + for what came, a - for what went, a ~ for what changed."""
+    changes = [change for change in compare(old.struct, new.struct) if change.type != "tagged_fields"]
+    rows = [*_frame(old, new), *map(_row, merged(changes))]
+    lines = aligned(rows, replace(look, colors=""), indent=2) if rows else ["  no difference"]
+    shown, style = [look.paint("heading", _title(old.title, new.title))], "dim"
+    for line in lines:
+        style = SIGNS.get(line[2], style)
+        shown.append(look.paint(style, line))
+    return "\n".join(shown) + "\n"
+
+
+def _title(old: str, new: str) -> str:
+    """`Fetch Request (Version: 1 → 2)`; two titles where they are of different things."""
+    one, other = old.rpartition(" "), new.rpartition(" ")
+    return f"{one[0]} {one[2].removesuffix(')')} → {other[2]}" if one[0] == other[0] else f"{old} → {new}"
+
+
+def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
+    """What changed around the fields: the header, and whether the version is flexible."""
+    rows = []
+    if old.header_version != new.header_version:
+        rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
+    if (old.struct.tags is None) != (new.struct.tags is None):
+        text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
+        rows.append((f"{'+' if old.struct.tags is None else '-'} flexible", text))
+    return rows
+
+
+def merged(changes: list[Change]) -> list[Change]:
+    """The changes, a new or dropped array of a primitive type as one instead of two."""
+    shown: list[Change] = []
+    for change in changes:
+        last = shown[-1] if shown else None
+        if last and change.sign != "~" and (change.sign, change.path) == (last.sign, f"{last.path}[]"):
+            shown[-1] = last._replace(type=f"{last.type} of {change.type}")
+        else:
+            shown.append(change)
+    return shown
+
+
+def _row(change: Change) -> tuple[str, str]:
+    words = change.type.upper().replace(" OF ", " of ")
+    text = f"{change.former.upper()} → {words}" if change.former else words
+    return f"{change.sign} {readable(change.path)}", text

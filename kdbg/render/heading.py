@@ -1,0 +1,80 @@
+"""The lines around the two halves of an exchange: who spoke to whom, what, when, how long it took, what was odd."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..findings import NOTICES, Finding
+from ..session.exchange import Exchange, Half
+from .look import Look
+from .values import Memo, escape, quote
+
+_seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
+_ends = Memo(lambda ends: f"{endpoint(ends[0])} → {endpoint(ends[1])}")
+
+
+def moment(time: int) -> str:
+    """Date and time of day in UTC, to the microsecond."""
+    return f"{_seconds[time // 1_000_000_000]}.{time // 1000 % 1_000_000:06d}"
+
+
+def endpoint(end: tuple[str, int]) -> str:
+    """address:port, IPv6 in brackets."""
+    return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
+
+
+def latency(nanoseconds: int | None) -> str:
+    """A duration in the unit that suits it."""
+    if nanoseconds is None:
+        return "–"
+    if abs(nanoseconds) >= 1_000_000_000:
+        return f"{nanoseconds / 1e9:.3g} s"
+    if abs(nanoseconds) >= 1_000_000:
+        return f"{nanoseconds / 1e6:.3g} ms"
+    return f"{nanoseconds / 1e3:.3g} µs"
+
+
+class Headings:
+    """Writes the heading of an exchange and the lines of its halves; one per output, so that styles are looked up once."""
+
+    def __init__(self, look: Look) -> None:
+        self.bold, self.plain = look.on("heading"), look.off("heading")
+        self.dim, self.undim = look.on("dim"), look.off("dim")
+        self.look = look
+        self.clients = Memo(lambda name: "" if name is None else f"client {quote(name, 60)} · ")
+
+    def title(self, exchange: Exchange) -> str:
+        """Two lines: API, version, correlation id and latency; then who spoke to whom."""
+        api, peers = exchange.api, exchange.peers
+        if api is not None and api.key >= 0:
+            words = f"{api.name} v{exchange.version}{self.plain} · correlation id {exchange.correlation_id}"
+        elif api is None:
+            words = f"Response{self.plain} · correlation id {exchange.correlation_id}"
+        else:
+            words = f"{api.name}{self.plain}"
+        if exchange.request is not None and exchange.response is not None:
+            words += f" · {latency(exchange.latency)}"
+        ends = _ends[peers.client, peers.broker]
+        return (
+            f"{self.bold}#{exchange.number} {words}\n"
+            f"{self.dim}{self.clients[exchange.client_id]}{ends} · connection {peers.number}{self.undim}"
+        )
+
+    def half(self, half: Half | None, exchange: Exchange, name: str) -> str:
+        """Size, time and packets of one half; or why there is none."""
+        if half is None:
+            if name == "response" and not exchange.answered:
+                return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
+            return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
+        first, last = half.first_packet, half.last_packet
+        packets = f"packet {first}" if first == last else f"packets {first}–{last}"
+        return (
+            f"{self.bold}{name}{self.plain}  {self.dim}{half.size:,} bytes  {moment(half.first_time)} UTC  "
+            f"{packets}{self.undim}"
+        )
+
+
+def finding_line(finding: Finding, look: Look) -> str:
+    """One finding, with the mark of its weight."""
+    mild = finding.kind in NOTICES
+    return look.paint("note" if mild else "bad", f"{'!' if mild else '✗'} {finding.kind}: {escape(finding.text)}")

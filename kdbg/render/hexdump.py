@@ -1,0 +1,231 @@
+"""The explained hexdump: every byte of a message with the field it belongs to, what it says and what type it has.
+
+    0004  00 03                    api_key         3 = Metadata  INT16
+
+A line a field, the rest of a long field on lines of its own below; colour tells neighbouring fields apart, and so does
+the line break without it. Decompressed bytes follow under a heading, counted from their own beginning. What is odd
+stands below its line, behind a caret under the byte; where a message breaks off, under the place of the first byte
+that is missing. Offsets count from the first byte shown, the size in front included.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..findings import NOTICES, Finding
+from ..session.message import explain
+from ..wire import Api
+from ..wire.api import Direction
+from ..wire.spans import Inspection, Span
+from . import values
+from .beside import Describer, Row, count, printable
+from .heading import finding_line
+from .look import FIELD_COLOURS, Look
+
+WIDE, WIDER = 110, 130
+"""Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
+MAX_LINES = 8
+"""Lines of one field's bytes that are shown where long things are shortened."""
+BYTES_AT = 6
+"""The column in which a line's bytes begin."""
+AT_BYTE = re.compile(r"at byte (\d+) \(0x[0-9a-f]+\)")
+
+
+def hexdump(
+    data: bytes,
+    api: Api | None,
+    version: int,
+    direction: Direction,
+    look: Look,
+    topics: Mapping[uuid.UUID, str],
+    *,
+    size: int | None = None,
+    header: bool = True,
+    offset: int = 0,
+    tail: bool = False,
+) -> list[str]:
+    """The lines for one message; `size` is what its length says, shown in front, None where there was none.
+
+    `offset` is what the first byte is counted as; `tail` is content with the last two fields: where it breaks.
+    """
+    dump = Dump(look, topics, offset, tail)
+    if api is not None:
+        inspection = explain(api, version, direction, data, header=header)[1]
+        dump.inspection(inspection, size)
+        return dump.lines
+    number = int.from_bytes(data[:4], "big", signed=True)
+    secret = not look.show_secrets
+    spans = [
+        Span("correlation_id", 0, min(4, len(data)), "INT32", number),
+        Span("body", 4, len(data), "BYTES", data[4:], role="raw", secret=secret),
+    ]
+    dump.message(data, spans, [], size)
+    return dump.lines
+
+
+def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
+    """Bytes of which nothing is known, sixteen a line, with what is text in them beside."""
+    starts = range(0, len(data), 16)
+    shown = starts if look.full else starts[: 4 * MAX_LINES]
+    lines = [
+        f"{look.paint('dim', f'{offset + start:04x}')}  {piece.hex(' '):<47}  {look.paint('text', printable(piece))}"
+        for start in shown
+        for piece in [data[start : start + 16]]
+    ]
+    rest = len(data) - 16 * len(shown)
+    return lines if rest <= 0 else [*lines, look.paint("dim", f"{'':{BYTES_AT}}… {count(rest, 'more byte')}")]
+
+
+def size_finding(size: int, length: int) -> Finding | None:
+    """What is odd about a size that stands in front of so many bytes; the fields are counted from behind it."""
+    if size == length:
+        return None
+    what = f"the size says {count(size, 'byte')}, {length:,} {'follows' if length == 1 else 'follow'}"
+    odd = size - length
+    wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
+    return Finding("truncated" if odd > 0 else "leftover", f"{what}: {wrong}", "", -4, 4)
+
+
+class Columns(NamedTuple):
+    """How wide the names and the meanings are."""
+
+    name: int
+    meaning: int
+
+
+class Dump:
+    """Gathers lines. `shift` is added to the places of fields: the offset, and 4 when the size stands in front."""
+
+    def __init__(self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False) -> None:
+        self.look, self.offset, self.tail = look, offset, tail
+        self.lines: list[str] = []
+        self.shift = self.colour = 0
+        self.per_line = 16 if look.width >= WIDE else 8
+        self.text = look.width >= WIDER
+        names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
+        self.room = max(look.width - names_at, 32)
+        """Columns for name, meaning and type."""
+        self.describe = Describer(look, topics, self.room)
+
+    def inspection(self, inspection: Inspection, size: int | None = None) -> None:
+        """All spans of a message, decompressed buffers behind, then the findings that have no place in it."""
+        self.describe.broken = inspection.broken
+        message = [span for span in inspection.spans if span.buffer == 0]
+        placed = [finding for finding in inspection.findings if finding.start is not None]
+        self.message(inspection.buffers[0].data, message, placed, size)
+        for number, buffer in enumerate(inspection.buffers[1:], 1) if not self.tail else ():
+            head = f"{values.escape(buffer.name)}, decompressed: {count(len(buffer.data), 'byte')}"
+            self.lines += ["", self.look.paint("heading", head)]
+            self.shift = 0
+            spans = [span for span in inspection.spans if span.buffer == number]
+            self.rows([self.describe.row(span, buffer.data) for span in spans], [])
+        if not self.tail:
+            self.lines += [finding_line(finding, self.look) for finding in inspection.findings if finding.start is None]
+
+    def message(self, data: bytes, spans: Sequence[Span], findings: list[Finding], size: int | None) -> None:
+        """The message itself, behind its size if it has one."""
+        rows = [self.describe.row(span, data) for span in spans if span.start < span.end or span.role != "size"]
+        self.shift = self.offset
+        if size is not None:
+            self.shift += 4
+            rows.insert(0, Row(-4, (size & 0xFFFFFFFF).to_bytes(4, "big"), "size", str(size), "INT32"))
+            odd = size_finding(size, len(data))
+            findings = [odd, *findings] if odd else findings
+        self.rows(rows, findings)
+
+    def rows(self, rows: list[Row], findings: list[Finding]) -> None:
+        """Lines of one buffer, with each finding below the line that its byte is on."""
+        first = max(len(rows) - 2, 0) if self.tail else 0
+        columns = self._columns(rows[first:])
+        last = rows[-1].end if rows else 0
+        for number, row in enumerate(rows[first:], first):
+            lines = self._lines(row, columns)
+            below = [finding for finding in findings if row.start <= (finding.start or 0) < row.end]
+            if row.end == last:
+                below += [finding for finding in findings if (finding.start or 0) >= last]
+            for finding in below:
+                self._insert(lines, finding, row, number)
+            self.lines += [line for _, line in lines]
+
+    def _columns(self, rows: list[Row]) -> Columns:
+        """The widest names and meanings that leave room for the others; what is wider stands out of line."""
+        most = self.room * 3 // 5
+        name = max((len(row.name) for row in rows if len(row.name) <= most), default=0)
+        most = min(self.room - name - 10, 32)
+        return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= most), default=0))
+
+    def _lines(self, row: Row, columns: Columns) -> list[tuple[int, str]]:
+        """(end, line) of a field's lines: the place up to which a line shows bytes, and the line."""
+        style = f"field{self.colour % FIELD_COLOURS}"
+        self.colour += 1
+        starts = range(0, len(row.data), self.per_line) or range(1)
+        shown = starts if self.look.full or len(starts) <= MAX_LINES else starts[: MAX_LINES - 1]
+        lines = []
+        for at in shown:
+            piece = row.data[at : at + self.per_line]
+            beside = "" if at else self._beside(row, columns)
+            line = self._line(row.start + at + self.shift, piece, beside, style, row.hidden)
+            lines.append((row.start + at + len(piece), line))
+        if len(shown) < len(starts):
+            rest = len(row.data) - len(shown) * self.per_line
+            lines.append((row.end, self.look.paint("dim", f"{'':{BYTES_AT}}… {count(rest, 'more byte')}")))
+        return lines
+
+    def _line(self, place: int, piece: bytes, beside: str, style: str, hidden: bool) -> str:
+        pairs = " ".join(["**"] * len(piece)) if hidden else piece.hex(" ")
+        parts = [self.look.paint("dim", f"{place:04x}"), self._painted(style, pairs, 3 * self.per_line - 1)]
+        if self.text:
+            parts.append(self._painted(style, "*" * len(piece) if hidden else printable(piece), self.per_line))
+        return "  ".join([*parts, beside]).rstrip()
+
+    def _painted(self, style: str, text: str, width: int) -> str:
+        return f"{self.look.paint(style, text)}{' ' * (width - len(text))}"
+
+    def _beside(self, row: Row, columns: Columns) -> str:
+        """Name, meaning and type, in their columns where they fit there."""
+        name, meaning, look = row.name, row.meaning, self.look
+        if not look.full:
+            most = max(self.room - 2 - min(len(meaning), 16), 16)
+            name = name if len(name) <= most else f"…{name[1 - most :]}"
+            left = self.room - 2 - max(len(name), columns.name)
+            meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
+        text = f"{self._painted('name', name, columns.name)}  {meaning:<{columns.meaning}}"
+        left = self.room - max(len(name), columns.name) - max(len(meaning), columns.meaning) - 4
+        type, _, more = row.type.partition(":")
+        if more and len(row.type) <= left:
+            type = row.type
+        return f"{text}  {look.paint('dim', type)}" if len(type) <= left or look.full else text
+
+    def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: Row, above: int) -> None:
+        """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""
+        place = start = finding.start or 0
+        if finding.kind == "truncated" and finding.path and len(lines) == len(range(0, len(row.data), self.per_line)):
+            place = row.end
+        index = next((i for i, (end, _) in enumerate(lines) if place < end), len(lines) - 1)
+        column = BYTES_AT + 3 * max(min(place - row.start - index * self.per_line, self.per_line), 0)
+        note = self._note(values.escape(self._told(finding)), finding, column)
+        broken = self.describe.broken
+        if broken is not None and (start, finding.kind) == (broken.start, broken.kind):
+            above += start >= row.end
+            sound = f"the {count(above, 'field')} above {'is' if above == 1 else 'are'} sound"
+            note += [" " * BYTES_AT + self.look.paint("dim", sound)] * bool(above)
+        lines[index + 1 : index + 1] = [(lines[index][0], line) for line in note]
+
+    def _told(self, finding: Finding) -> str:
+        """What a finding says, with its places as they are counted here."""
+        text = finding.text.removesuffix(f" at byte {finding.start} (0x{finding.start or 0:04x})")
+        text = AT_BYTE.sub(lambda found: f"at {int(found[1]) + self.shift:04x}", text)
+        return text if not finding.path or text.startswith(finding.path) else f"{finding.path}: {text}"
+
+    def _note(self, text: str, finding: Finding, column: int) -> list[str]:
+        """A caret in `column` and what it says, beside it or below."""
+        style = "note" if finding.kind in NOTICES else "bad"
+        if column + 2 + len(text) <= self.look.width:
+            return [" " * column + self.look.paint(style, f"^ {text}")]
+        wrapped = textwrap.wrap(text, max(self.look.width - BYTES_AT, 40), break_long_words=False)
+        below = [" " * BYTES_AT + self.look.paint(style, line) for line in wrapped]
+        return [" " * column + self.look.paint(style, "^"), *below]

@@ -1,0 +1,160 @@
+"""Exchanges as JSON Lines, by the contract: one object a line, lossless, secrets hidden.
+
+Bytes are {"base64": "..."}; the key, value and header values of a record are strings where they are valid UTF-8. A
+string that is not valid UTF-8 is {"base64": "..."} too. `kdbg encode` takes a body back to the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import orjson
+
+from ..session.exchange import Exchange, Half
+from ..session.message import Message
+from ..wire.layout import layout
+from ..wire.nodes import WireArray, WireStruct
+from ..wire.recordset import RecordsNode
+from ..wire.secrets import Hidden, has_secrets, hide
+
+Path = tuple[str, ...]
+
+
+def json_line(exchange: Exchange, *, show_secrets: bool = False) -> bytes:
+    """One exchange as one line, newline included."""
+    request, notes = _half(exchange.request, show_secrets)
+    response, more = _half(exchange.response, show_secrets)
+    peers, latency, api = exchange.peers, exchange.latency, exchange.api
+    return dump({
+        "connection": {
+            "client": f"{peers.client[0]}:{peers.client[1]}", "broker": f"{peers.broker[0]}:{peers.broker[1]}",
+            "id": peers.number,
+        },
+        "api": api.name if api is not None else None,
+        "api_key": api.key if api is not None and api.key >= 0 else None,
+        "api_version": exchange.version if api is not None and api.key >= 0 else None,
+        "correlation_id": exchange.correlation_id if api is None or api.key >= 0 else None,
+        "client_id": exchange.client_id,
+        "latency_ms": None if latency is None else latency / 1e6,
+        "notes": [str(finding) for finding in exchange.findings] + notes + more,
+        "request": request,
+        "response": response,
+    })  # fmt: skip
+
+
+def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None, list[str]]:
+    """One half and its notes."""
+    if half is None:
+        return None, []
+    shown: dict[str, Any] = {
+        "time": half.first_time / 1e9, "packets": (half.first_packet, half.last_packet), "size": half.size,
+        "body": None,
+    }  # fmt: skip
+    message = half.take()  # record keys and values are turned into text in place
+    if message is None:
+        return shown, []
+    shown["body"] = json_body(message, show_secrets=show_secrets)
+    skipped = ("truncated", "record-set") if half.missing else ()
+    return shown, [str(finding) for finding in message.findings if finding.kind not in skipped]
+
+
+def json_body(message: Message, *, show_secrets: bool = False) -> Any:
+    """A message's body as JSON wants it; changes the record sets of `message` in place."""
+    body = message.body
+    if not show_secrets and has_secrets(message.grammar):
+        body = hide(message.grammar, body)
+    for path in record_sets(message.grammar):
+        _texts(body, path)
+    return plain(body) if has_floats(message.grammar) else body
+
+
+def dump(value: Any) -> bytes:
+    """A JSON line; what orjson will not take as it is (odd strings, tags as keys) goes through `plain` first."""
+    try:
+        return orjson.dumps(value, default=_default, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return orjson.dumps(plain(value), default=_default, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, Hidden):
+        return {"hidden": len(value)}
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def plain(value: Any) -> Any:
+    """The value with keys made strings, odd strings made base64 and numbers that JSON lacks made strings."""
+    if isinstance(value, str):
+        if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
+            return value
+        return _default(value.encode("utf-8", "surrogateescape"))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+@cache
+def has_floats(grammar: WireStruct) -> bool:
+    """Whether a value can hold numbers that JSON lacks: orjson would write null for them without a word."""
+    return any(row.type == "float64" for row in layout(grammar))
+
+
+@cache
+def record_sets(grammar: WireStruct) -> tuple[Path, ...]:
+    """Where the record sets of a grammar stand, as field names; arrays on the way are gone through."""
+    found: list[Path] = []
+    for field in grammar.fields:
+        if isinstance(field.node, RecordsNode):
+            found.append((field.name,))
+        inner = field.node.item if isinstance(field.node, WireArray) else field.node
+        if isinstance(inner, WireStruct):
+            found += [(field.name, *path) for path in record_sets(inner)]
+    return tuple(found)
+
+
+def _texts(value: Any, path: Path) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _texts(item, path)
+    elif path and isinstance(value, dict):
+        inner = value.get(path[0])
+        if len(path) > 1:
+            _texts(inner, path[1:])
+        elif isinstance(inner, list):
+            for entry in inner:
+                _entry_texts(entry)
+
+
+def _entry_texts(entry: dict[str, Any]) -> None:
+    """The records of a batch, or a message, with text for bytes where it is text."""
+    records = entry.get("records")
+    if entry.get("magic") != 2:
+        entry["key"] = text(entry.get("key"))
+        if records is None:
+            entry["value"] = text(entry.get("value"))
+        for record in records or ():
+            _entry_texts(record)
+        return
+    for record in records or ():
+        record["key"] = text(record["key"])
+        record["value"] = text(record["value"])
+        for header in record["headers"]:
+            header["value"] = text(header["value"])
+
+
+def text(data: bytes | None) -> str | bytes | None:
+    """The text that bytes are, if they are valid UTF-8."""
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return data

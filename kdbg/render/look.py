@@ -1,0 +1,70 @@
+"""How text looks: colours, widths, and how much of long things is shown.
+
+Colours are rich's styles turned into escape sequences once, so that bulk output is plain string joining. A look without
+colour has empty sequences, and every view must read well with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+STYLES = {
+    "heading": "bold",
+    "guide": "bright_black",
+    "name": "cyan",
+    "value": "",
+    "text": "green",
+    "meaning": "magenta",
+    "dim": "bright_black",
+    "good": "green",
+    "bad": "bold red",
+    "note": "yellow",
+    "field0": "bright_cyan",
+    "field1": "bright_yellow",
+    "field2": "bright_green",
+    "field3": "bright_magenta",
+    "field4": "bright_blue",
+    "field5": "bright_white",
+}
+FIELD_COLOURS = 6
+
+
+@cache
+def _sequences(style: str, system: str) -> tuple[str, str]:
+    """What switches a style on and off on a terminal of that colour system."""
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    on, _, off = Style.parse(STYLES[style]).render("\0", color_system=ColorSystem[system]).partition("\0")
+    return on, off
+
+
+@dataclass(frozen=True)
+class Look:
+    """`colors` is the name of rich's colour system, "" for none. `full` shows long arrays and values whole."""
+
+    colors: str = ""
+    width: int = 80
+    full: bool = True
+    show_secrets: bool = False
+
+    @property
+    def max_items(self) -> int:
+        """How many items of an array are shown."""
+        return 1 << 62 if self.full else 12
+
+    @property
+    def max_text(self) -> int:
+        """How many characters of a string, or bytes of bytes, are shown."""
+        return 1 << 62 if self.full else max(self.width - 24, 40)
+
+    def on(self, style: str) -> str:
+        return _sequences(style, self.colors)[0] if self.colors and STYLES[style] else ""
+
+    def off(self, style: str) -> str:
+        return _sequences(style, self.colors)[1] if self.colors and STYLES[style] else ""
+
+    def paint(self, style: str, text: str) -> str:
+        """The text in a style."""
+        return f"{self.on(style)}{text}{self.off(style)}" if self.colors else text

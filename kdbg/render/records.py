@@ -1,0 +1,132 @@
+"""Record sets in a tree: each batch or message with its header, and the records inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..wire.outline import count_records
+from ..wire.recordset import RecordFormat
+from . import values
+
+if TYPE_CHECKING:
+    from .tree import Draw, Tree
+
+
+INSIDE = ("compressed_records", "raw_records", "records")
+PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "bytes that are no entry"}
+
+
+def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
+    """What draws a record set with `tree`."""
+    return _Records(tree, format).draw
+
+
+class _Records:
+    def __init__(self, tree: Tree, format: RecordFormat) -> None:
+        self.tree, self.format = tree, format
+        names = ("key", "value", "headers", "records", "compressed_records", "raw_records")
+        self.labels = labels = {name: tree.look.paint("name", name) for name in names}
+        self.key = f"{tree.mid}{labels['key']}    "
+        self.value, self.last_value = (f"{guide}{labels['value']}  " for guide in (tree.mid, tree.last))
+        self.headers = f"{tree.last}{labels['headers']}  "
+        self.header = tree.struct(format.batch, more=True)
+        self.timestamp = values.Memo(values.timestamp)
+
+    def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
+        """The record set under its name."""
+        tree = self.tree
+        if found is None:
+            tree.lines.append(f"{head}  {tree.null}")
+            return
+        line = f"{head}  {tree.look.paint('dim', _count(found))}"
+        if len(found) == 1:
+            self.entry(found[0], f"{line}\n{below}{tree.only}", below + tree.last_below)
+        else:
+            tree.lines.append(line)
+            tree.numbered(found, below, self.entry)
+
+    def entry(self, entry: dict[str, Any], head: str, below: str) -> None:
+        """One batch, message, or piece of one."""
+        if entry.get("magic") == 2:
+            self.batch(entry, f"{head}  batch", below)
+        elif "magic" in entry:
+            self.message(entry, f"{head}  message", below)
+        else:
+            name = "partial" if "partial" in entry else "raw"
+            size = values.octets(entry[name], self.tree.look.max_text)
+            self.tree.lines.append(f"{head}  {self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}")
+
+    def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
+        """A batch of magic 2: its header, then its records or the bytes that stand for them."""
+        self.header(batch, head, below)
+        inside = [name for name in INSIDE if name in batch]
+        for name in inside:
+            self.inside(name, batch, below, last=name == inside[-1])
+
+    def message(self, message: dict[str, Any], head: str, below: str) -> None:
+        """A message of magic 0 or 1; a compressed one is a wrapper around others."""
+        tree, wrapper = self.tree, "records" in message
+        names = ("offset", "message_size")
+        start = [f"{below}{tree.mid}{tree.look.paint('name', name)}  {message[name]}" for name in names if name in message]
+        magic = message.get("magic")
+        grammar = self.format.messages[magic if magic in (0, 1) else 0]
+        header = {field.name: message[field.name] for field in grammar.fields if field.name in message}
+        if wrapper:
+            size = len(header.pop("value"))
+            start.append(f"{below}{tree.mid}{self.labels['value']}  {tree.look.paint('dim', f'{size:,} bytes compressed')}")
+        tree.struct(grammar, more=wrapper)(header, "\n".join([head, *start]), below)
+        if wrapper:
+            self.inside("records", message, below, last=True)
+
+    def inside(self, name: str, entry: dict[str, Any], below: str, *, last: bool) -> None:
+        """The records, or the bytes that stand for them."""
+        tree = self.tree
+        head = f"{below}{tree.last if last else tree.mid}{self.labels[name]}"
+        if name != "records":
+            size = len(entry[name])
+            text = f"{size:,} bytes" if name == "compressed_records" else values.octets(entry[name], tree.look.max_text)
+            tree.lines.append(f"{head}  {tree.look.paint('dim', text)}")
+            return
+        records = entry["records"]
+        line = f"{head}  {tree.look.paint('dim', f'{len(records):,}')}"
+        under = below + (tree.last_below if last else tree.mid_below)
+        draw = self.record if entry.get("magic") == 2 else self.entry
+        if len(records) == 1:
+            draw(records[0], f"{line}\n{under}{tree.only}", under + tree.last_below)
+        else:
+            tree.lines.append(line)
+            tree.numbered(records, under, draw)
+
+    def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
+        """One record of a batch: where and when on the first line, then key, value and headers."""
+        tree, show = self.tree, self.tree.contents
+        extra = f"  attributes {record['attributes']}" if record["attributes"] else ""
+        if "control" in record:
+            extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
+        headers = record["headers"]
+        value = self.value if headers else self.last_value
+        text = (
+            f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}\n"
+            f"{below}{self.key}{show(record['key'])}\n{below}{value}{show(record['value'])}"
+        )
+        if headers:
+            pairs = (f"{values.quote(item['key'])} = {show(item['value'])}" for item in headers)
+            text += f"\n{below}{self.headers}{', '.join(pairs)}"
+        tree.lines.append(text)
+
+
+_one_batch = values.Memo(lambda records: f"1 batch, {records:,} record{'s' * (records != 1)}")
+
+
+def _count(found: list[dict[str, Any]]) -> str:
+    """How many of what a record set holds."""
+    if not found:
+        return "empty"
+    if len(found) == 1 and "records_count" in found[0]:
+        return _one_batch[found[0]["records_count"]]
+    words = {2: ("batch", "batches"), 1: ("message", "messages"), 0: ("message", "messages")}
+    kinds = [words.get(entry.get("magic", -1), ("piece", "pieces")) for entry in found]
+    parts = [f"{kinds.count(kind):,} {kind[kinds.count(kind) != 1]}" for kind in dict.fromkeys(kinds)]
+    records = count_records(found)
+    return ", ".join([*parts, f"{records:,} record{'s' * (records != 1)}"])

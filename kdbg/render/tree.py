@@ -1,0 +1,282 @@
+"""A message as a tree: a line a field, guides in front, meanings behind.
+
+Trees of whole captures are millions of lines, so each structure is made once into a function of straight f-strings, one
+for every run of plain fields. A value that was read only in part, or that has tagged fields, has other lines than
+its grammar promises: it is drawn field by field, by what is there.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..wire.nodes import (
+    TAGGED,
+    Fixed,
+    LengthPrefixed,
+    Node,
+    NullableStruct,
+    Rest,
+    Sized,
+    UuidNode,
+    Varint,
+    WireArray,
+    WireStruct,
+)
+from ..wire.recordset import RecordsNode
+from ..wire.secrets import Hidden
+from . import values
+from .look import Look
+from .values import Memo
+
+Topics = Mapping[uuid.UUID, str]
+Show = Callable[[Any], str]
+Draw = Callable[[Any, str, str], None]
+"""Draws a value: (value, the line of its name, the prefix of the lines below it)."""
+MANIFOLD = ("crc", "timestamp")
+"""Kinds whose values seldom come twice: remembering their text would cost more than making it."""
+INLINE = 3
+"""Items that are structures of at most so many plain fields are written on one line."""
+
+
+class Row(NamedTuple):
+    """How one field is drawn: on the line of its name by `show`, or below it by `draw`."""
+
+    key: str
+    label: str
+    show: Show | None
+    draw: Draw | None
+
+
+class Tree:
+    """Draws messages into `lines`; `topics` tells the names of topic ids. Make one per output and reuse it."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look, self.topics = look, topics
+        self.lines: list[str] = []
+        self.mid, self.last = look.paint("guide", "├── "), look.paint("guide", "└── ")
+        self.mid_below, self.last_below = look.paint("guide", "│   "), "    "
+        self.only = f"{self.last}[0]"
+        self.null = look.paint("dim", "null")
+        self.strings = Memo(self._string)
+        self.contents = self._contents()
+        self._drawers: dict[tuple[int, bool], tuple[Node, Draw]] = {}
+
+    def take(self) -> str:
+        """The text drawn so far, last newline included; the tree begins anew."""
+        self.lines.append("")
+        text = "\n".join(self.lines)
+        self.lines.clear()
+        return text
+
+    def struct(self, grammar: WireStruct, *, more: bool = False) -> Draw:
+        """What draws a structure's fields below its line.
+
+        `more`: the value has one more key, which the caller draws behind them.
+        """
+        found = self._drawers.get((id(grammar), more))
+        if found is None:
+            found = self._drawers[id(grammar), more] = grammar, self._compile(grammar, more)
+        return found[1]
+
+    def _compile(self, grammar: WireStruct, more: bool) -> Draw:
+        """Write the function of one structure: neighbouring plain fields become one f-string."""
+        rows = [self._row(field.name, field.node) for field in grammar.fields]
+        tags = [self._row(field.name, field.node) for field in (grammar.tags or {}).values()]
+
+        def draw_what_is_there(value: Mapping[str, Any], head: str, below: str) -> None:
+            self.lines.append(head)
+            self._draw_rows([row for row in (*rows, *tags) if row.key in value], value, below, more)
+
+        scope: dict[str, Any] = {"add": self.lines.append, "draw_what_is_there": draw_what_is_there}
+        source = [
+            "def draw(value, head, below):",
+            f"    if len(value) != {len(rows) + more}: return draw_what_is_there(value, head, below)",
+        ]
+        text = "{head}"
+        for i, row in enumerate(rows):
+            last = i == len(rows) - 1 and not more
+            name = f"{self.last if last else self.mid}{row.label}"
+            item = f"value[{row.key!r}]"
+            if row.show is not None:
+                text += f"\\n{{below}}{name}  {self._piece(row.show, item, i, scope)}"
+                continue
+            if text:
+                source.append(f'    add(f"{text}")')
+            text, scope[f"draw{i}"] = "", row.draw
+            under = self.last_below if last else self.mid_below
+            source.append(f'    draw{i}({item}, f"{{below}}{name}", f"{{below}}{under}")')
+            text = ""
+        if text:
+            source.append(f'    add(f"{text}")')
+        exec(compile("\n".join(source).replace('add(f"\\n', 'add(f"'), "<compiled tree>", "exec"), scope)
+        return scope["draw"]  # type: ignore[no-any-return]
+
+    def _piece(self, show: Show, item: str, number: int, scope: dict[str, Any]) -> str:
+        """The part of an f-string that writes one value."""
+        if show is str:
+            return f"{{{item}}}"
+        memo = getattr(show, "__self__", None)
+        if isinstance(memo, Memo):
+            scope[f"memo{number}"] = memo
+            return f"{{memo{number}[{item}]}}"
+        scope[f"show{number}"] = show
+        return f"{{show{number}({item})}}"
+
+    def _draw_rows(self, rows: list[Row], value: Mapping[str, Any], below: str, more: bool) -> None:
+        unknown = value.get(TAGGED)
+        for row in rows:
+            last = row is rows[-1] and not unknown and not more
+            name = f"{below}{self.last if last else self.mid}{row.label}"
+            if row.show is not None:
+                self.lines.append(f"{name}  {row.show(value[row.key])}")
+            elif row.draw is not None:
+                row.draw(value[row.key], name, below + (self.last_below if last else self.mid_below))
+        if unknown:
+            self._unknown_tags(unknown, below, last=not more)
+
+    def _row(self, name: str, node: Node) -> Row:
+        label = self.look.paint("name", name)
+        return Row(name, label, self.show(node), None) if is_plain(node) else Row(name, label, None, self.draw(node))
+
+    def _unknown_tags(self, tags: Mapping[int, bytes], below: str, *, last: bool) -> None:
+        self.lines.append(f"{below}{self.last if last else self.mid}{self.look.paint('note', TAGGED)}")
+        under = below + (self.last_below if last else self.mid_below)
+        for i, (tag, data) in enumerate(tags.items()):
+            guide = self.last if i == len(tags) - 1 else self.mid
+            self.lines.append(f"{under}{guide}tag {tag}  {values.octets(data, self.look.max_text)}")
+
+    def show(self, node: Node) -> Show:
+        """What writes a plain value."""
+        if isinstance(node, WireArray):
+            return self._items(self.show(node.item))
+        if isinstance(node, UuidNode):
+            return (lambda value: values.topic_id(value, self.topics)) if node.kind == "topic_id" else str
+        if isinstance(node, Sized) and node.text:
+            return self._text if node.kind == "secret" else self.strings.__getitem__
+        if isinstance(node, (Sized, Rest)):
+            return lambda value: values.octets(value, self.look.max_text)
+        write = values.number(node)
+        if write is None:
+            return str
+        show = self._coloured(write, node.kind) if self.look.colors else write
+        return show if node.kind in MANIFOLD else Memo(show).__getitem__
+
+    def _coloured(self, write: Show, kind: str) -> Show:
+        """A number with its meaning in a colour of its own, errors in red."""
+
+        def show(value: Any) -> str:
+            number, space, meaning = write(value).partition("  ")
+            style = "meaning" if kind != "error" else "bad" if value else "good"
+            return f"{number}{space}{self.look.paint(style, meaning)}" if meaning else number
+
+        return show
+
+    def _string(self, text: str | None) -> str:
+        return self.null if text is None else self.look.paint("text", values.quote(text, self.look.max_text))
+
+    def _text(self, text: Any) -> str:
+        return values.octets(text) if isinstance(text, Hidden) else self._string(text)
+
+    def _items(self, show: Show) -> Show:
+        most = self.look.max_items
+
+        def items(found: list[Any] | None) -> str:
+            if found is None:
+                return self.null
+            more = f", … {len(found) - most:,} more" if len(found) > most else ""
+            return f"[{', '.join(map(show, found[:most]))}{more}]"
+
+        return items
+
+    def draw(self, node: Node) -> Draw:
+        """What draws a value that takes lines of its own."""
+        if isinstance(node, WireArray):
+            return self._array(node)
+        if isinstance(node, RecordsNode):
+            from .records import records_drawer
+
+            return records_drawer(self, node.format)
+        struct = node.item if isinstance(node, LengthPrefixed) else node
+        if isinstance(struct, WireStruct):
+            return self.struct(struct)
+        assert isinstance(struct, NullableStruct)
+        inner = self.struct(struct.struct)
+
+        def nullable(value: Any, head: str, below: str) -> None:
+            if value is None:
+                self.lines.append(f"{head}  {self.null}")
+            else:
+                inner(value, head, below)
+
+        return nullable
+
+    def _array(self, node: WireArray) -> Draw:
+        item = self._item(node.item)
+        counts = Memo(lambda n: self.look.paint("dim", f"{n:,} element{'s' * (n != 1)}" if n else "empty"))
+        add, only, only_below = self.lines.append, self.only, self.last_below
+
+        def array(found: list[Any] | None, head: str, below: str) -> None:
+            if found is None:
+                add(f"{head}  {self.null}")
+                return
+            if len(found) == 1:
+                item(found[0], f"{head}  {counts[1]}\n{below}{only}", below + only_below)
+                return
+            add(f"{head}  {counts[len(found)]}")
+            self.numbered(found, below, item)
+
+        return array
+
+    def numbered(self, found: list[Any], prefix: str, draw: Draw) -> None:
+        """Draw items under their index, no more than the look allows."""
+        most = self.look.max_items
+        for i, value in enumerate(found[:most]):
+            if i == len(found) - 1:
+                draw(value, f"{prefix}{self.last}[{i}]", prefix + self.last_below)
+            else:
+                draw(value, f"{prefix}{self.mid}[{i}]", prefix + self.mid_below)
+        if len(found) > most:
+            self.lines.append(f"{prefix}{self.last}{self.look.paint('dim', f'… {len(found) - most:,} more')}")
+
+    def _item(self, node: Node) -> Draw:
+        if not isinstance(node, WireStruct) or len(node.fields) > INLINE:
+            return self.draw(node)
+        if not all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields):
+            return self.draw(node)
+        nested = self.draw(node)
+        parts = [(known.name, f"  {self.look.paint('name', known.name)} ", self.show(known.node)) for known in node.fields]
+
+        def inline(value: Any, head: str, below: str) -> None:
+            if len(value) != len(parts):
+                nested(value, head, below)
+                return
+            self.lines.append(head + "".join([label + show(value[key]) for key, label, show in parts]))
+
+        return inline
+
+    def _contents(self) -> Show:
+        """What writes the key or value of a record."""
+        on, off, most = self.look.on("text"), self.look.off("text"), self.look.max_text
+
+        def show(data: bytes | None) -> str:
+            if data is None:
+                return self.null
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                return f"{on}{values.octets(data, most)}{off}"
+            if len(text) <= most and text.isprintable() and "\\" not in text:
+                return f'{on}"{text}"{off}'
+            return f"{on}{values.quote(text, most)}{off}"
+
+        return show
+
+
+def is_plain(node: Node) -> bool:
+    """Whether a value of this node fits on the line of its name."""
+    leaves = (Fixed, Varint, UuidNode, Sized)
+    return isinstance(node.item, leaves) if isinstance(node, WireArray) else isinstance(node, (*leaves, Rest))
+
+

@@ -1,0 +1,161 @@
+"""Values as a person reads them: escaped, named, dated, sized. Every captured string passes through here.
+
+Captured text is hostile: control characters, escape sequences and direction marks are shown as escapes, so that they
+never reach a terminal. A value that a person cannot read stands beside its meaning.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from ..grammars import NAMES
+from ..grammars.errors import describe
+from ..wire.nodes import Fixed, Node
+from ..wire.recordset import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
+from ..wire.secrets import Hidden
+
+CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
+DELETE_HORIZON = 0x40
+
+
+class Memo(dict[Any, str]):
+    """Texts that were made once and are likely to be wanted again; forgets all before it grows large."""
+
+    def __init__(self, make: Callable[[Any], str]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key: Any) -> str:
+        if len(self) > 20_000:
+            self.clear()
+        text = self[key] = self.make(key)
+        return text
+
+
+def escape(text: str) -> str:
+    """The text with every character that is not plainly printable as an escape, and so backslashes doubled."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(map(_escaped, text))
+
+
+def _escaped(letter: str) -> str:
+    if letter == "\\":
+        return "\\\\"
+    if letter.isprintable():
+        return letter
+    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(letter)
+    code = ord(letter)
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00  # a byte that is not UTF-8, kept as a surrogate
+    return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def quote(text: str | None, most: int = 1 << 62) -> str:
+    """A string in quotes, shortened with a word on how much is missing; null without quotes."""
+    if text is None:
+        return "null"
+    if len(text) > most:
+        return f'"{escape(text[:most])}"… {len(text) - most:,} more characters'
+    return f'"{text}"' if text.isprintable() and "\\" not in text else f'"{escape(text)}"'
+
+
+def octets(data: bytes | None, most: int = 1 << 62) -> str:
+    """Bytes as hex, with their count."""
+    if data is None:
+        return "null"
+    if isinstance(data, Hidden):
+        return f"<{len(data)} bytes hidden>"
+    shown = data[: min(most // 3 + 1, 1 << 20)]
+    more = f"… {len(data) - len(shown):,} more" if len(shown) < len(data) else ""
+    return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")
+
+
+def content(data: bytes | None, most: int = 1 << 62) -> str:
+    """A record's key or value: text where it is valid UTF-8, else bytes."""
+    if data is None:
+        return "null"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return octets(data, most)
+    return quote(text, most)
+
+
+_seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
+
+
+def timestamp(value: int) -> str:
+    """Milliseconds since the epoch, with the date; -1 and such stand alone."""
+    if not 0 <= value < 253_402_300_800_000:
+        return f"{value}"
+    return f"{value}  {_seconds[value // 1000]}.{value % 1000:03d} UTC"
+
+
+def duration(value: int) -> str:
+    """Milliseconds, with a larger unit where one helps."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+        if value >= size and value != (1 << 31) - 1 and value != (1 << 63) - 1:
+            return f"{value} ms  {value / size:.4g} {unit}"
+    return f"{value} ms"
+
+
+def bits(value: int, names: Mapping[int, str]) -> str:
+    """A bit set, by the names of its bits."""
+    if value == -(1 << 31):
+        return f"{value}  not requested"
+    found = [names.get(bit, f"bit {bit}") for bit in range(64) if value >> bit & 1] if value >= 0 else []
+    return f"{value}  {', '.join(found) or 'none'}"
+
+
+def attributes(value: int, *, batch: bool) -> str:
+    """The attributes of a batch or message: codec, kind of timestamp, and what a batch is for."""
+    codec = value & CODEC_MASK
+    words = [CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"] if codec else ["uncompressed"]
+    words.append("append time" if value & APPEND_TIME else "create time")
+    if batch:
+        flags = ((TRANSACTIONAL, "transactional"), (CONTROL, "control"), (DELETE_HORIZON, "delete horizon"))
+        words += [word for bit, word in flags if value & bit]
+    return f"{value}  {', '.join(words)}"
+
+
+def error(code: int) -> str:
+    """An error code with its name, and whether to try again."""
+    return f"{code}  {describe(code)}"
+
+
+def api_key(key: int) -> str:
+    return f"{key}  {NAMES[key] if 0 <= key < len(NAMES) else 'unknown'}"
+
+
+def number(node: Node) -> Callable[[Any], str] | None:
+    """What writes the values of a numeric field with their meaning; None where the number says it all."""
+    simple: dict[str, Callable[[Any], str]] = {
+        "error": error,
+        "api": api_key,
+        "duration": duration,
+        "crc": lambda value: f"0x{value & 0xFFFFFFFF:08x}",
+        "batch_attributes": lambda value: attributes(value, batch=True),
+        "message_attributes": lambda value: attributes(value, batch=False),
+    }
+    if node.kind in simple:
+        return simple[node.kind]
+    names = node.names or {}
+    if node.kind == "timestamp":
+        return (lambda value: f"{value}  {names[value]}" if value in names else timestamp(value)) if names else timestamp
+    if node.kind == "bits":
+        return lambda value: bits(value, names)
+    if isinstance(node, Fixed) and node.boolean:
+        return lambda value: ("true" if value else "false") + (f"  {names[value]}" if value in names else "")
+    if node.kind == "enum":
+        return lambda value: f"{value}  {names[value]}" if value in names else str(value)
+    return None
+
+
+def topic_id(value: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
+    """A topic id as Kafka writes it nowhere but here, with its name where the traffic told it."""
+    name = topics.get(value)
+    return f"{value}  {quote(name)}" if name is not None else str(value)

@@ -1,0 +1,107 @@
+"""The search for the next frame, where none is due: after a hole, after damage, in a capture that starts midway.
+
+Bytes grow at one end and are dropped at the other. Every place is looked at once; places whose frame is not complete
+yet wait for it while the search goes on behind them, so that no wrong one can hold up a right one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeAlias
+
+MAX_FRAME = (128 << 20) - 1
+"""Larger than any frame that brokers and clients accept by default (100 MiB)."""
+WEAK_FRAME = 4 << 20
+"""The largest frame that a search waits for where little more than a length speaks for it."""
+HEADER = 16
+"""Bytes at the end that a place is looked for in again: a frame's length and header may be cut there."""
+MAX_PENDING = 256
+Buffer: TypeAlias = bytes | bytearray
+size_at = struct.Struct(">i").unpack_from
+
+
+class Seeker(Protocol):
+    """Who knows what the frames that are searched for look like."""
+
+    keep: int
+    """Bytes at the end to hold on to, though nothing was found in them; at least `HEADER`."""
+
+    def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
+        """Whether a frame of `size` bytes can begin at `start` (behind its length); None: more bytes are needed."""
+
+    def search(self, data: Buffer, start: int) -> int | None:
+        """The first place at or behind `start` where a frame's length may stand, with 4 bytes behind it, or None."""
+
+    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+        """Whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""
+
+
+class Search:
+    """`find` a frame that proves itself in bytes that only the caller holds, and tells about with `dropped`."""
+
+    def __init__(self, seeker: Seeker) -> None:
+        self.seeker = seeker
+        self.looked = 0
+        self._pending: list[tuple[int, int]] = []
+
+    def start(self, place: int = 0) -> None:
+        """Begin anew, at this place."""
+        self.looked = place
+        self._pending.clear()
+
+    def again(self, data: Buffer) -> None:
+        """Look again at the bytes that are kept at the end: the seeker knows more than it did."""
+        self.looked = min(self.looked, max(len(data) - self.seeker.keep, 0))
+        self._pending = [(place, end) for place, end in self._pending if place < self.looked]
+
+    def find(self, data: Buffer, *, final: bool = False) -> int | None:
+        """Where the first frame that proves itself begins. `final`: what is not here will not come."""
+        earlier, self._pending = self._pending, []
+        for place, end in earlier:
+            if end > len(data):
+                self._pending.append((place, end))
+            elif self._proved(data, place, final):
+                return place
+        for place in self._places(data):
+            if self._proved(data, place, final):
+                return place
+        return None
+
+    @property
+    def first(self) -> int:
+        """The first place that may still prove itself."""
+        return min((place for place, _ in self._pending), default=MAX_FRAME)
+
+    def idle(self, data: Buffer) -> int:
+        """How many bytes at the front are of no more interest."""
+        return max(0, min(self.first, len(data) - self.seeker.keep))
+
+    def dropped(self, length: int) -> None:
+        """The first bytes are gone."""
+        self.looked = max(self.looked - length, 0)
+        self._pending = [(place - length, end - length) for place, end in self._pending if place >= length]
+
+    def _places(self, data: Buffer) -> Iterator[int]:
+        while (place := self.seeker.search(data, self.looked)) is not None:
+            self.looked = place + 1
+            yield place
+        self.looked = max(self.looked, len(data) - HEADER)
+
+    def _proved(self, data: Buffer, place: int, final: bool) -> bool:
+        """Whether the frame at this place proves itself now; it becomes pending where that may come later."""
+        start, size = place + 4, size_at(data, place)[0]
+        end = start + size
+        if end <= len(data):
+            proved = self.seeker.prove(data, start, end)
+            if proved is None and not final:
+                self._await(place, len(data) + 1)
+            return bool(proved or (proved is None and final and end == len(data)))
+        if not final and self.seeker.judge(data, start, size)[0] is not False:
+            self._await(place, end)
+        return False
+
+    def _await(self, place: int, end: int) -> None:
+        self._pending.append((place, end))
+        if len(self._pending) > MAX_PENDING:
+            self._pending.remove(max(self._pending, key=lambda pending: pending[1]))

@@ -1,0 +1,52 @@
+"""`kdbg apis`: 93 of them, in a table that fits a narrow terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from kdbg import grammars
+
+BEGINNING = """\
+key  name                          version  flexible  aliases
+  0  Produce                       0-13     from 9    Send
+  1  Fetch                         0-18     from 12
+  2  ListOffsets                   0-11     from 6    Offsets, Offset,
+                                                      ListOffset
+  3  Metadata                      0-13     from 9    TopicMetadata
+"""
+
+
+def apis(*options: str) -> str:
+    command = [sys.executable, "-m", "kdbg", "apis", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_table_fits_80_columns() -> None:
+    text = apis()
+    assert text.startswith(BEGINNING)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [int(line[:3]) for line in lines[1:] if line[:3].strip()] == list(range(93))
+    assert " 17  SaslHandshake                 0-1      no" in lines
+
+
+def test_every_alias_is_in_it() -> None:
+    text = apis()
+    for name, aliases in grammars.ALIASES.items():
+        assert name in text
+        for alias in aliases:
+            assert alias in text
+
+
+def test_json_is_an_object_a_line() -> None:
+    objects = [json.loads(line) for line in apis("--format", "json").splitlines()]
+    assert [found["api"] for found in objects] == list(grammars.NAMES)
+    assert objects[3] == {
+        "api_key": 3, "api": "Metadata", "min_version": 0, "max_version": 13, "flexible_from": 9,
+        "aliases": ["TopicMetadata"],
+    }  # fmt: skip
+    assert objects[17]["flexible_from"] is None

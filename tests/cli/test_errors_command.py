@@ -1,0 +1,133 @@
+"""`kdbg errors`: one code whole, several as a list, all of them, none of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kdbg.cli import run
+from kdbg.grammars.errors import ERRORS
+from kdbg.render.errortext import several, table
+from kdbg.render.look import Look
+
+NOT_LEADER = """\
+6 NOT_LEADER_OR_FOLLOWER
+  This broker does not lead the partition, or has no replica of it. Refresh the
+  metadata, ask the leader.
+  retriable  yes
+  formerly   NOT_LEADER_FOR_PARTITION, NotLeaderForPartition
+  since      0.8.2.2 or earlier
+"""
+UNKNOWN = """\
+-1 UNKNOWN_SERVER_ERROR
+  The broker failed in a way that has no code of its own. Its log says more.
+  retriable  no
+  formerly   UNKNOWN, Unknown
+  since      0.8.2.2 or earlier
+"""
+EPOCHS = """\
+  74  FENCED_LEADER_EPOCH  retriable
+      The client has an older leader epoch than the broker. Refresh the
+      metadata, check the position.
+  75  UNKNOWN_LEADER_EPOCH  retriable
+      The client has a newer leader epoch than the broker, which is behind.
+      Retry.
+"""
+
+
+def errors(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "kdbg", "errors", *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("query", ["6", "NOT_LEADER", "not-leader-or-follower", "NotLeaderForPartitionException"])
+def test_one_error_by_any_of_its_names(query: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", query]) == 0
+    assert capfdbinary.readouterr() == (NOT_LEADER.encode(), b"")
+
+
+@pytest.mark.parametrize("arguments", [["-1"], ["--", "-1"], ["UNKNOWN_SERVER_ERROR"]])
+def test_a_negative_code_is_no_option(arguments: list[str]) -> None:
+    done = errors(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (0, UNKNOWN, "")
+
+
+def test_several_matches_are_a_list(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", "leader_epoch"]) == 0
+    assert capfdbinary.readouterr().out.decode() == EPOCHS
+
+
+def test_several_questions_at_once(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", "6", "-1"]) == 0
+    assert capfdbinary.readouterr().out.decode() == f"{NOT_LEADER}\n{UNKNOWN}"
+
+
+def test_the_whole_table_in_a_pipe_is_no_wider_than_80_columns() -> None:
+    done = errors()
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert max(map(len, lines)) <= 80
+    assert [int(line[:4]) for line in lines if line[:4].strip()] == list(ERRORS)
+    assert "   6  NOT_LEADER_OR_FOLLOWER  retriable" in lines
+
+
+def test_the_table_of_a_terminal_holds_the_same_words_and_fits() -> None:
+    drawn = table(ERRORS.values(), Look(width=80))
+    assert max(map(len, drawn.splitlines())) <= 80
+    cells = " ".join("".join(" " if letter in "┏┃┡│└┴┘━┳┓╇┩─" else letter for letter in drawn).split())
+    for error in ERRORS.values():
+        assert error.name in cells
+        assert error.text.split()[0] in cells
+    assert "\x1b" not in drawn
+    assert "\x1b[" in table(ERRORS.values(), Look("STANDARD", 80))
+
+
+def test_a_terminal_gets_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    screen = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Terminal(screen, encoding="utf-8"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["errors"]) == 0
+    assert screen.getvalue().decode() == table(ERRORS.values(), Look("", 80))
+
+
+def test_narrow_terminals_wrap() -> None:
+    assert max(map(len, several(ERRORS.values(), Look(width=50)).splitlines())) <= 56
+
+
+def test_json(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", "-1", "--format", "json"]) == 0
+    assert json.loads(capfdbinary.readouterr().out) == {
+        "code": -1, "name": "UNKNOWN_SERVER_ERROR", "retriable": False, "text": ERRORS[-1].text,
+        "former_names": ["UNKNOWN", "Unknown"], "since": "0.8.2.2",
+    }  # fmt: skip
+    assert run(["errors", "--format", "json"]) == 0
+    assert [json.loads(line)["code"] for line in capfdbinary.readouterr().out.splitlines()] == list(ERRORS)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("9999", "kdbg: no error code 9999; kdbg knows -1 to 133\n"),
+        ("-2", "kdbg: no error code -2; kdbg knows -1 to 133\n"),
+        ("NOTLEADR", "kdbg: no error called 'NOTLEADR'; did you mean NOT_LEADER_OR_FOLLOWER?\n"),
+        ("qqqqqq", "kdbg: no error called 'qqqqqq'; `kdbg errors` lists all\n"),
+        ("", "kdbg: no error called ''; `kdbg errors` lists all\n"),
+    ],
+)
+def test_no_match_names_near_ones(query: str, said: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", query]) == 2
+    assert capfdbinary.readouterr() == (b"", said.encode())
+
+
+@pytest.mark.parametrize("option", ["--colour", "-x", "-1x"])
+def test_an_unknown_option_is_still_refused(option: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", option]) == 2
+    assert f"No such option '{option}'" in capfdbinary.readouterr().err.decode()

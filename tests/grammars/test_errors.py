@@ -1,0 +1,177 @@
+"""The error table against Kafka's own, and every way a user may spell an error."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from kdbg.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+GUIDE = {  # the table "Error Codes" of the 0.8 guide; 9 is "Unused" there, 13 missing
+    -1: "Unknown",
+    0: "NoError",
+    1: "OffsetOutOfRange",
+    2: "InvalidMessage",
+    3: "UnknownTopicOrPartition",
+    4: "InvalidMessageSize",
+    5: "LeaderNotAvailable",
+    6: "NotLeaderForPartition",
+    7: "RequestTimedOut",
+    8: "BrokerNotAvailable",
+    10: "MessageSizeTooLarge",
+    11: "StaleControllerEpochCode",
+    12: "OffsetMetadataTooLargeCode",
+    14: "OffsetsLoadInProgressCode",
+    15: "ConsumerCoordinatorNotAvailableCode",
+    16: "NotCoordinatorForConsumerCode",
+}
+
+
+def shared(path):
+    file = SHARED / path
+    if not file.exists():
+        pytest.skip(f"needs {file}, which stands beside the checkout and not in it")
+    return file.read_text(encoding="utf-8")
+
+
+def codes(query):
+    return [error.code for error in find(query)]
+
+
+def camel(name):
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def test_the_table_is_that_of_kafka():
+    facts = json.loads(shared("facts/errors.json"))
+    assert len(facts) == len(ERRORS) == 135
+    kafkas = {f["code"]: (f["name"], f["retriable"], f["former_names"], f["first_release_seen"]) for f in facts}
+    ours = {}
+    for code, error in ERRORS.items():
+        constants = [name for name in error.former_names if name.isupper()]
+        ours[code] = (error.name, error.retriable, constants, error.since)
+    assert ours == kafkas
+
+
+def test_the_names_of_kafka_0_10_1_are_found():
+    table = re.findall(r"^([A-Z_]+)\t(-?\d+)\t(True|False)\t", shared("seeds/kafka-0.10.1-protocol.txt"), re.MULTILINE)
+    assert len(table) == 45
+    for name, code, _ in table:
+        assert codes(name) == [int(code)], name
+
+
+def test_the_names_of_the_old_guide_are_those_in_its_table():
+    lines = [line.strip(" |") for line in shared("seeds/kafka-0.8-guide.txt").splitlines()]
+    table = lines[lines.index("Error Codes") : lines.index("Some Common Philosophical Questions")]
+    rows = [(int(code), name) for name, code in pairwise(table) if re.fullmatch(r"-?\d+", code)]
+    assert {code: name for code, name in rows if name != "Unused"} == GUIDE
+
+
+@pytest.mark.parametrize(("code", "name"), GUIDE.items())
+def test_a_name_of_the_old_guide_is_a_former_name(code, name):
+    assert name in ERRORS[code].former_names
+    assert codes(name) == [code]
+
+
+def test_codes_run_in_order_without_a_hole():
+    assert list(ERRORS) == list(range(-1, 134))
+    assert all(code == error.code for code, error in ERRORS.items())
+
+
+def test_every_text_is_a_sentence_of_its_own_that_fits_a_line():
+    for error in ERRORS.values():
+        assert re.fullmatch(r"[A-Z].{10,105}\.", error.text), error
+    assert len({error.text for error in ERRORS.values()}) == len(ERRORS)
+
+
+def test_no_text_is_copied_from_the_guides():
+    seeds = " ".join(shared(f"seeds/kafka-{guide}.txt") for guide in ("0.8-guide", "0.10.1-protocol")).casefold()
+    for error in ERRORS.values():
+        words = error.text.casefold().split()
+        for start in range(len(words) - 5):
+            assert " ".join(words[start : start + 6]) not in seeds, error
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=lambda error: error.name)
+def test_every_spelling_of_a_name_finds_just_that_error(error):
+    for name in (error.name, *error.former_names):
+        dashed = name.replace("_", "-").lower()
+        spellings = (name, name.lower(), dashed, dashed.replace("-", " "), camel(name), f"  {name} ")
+        assert [find(spelling) for spelling in spellings] == [[error]] * len(spellings)
+    for ending in ("Code", "Exception", "Error", "_ERROR"):
+        assert find(camel(error.name) + ending) == [error]
+    assert find(str(error.code)) == [error]
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("NotLeaderForPartitionException", 6),
+        ("UnknownMemberIdException", 25),
+        ("UnknownServerException", -1),
+        ("KafkaStorageException", 56),
+        ("InvalidTopicException", 17),
+        ("INVALID_TOPIC", 17),
+        ("NetworkException", 13),
+        ("FetchSessionTopicIdException", 106),
+        ("not_leader_for_partition", 6),
+        ("GROUP-LOAD-IN-PROGRESS", 14),
+        ("offsets load in progress", 14),
+        *JAVA_CLASSES.items(),
+    ],
+)
+def test_a_name_from_a_log_finds_its_error(query, code):
+    assert codes(query) == [code]
+
+
+def test_a_java_class_that_follows_the_name_needs_no_entry():
+    for java_class, code in JAVA_CLASSES.items():
+        assert f"{camel(ERRORS[code].name)}Exception" != java_class
+
+
+def test_a_code_is_only_ever_a_code():
+    assert codes("0") == [0]
+    assert codes("-1") == [-1]
+    assert codes(" 6\n") == [6]
+    assert codes("134") == codes("-2") == codes("1" * 5000) == []
+
+
+def test_a_part_of_a_name_finds_all_that_have_it():
+    assert codes("delegation_token") == [61, 62, 63, 64, 65, 66]
+    assert codes("fetch session") == [70, 71, 106]
+    assert 16 in codes("ForConsumer"), "a part of a former name"
+    assert {7, 26, 50} <= set(codes("timeout")), "not the one of TimeoutException only"
+    assert set(codes("error")) >= {-1, 56, 106}
+    assert codes("DelegationTokenException") == [61, 62, 63, 64, 65, 66]
+
+
+def test_a_part_of_a_text_is_the_last_resort():
+    assert codes("min.insync.replicas") == [19]
+    assert set(codes("refresh the METADATA")) >= {3, 5, 6, 74}
+    assert codes("acl") == [29, 30, 31, 53, 54, 65]
+
+
+@pytest.mark.parametrize("query", ["", "  ", "_", "--", "no such thing", "é", "\0"])
+def test_nothing_is_found_where_there_is_nothing(query):
+    assert find(query) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (0, "NONE"),
+        (-1, "UNKNOWN_SERVER_ERROR"),
+        (6, "NOT_LEADER_OR_FOLLOWER (retriable)"),
+        (133, "SHARE_SESSION_LIMIT_REACHED (retriable)"),
+        (999, "unknown error 999"),
+        (-32768, "unknown error -32768"),
+    ],
+)
+def test_a_code_in_words(code, expected):
+    assert describe(code) == expected

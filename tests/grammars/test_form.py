@@ -1,0 +1,86 @@
+"""Grammar files look alike: a docstring, the words they are written in, a request, a response, an Api, nothing else."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg import grammars
+from kdbg.grammars import headers
+from kdbg.wire import Dialect, Struct
+from kdbg.wire.api import Api, snake_case
+
+FOLDER = Path(kdbg.__file__).parent / "grammars"
+SHARED_FILES = {"__init__", "errors", "headers", "meanings", "records", "sasl"}
+WORDS = {("wire", 2), ("meanings", 1), ("records", 1)}
+"""Where a grammar may import from: (module, how many packages up)."""
+
+every_file = pytest.mark.parametrize("name", grammars.NAMES)
+
+
+def tree(name: str) -> ast.Module:
+    return ast.parse((FOLDER / f"{snake_case(name)}.py").read_text())
+
+
+def test_there_is_a_file_for_every_api_and_no_other() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")}
+    assert files - SHARED_FILES == {snake_case(name) for name in grammars.NAMES}
+    assert files >= SHARED_FILES
+
+
+@every_file
+def test_it_begins_by_saying_what_it_is(name: str) -> None:
+    first, *rest = (ast.get_docstring(tree(name)) or "").splitlines()
+    start = f"{name} (key {grammars.NAMES.index(name)}): "
+    assert first.startswith(start)
+    assert first[len(start)].islower() or first[len(start)].isupper(), "words follow"
+    assert first.endswith((".", ";", ",")) or rest, "one sentence, on one line or more"
+    assert grammars.about(grammars.api(name)).splitlines()[0] == first
+
+
+@every_file
+def test_it_has_a_request_a_response_an_api_and_helpers(name: str) -> None:
+    docstring, *statements = tree(name).body
+    assert isinstance(docstring, ast.Expr)
+    assigned: list[str] = []
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom):
+            assert not assigned, "imports come first"
+            continue
+        assert isinstance(statement, ast.Assign), ast.unparse(statement)
+        (target,) = statement.targets
+        assert isinstance(target, ast.Name)
+        assigned.append(target.id)
+    assert len(assigned) == len(set(assigned))
+    assert assigned[-1] == "api"
+    assert {"request", "response"} <= set(assigned)
+    assert assigned.index("request") < assigned.index("response")
+
+
+@every_file
+def test_it_imports_the_words_it_is_written_in_and_nothing_else(name: str) -> None:
+    imported = [node for node in ast.walk(tree(name)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert imported
+    for node in imported:
+        assert isinstance(node, ast.ImportFrom), ast.unparse(node)
+        assert (node.module, node.level) in WORDS, ast.unparse(node)
+
+
+@every_file
+def test_what_it_declares_is_what_the_api_reads(name: str) -> None:
+    api = grammars.api(name)
+    module = import_module(f"kdbg.grammars.{snake_case(name)}")
+    assert isinstance(module.api, Api)
+    assert (api.request, api.response) == (module.request, module.response)
+    read = {node.id for node in ast.walk(tree(name)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    helpers = {key for key, item in vars(module).items() if isinstance(item, (Struct, Dialect))}
+    assert helpers <= read, "every helper is used"
+
+
+def test_the_headers_are_declared_in_the_same_words() -> None:
+    assert isinstance(headers.request, Struct)
+    assert isinstance(headers.response, Struct)

@@ -1,0 +1,244 @@
+"""1,246 messages whose bytes stand in the test suites of public Kafka clients, all of them read, none passed over.
+
+Most were recorded from real brokers. A row that is not simply read and written back is explained here, one by one:
+in NOT_CLEAN for bytes that follow Kafka's definition and yet hold something odd, in EXPLAINED for bytes that do not
+follow it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import kdbg
+from kdbg import grammars
+from kdbg.errors import WireError
+from kdbg.session.message import Message, read
+from kdbg.wire.api import snake_case
+from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
+from kdbg.wire.recordset import RecordsNode, build_set
+
+Vector = Mapping[str, Any]
+COUNT = 1246
+
+
+class Found(NamedTuple):
+    """What becomes of a row: the kinds of its findings, what `kdbg.decode` raises (None: it is decoded), and why."""
+
+    kinds: tuple[str, ...]
+    raises: str | None
+    why: str
+
+
+NOT_CLEAN = {
+    "pixie-io/pixie fetch_test.cc:411": Found(
+        ("record-set",), "record-set", "zeros stand where a record set should; the fields around it are right"
+    ),
+    "pixie-io/pixie fetch_test.cc:460": Found(
+        ("record-set",), "record-set", "the same, in a flexible version"
+    ),
+    "kafka-rust/kafka-rust fetch2.mytopic.nocompression.invalid_crc.kafka.0900": Found(
+        ("crc",), "crc", "recorded to have a wrong checksum; the message is decoded nevertheless"
+    ),
+}  # fmt: skip
+"""Rows of class ok whose bytes follow the definition, with something odd in them."""
+
+STUB = "the same six bytes stand for a reply of any API in KafkaJS's test helpers"
+NO_THROTTLE = "the field throttle_time_ms is left out, so that what is there is version 0, and is told to be that"
+REFUSED = "a broker that does not know the version asked for answers in version 0 (KIP-511)"
+NULL_ARRAY = "a null where the definition has an array that may not be null; sarama writes and accepts it"
+EXPLAINED = {
+    "tulios/kafkajs findCoordinator/v0 response": Found(("truncated",), "truncated", STUB),
+    "tulios/kafkajs heartbeat/v0 response": Found(("leftover",), "leftover", STUB),
+    "tulios/kafkajs initProducerId/v0 response": Found(("truncated",), "truncated", STUB),
+    "tulios/kafkajs initProducerId/v1 response": Found(("truncated",), "truncated", STUB),
+    "tulios/kafkajs joinGroup/v0 response": Found(("truncated",), "truncated", STUB),
+    "tulios/kafkajs joinGroup/v1 response": Found(("truncated",), "truncated", STUB),
+    "tulios/kafkajs leaveGroup/v0 response": Found(("leftover",), "leftover", STUB),
+    "tulios/kafkajs apiVersions/v1 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
+    "tulios/kafkajs apiVersions/v2 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
+    "tulios/kafkajs apiVersions/v1 response: throws": Found(("dialect",), None, REFUSED),
+    "tulios/kafkajs apiVersions/v2 response: throws": Found(("dialect",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:176": Found(("dialect",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:192": Found(("dialect",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:202": Found(("dialect",), None, REFUSED),
+    "IBM/sarama describe_log_dirs_response_test.go:180": Found(("null",), "null", NULL_ARRAY),
+    "IBM/sarama describe_log_dirs_response_test.go:274": Found(("null",), "null", NULL_ARRAY),
+    "IBM/sarama alter_configs_request_test.go:81 body": Found(
+        ("truncated",), "truncated", "the inner tagged fields are left out, so that one byte is missing"
+    ),
+    "IBM/sarama alter_configs_request_test.go:81 frame": Found(
+        ("truncated",), "truncated", "the same message with size and header"
+    ),
+}  # fmt: skip
+"""Rows of the other classes."""
+
+
+@pytest.fixture(scope="module")
+def vectors(shared: Path) -> list[Vector]:
+    found = list(map(json.loads, (shared / "cases" / "public-vectors.jsonl").read_text().splitlines()))
+    assert len(found) == COUNT
+    return found
+
+
+def place(vector: Vector) -> str:
+    """Where a row comes from, short enough for a table and long enough to tell it from its neighbours."""
+    source, file, test = vector["source"], vector["file"], vector["test"]
+    if source == "tulios/kafkajs":
+        _, _, _, api, version, spec = file.split("/")
+        about = f": {' '.join(test.split()[: 2 if test.startswith('defaults') else 1])}" if api == "apiVersions" else ""
+        return f"{source} {api}/{version} {spec.split('.')[0]}{about}"
+    if file == "alter_configs_request_test.go:81":
+        return f"{source} {file} {vector['form']}"
+    return f"{source} {Path(file).name}"
+
+
+def question(vector: Vector) -> dict[str, Any]:
+    return {"api": vector["api_key"], "version": vector["version"], "direction": vector["direction"]}
+
+
+def read_body(vector: Vector) -> Message:
+    """The row's body, whatever it holds."""
+    api = grammars.api(vector["api_key"])
+    return read(api, vector["version"], vector["direction"], bytes.fromhex(vector["body_hex"]), header=False)
+
+
+def clean(vectors: list[Vector]) -> list[Vector]:
+    return [vector for vector in vectors if vector["class"] == "ok" and place(vector) not in NOT_CLEAN]
+
+
+def odd(vectors: list[Vector]) -> list[Vector]:
+    return [vector for vector in vectors if vector["class"] == "ok" and place(vector) in NOT_CLEAN]
+
+
+def others(vectors: list[Vector]) -> list[Vector]:
+    return [vector for vector in vectors if vector["class"] != "ok"]
+
+
+def test_every_row_is_in_one_test_or_explained(vectors: list[Vector]) -> None:
+    assert len(clean(vectors)) == 1225
+    assert sorted(map(place, odd(vectors))) == sorted(NOT_CLEAN)
+    assert sorted(map(place, others(vectors))) == sorted(EXPLAINED)
+    assert 1225 + len(NOT_CLEAN) + len(EXPLAINED) == COUNT
+
+
+def test_what_clients_and_brokers_wrote_is_decoded_whole(vectors: list[Vector]) -> None:
+    for number, vector in enumerate(clean(vectors)):
+        message = kdbg.decode(bytes.fromhex(vector["body_hex"]), header=False, **question(vector))
+        assert message.findings == (), (number, place(vector))
+        assert as_json(message.grammar, message.body) == snake_cased(vector["values"]), (number, place(vector))
+
+
+def test_what_was_decoded_is_encoded_to_the_same_bytes(vectors: list[Vector]) -> None:
+    for number, vector in enumerate(clean(vectors) + odd(vectors)):
+        assert vector["canonical"]
+        message = read_body(vector)
+        assert kdbg.encode(message.body, **question(vector)).hex() == vector["body_hex"], (number, place(vector))
+
+
+def test_values_are_encoded_without_having_been_decoded(vectors: list[Vector]) -> None:
+    """JSON names are enough to write the bytes: hexadecimal becomes bytes, everything else stays as it is."""
+    for number, vector in enumerate(clean(vectors) + odd(vectors)):
+        grammar = grammars.api(vector["api_key"]).at(vector["direction"], vector["version"])
+        value = from_json(grammar, snake_cased(vector["values"]))
+        assert kdbg.encode(value, **question(vector)).hex() == vector["body_hex"], (number, place(vector))
+
+
+def test_whole_frames_are_decoded_and_encoded(vectors: list[Vector]) -> None:
+    frames = [vector for vector in clean(vectors) if "frame_hex" in vector]
+    for number, vector in enumerate(frames):
+        frame = bytes.fromhex(vector["frame_hex"])
+        assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+        message = kdbg.decode(frame[4:], **question(vector))
+        assert message.findings == (), (number, place(vector))
+        assert kdbg.encode(message.body, header=message.header, **question(vector)) == frame[4:]
+        assert message.body == read_body(vector).body
+        if vector["direction"] == "request":
+            assert message.header is not None
+            named = message.header["api_key"], message.header["api_version"]
+            assert named == (vector["api_key"], vector["version"]), (number, place(vector))
+    assert len(frames) == 532
+
+
+@pytest.mark.parametrize("place_", [*NOT_CLEAN, *EXPLAINED])
+def test_rows_that_are_not_clean_are_found_to_be_what_they_are(place_: str, vectors: list[Vector]) -> None:
+    expected = (NOT_CLEAN | EXPLAINED)[place_]
+    (vector,) = (
+        vector for vector in vectors if place(vector) == place_ and (vector["class"] != "ok") == (place_ in EXPLAINED)
+    )
+    message = read_body(vector)
+    assert tuple(finding.kind for finding in message.findings) == expected.kinds, expected.why
+    body = bytes.fromhex(vector["body_hex"])
+    if expected.raises is None:
+        assert kdbg.decode(body, header=False, **question(vector)) == message
+        return
+    with pytest.raises(WireError) as caught:
+        kdbg.decode(body, header=False, **question(vector))
+    assert caught.value.kind == expected.raises, expected.why
+
+
+def test_a_wrong_checksum_spoils_nothing_else(vectors: list[Vector]) -> None:
+    vector = next(v for v in odd(vectors) if v["source"] == "kafka-rust/kafka-rust")
+    message = read_body(vector)
+    assert as_json(message.grammar, message.body) == snake_cased(vector["values"])
+    (entry,) = message.body["responses"][0]["partitions"][0]["records"]
+    assert (entry["crc"], entry["key"]) == (0x58585858, None)
+    assert entry["value"].startswith(b'01."Well, Prince')
+
+
+def test_zeros_in_place_of_a_record_set_are_kept(vectors: list[Vector]) -> None:
+    for vector in odd(vectors):
+        if vector["source"] == "pixie-io/pixie":
+            message = read_body(vector)
+            assert as_json(message.grammar, message.body) == snake_cased(vector["values"])
+            ((name, data),) = message.body["responses"][0]["partitions"][0]["records"][0].items()
+            assert name == "raw"
+            assert not any(data)
+
+
+def test_many_apis_and_both_directions_are_among_them(vectors: list[Vector]) -> None:
+    assert len({(vector["api"], vector["direction"], vector["version"]) for vector in clean(vectors)}) > 250
+    assert len(Counter(vector["source"] for vector in vectors)) == 8
+
+
+def snake_cased(values: Any) -> Any:
+    """The row's values by kdbg's names."""
+    if isinstance(values, dict):
+        return {snake_case(name): snake_cased(item) for name, item in values.items()}
+    return [snake_cased(item) for item in values] if isinstance(values, list) else values
+
+
+def as_json(node: Node, value: Any) -> Any:
+    """A decoded value as the rows have it: bytes, UUIDs and record sets in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, uuid.UUID):
+        return value.hex
+    if not isinstance(value, dict):
+        if isinstance(node, RecordsNode) and value is not None:
+            return build_set(value, node.format, "").hex()
+        return [as_json(node.item, item) for item in value] if isinstance(node, WireArray) and value else value
+    inner = fields(node)
+    return {name: as_json(inner[name], item) for name, item in value.items()}
+
+
+def from_json(node: Node, value: Any) -> Any:
+    """The other way round: what kdbg.encode wants for a row's value."""
+    if isinstance(node, WireArray):
+        return None if value is None else [from_json(node.item, item) for item in value]
+    if isinstance(node, (WireStruct, NullableStruct)):
+        inner = fields(node)
+        return None if value is None else {name: from_json(inner[name], item) for name, item in value.items()}
+    return bytes.fromhex(value) if isinstance(value, str) and node.bnf.endswith(("BYTES", "RECORDS")) else value
+
+
+def fields(node: Node) -> dict[str, Node]:
+    struct = node.struct if isinstance(node, NullableStruct) else node
+    assert isinstance(struct, WireStruct)
+    return {field.name: field.node for field in (*struct.fields, *(struct.tags or {}).values())}

@@ -1,0 +1,308 @@
+"""Bytes of one direction in, frames out: cut anywhere, with holes, with lengths that lie, with rubbish in between."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdbg.session.conversation import Conversation
+from kdbg.session.exchange import Exchange, Half, Peers
+from kdbg.session.framing import LONG, Framer, Times
+from kdbg.session.search import MAX_FRAME
+from kdbg.session.sides import RequestSide, ResponseSide
+
+from .playbook import request, response
+
+PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
+FIRST_ID = 0x5A3C0700
+"""Correlation ids that no other bytes of the messages look like."""
+
+
+class Log:
+    """What a side was told, in order: halves, and numbers of skipped bytes."""
+
+    events: list[Half | int]
+
+
+class LoggedRequests(RequestSide, Log):
+    def frame(self, *args: Any) -> None:
+        super().frame(*args)
+        assert self.last is not None
+        self.events.append(self.last)
+
+    def skipped(self, length: int) -> None:
+        super().skipped(length)
+        self.events.append(length)
+
+
+class LoggedResponses(ResponseSide, Log):
+    def frame(self, *args: Any) -> None:
+        super().frame(*args)
+        assert self.last is not None
+        self.events.append(self.last)
+
+    def skipped(self, length: int) -> None:
+        super().skipped(length)
+        self.events.append(length)
+
+
+class Line:
+    """A conversation with both its framers, without TCP. Times are ten times the packet's number."""
+
+    def __init__(self, *, synced: bool = True) -> None:
+        self.exchanges: list[Exchange] = []
+        self.conversation = Conversation(PEERS, self.exchanges.append, whole=synced)
+        self.requests, self.responses = LoggedRequests(self.conversation), LoggedResponses(self.conversation)
+        self.requests.events, self.responses.events = [], []
+        self.framers = Framer(self.requests, synced=synced), Framer(self.responses, synced=synced)
+        self.conversation.retry = self.framers[1].retry
+        self.number = 0
+
+    def feed(self, forth: bool, *pieces: bytes | int) -> Line:
+        """Bytes arrive, numbers of bytes are lost."""
+        framer = self.framers[not forth]
+        for piece in pieces:
+            self.number += 1
+            if isinstance(piece, int):
+                framer.gap(piece, self.number * 10, self.number)
+            elif piece:
+                framer.data(piece, self.number * 10, self.number)
+        return self
+
+    def end(self) -> Line:
+        for framer in self.framers:
+            framer.end(self.number * 10, self.number)
+        return self
+
+    @property
+    def ids(self) -> list[tuple[int, bool, bool]]:
+        return [(e.correlation_id, e.request is not None, e.response is not None) for e in self.exchanges]
+
+
+def test_times_are_those_of_the_packets_that_brought_the_bytes() -> None:
+    times = Times()
+    for place, number in ((0, 1), (10, 2), (15, 3)):
+        times.mark(place, number * 100, number)
+    assert times.of(0, 10) == ((100, 100), (1, 1))
+    assert times.of(9, 11) == ((100, 200), (1, 2))
+    assert times.of(10, 15) == ((200, 200), (2, 2))
+    assert times.of(0, 16) == ((100, 300), (1, 3))
+    times.drop(12)
+    assert times.of(0, 3) == ((200, 200), (2, 2))
+    assert times.of(2, 4) == ((200, 300), (2, 3))
+    times.drop(10)
+    times.mark(0, 400, 4)
+    assert times.of(0, 5) == ((400, 400), (4, 4))
+
+
+# Segments
+
+
+SHORT = st.text("abcdefgh", min_size=1, max_size=20)
+BODIES = st.one_of(
+    st.builds(lambda names: ("Metadata", 1, {"topics": [{"name": name} for name in names]}), st.lists(SHORT, max_size=9)),
+    st.builds(lambda group: ("Heartbeat", 0, {"group_id": group, "member_id": group * 3}), SHORT),
+    st.builds(lambda name: ("ApiVersions", 3, {"client_software_name": name}), SHORT),
+    st.just(("ListGroups", 0, {})),
+)  # fmt: skip
+
+
+def cut_at(data: bytes, cuts: list[int]) -> list[bytes]:
+    places = sorted({cut % len(data) for cut in cuts} | {0, len(data)}) if data else [0, 0]
+    return [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+
+
+@given(
+    st.lists(BODIES, min_size=1, max_size=12),
+    st.lists(st.integers(0, 9999), max_size=20),
+    st.lists(st.integers(0, 9999), max_size=20),
+    st.integers(-(2**31), 2**31 - 1),
+)
+def test_any_segmentation_gives_the_same_exchanges(
+    bodies: list[Any], forth: list[int], back: list[int], first: int
+) -> None:
+    ids = [(first + n + 2**31) % 2**32 - 2**31 for n in range(len(bodies))]
+    asked = [request(cid, api, version, **body) for cid, (api, version, body) in zip(ids, bodies, strict=True)]
+    told = [response(cid, api, version) for cid, (api, version, _) in zip(ids, bodies, strict=True)]
+    line = Line()
+    line.feed(True, *cut_at(b"".join(asked), forth))
+    line.feed(False, *cut_at(b"".join(told), back)).end()
+    assert [e.correlation_id for e in line.exchanges] == ids
+    check_halves([e.request for e in line.exchanges], asked, cut_at(b"".join(asked), forth), 0)
+    before = len(cut_at(b"".join(asked), forth))
+    check_halves([e.response for e in line.exchanges], told, cut_at(b"".join(told), back), before)
+    assert not any(e.findings for e in line.exchanges)
+
+
+def check_halves(halves: list[Half | None], frames: list[bytes], pieces: list[bytes], before: int) -> None:
+    """The halves are these frames, with the packets that brought their first and last bytes."""
+    packet_of = [before + n for n, piece in enumerate(pieces, 1) for _ in piece]
+    place = 0
+    for half, frame in zip(halves, frames, strict=True):
+        assert half is not None
+        assert half.data == frame[4:]
+        first, last = packet_of[place], packet_of[place + len(frame) - 1]
+        assert (half.first_packet, half.last_packet) == (first, last)
+        assert (half.first_time, half.last_time) == (first * 10, last * 10)
+        place += len(frame)
+
+
+def test_byte_by_byte() -> None:
+    asked, told = request(5) + request(6), response(5) + response(6)
+    line = Line()
+    line.feed(True, *(asked[n : n + 1] for n in range(len(asked))))
+    line.feed(False, *(told[n : n + 1] for n in range(len(told)))).end()
+    assert line.ids == [(5, True, True), (6, True, True)]
+
+
+# Damage
+
+
+class Damaged:
+    """A stream of frames with damage done to it, and which frames are untouched by it."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self.frames = frames
+        self.starts = [sum(map(len, frames[:n])) for n in range(len(frames))]
+        self.stream = bytearray(b"".join(frames))
+        self.gaps: list[tuple[int, int]] = []
+        self.hurt: set[int] = set()
+
+    def lie(self, n: int, claimed: int) -> None:
+        """The length of a frame says something else; one that ends where another frame ends cannot be told from truth."""
+        claimed -= claimed > 0 and self.starts[n] + 4 + claimed in [*self.starts, len(self.stream)]
+        self.stream[self.starts[n] : self.starts[n] + 4] = struct.pack(">i", claimed)
+        self.hurt.add(n)
+
+    def insert(self, n: int, rubbish: bytes) -> None:
+        """Bytes of no frame stand in front of one."""
+        place = self.starts[n]
+        self.stream[place:place] = rubbish
+        self.starts[n:] = [start + len(rubbish) for start in self.starts[n:]]
+        self.gaps = [(a + len(rubbish), b + len(rubbish)) if a >= place else (a, b) for a, b in self.gaps]
+
+    def lose(self, start: int, length: int) -> None:
+        """Bytes are missing from the capture."""
+        end = min(start + length, len(self.stream))
+        for gap in [gap for gap in self.gaps if gap[0] <= end and start <= gap[1]]:
+            self.gaps.remove(gap)
+            start, end = min(start, gap[0]), max(end, gap[1])
+        self.gaps.append((start, end))
+        self.hurt |= {n for n, s in enumerate(self.starts) if s < end and start < s + len(self.frames[n])}
+
+    def pieces(self, sizes: random.Random, most: int) -> list[bytes | int]:
+        """The stream in segments."""
+        out: list[bytes | int] = []
+        place = 0
+        for start, end in [*sorted(self.gaps), (len(self.stream), len(self.stream))]:
+            while place < start:
+                size = min(sizes.randint(1, most), start - place)
+                out.append(bytes(self.stream[place : place + size]))
+                place += size
+            if end > start:
+                out.append(end - start)
+                place = end
+        return out
+
+    def check(self, events: list[Half | int]) -> None:
+        """Frames, skipped bytes and gaps tile the stream; every frame is a real one; no whole one is missing."""
+        gaps, place, found = sorted(self.gaps), 0, set()
+
+        def over_gaps() -> None:
+            nonlocal place
+            while gaps and gaps[0][0] <= place:
+                place = max(place, gaps.pop(0)[1])
+
+        for event in events:
+            if isinstance(event, int):
+                for _ in range(event):
+                    over_gaps()
+                    place += 1
+                continue
+            over_gaps()
+            assert place in self.starts, f"no frame begins at {place}"
+            found.add(self.starts.index(place))
+            end = place + 4 + len(event.data)
+            assert event.data == self.stream[place + 4 : end]
+            if event.missing:
+                assert end == len(self.stream) or (gaps and gaps[0][0] == end)
+                end += event.missing
+                gaps[:] = [gap for gap in gaps if gap[1] > end]
+            else:
+                assert not (gaps and gaps[0][0] < end)
+            place = min(end, len(self.stream)) if not gaps or gaps[0][0] >= end else end
+        over_gaps()
+        assert place == len(self.stream)
+        assert set(range(len(self.frames))) - self.hurt <= found, "a frame outside the damage is lost"
+
+
+def damage(stream: Damaged, rng: random.Random, times: int) -> None:
+    """Do some damage, never to neighbours: what a lie swallows must not be hurt too."""
+    places = sorted(rng.sample(range(1, len(stream.frames) - 1, 4), min(times, len(stream.frames) // 4)))
+    for n in places:
+        size = len(stream.frames[n]) - 4
+        match rng.randrange(4):
+            case 0:
+                stream.lie(n, rng.choice([-1, -(2**31), 2**31 - 1, MAX_FRAME + 1, 0, 7, 100_000_000, 90_000, 5_000]))
+            case 1:
+                stream.lie(n, max(0, size + rng.choice([-1, 1]) * rng.randint(1, size)))
+            case 2:
+                stream.insert(n, rng.randbytes(rng.randint(1, 60)))
+            case 3:
+                stream.lose(stream.starts[n] + rng.randrange(-8, size), rng.randint(1, size))
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+def messages(rng: random.Random, count: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]:
+    """(api, version, request, response) of so many exchanges."""
+
+    def word() -> str:
+        return "".join(rng.choices("abcdefghijklmnop", k=rng.randint(3, 30)))
+
+    choices = [
+        lambda: ("Metadata", 1, {"topics": [{"name": word()} for _ in range(rng.randint(1, 9))]},
+                 {"brokers": [{"node_id": n, "host": word(), "port": 9092, "rack": None} for n in range(rng.randint(1, 9))]}),
+        lambda: ("Heartbeat", 0, {"group_id": word(), "generation_id": 5, "member_id": word()}, {"error_code": 27}),
+        lambda: ("FindCoordinator", 0, {"key": word()}, {"node_id": 3, "host": word(), "port": 9092}),
+        lambda: ("OffsetFetch", 1, {"group_id": word(), "topics": [{"name": word(), "partition_indexes": [0, 1]}]},
+                 {"topics": [{"name": word(), "partitions": [{"partition_index": 0, "committed_offset": 77}]}]}),
+    ]  # fmt: skip
+    return [rng.choice(choices)() for _ in range(count)]
+
+
+@given(SEEDS, st.integers(1, 4), st.sampled_from([1, 20, 200, 1448]))
+def test_requests_outside_the_damage_are_found_and_every_byte_is_accounted_for(
+    seed: int, times: int, most: int
+) -> None:
+    rng = random.Random(seed)
+    asked = messages(rng, 20)
+    stream = Damaged([request(FIRST_ID + n, api, version, **body) for n, (api, version, body, _) in enumerate(asked)])
+    damage(stream, rng, times)
+    line = Line()
+    line.feed(True, *stream.pieces(rng, most)).end()
+    stream.check(line.requests.events)
+
+
+@given(SEEDS, st.integers(1, 4), st.sampled_from([1, 20, 200, 1448]))
+def test_responses_outside_the_damage_are_found_and_every_byte_is_accounted_for(
+    seed: int, times: int, most: int
+) -> None:
+    rng = random.Random(seed)
+    both = messages(rng, 20)
+    line = Line()
+    for n, (api, version, body, _) in enumerate(both):
+        line.feed(True, request(FIRST_ID + n, api, version, **body))
+    stream = Damaged([response(FIRST_ID + n, api, version, **body) for n, (api, version, _, body) in enumerate(both)])
+    damage(stream, rng, times)
+    line.feed(False, *stream.pieces(rng, most)).end()
+    stream.check(line.responses.events)
+    answered = {e.correlation_id - FIRST_ID for e in line.exchanges if e.request is not None and e.response is not None}
+    assert answered >= set(range(20)) - stream.hurt
+    assert len(line.exchanges) == 20, "one exchange for each request, and none besides"

@@ -22,7 +22,8 @@ from ..wire import (
     VarintBytes,
     VarintString,
 )
-from ..wire.recordset import RecordFormat, RecordSet
+from ..wire.recordset import RecordFormat
+from ..wire.recordsnode import RecordSet
 
 message_set = Array(
     "offset" / Int64,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..errors import WireError
 from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
-from ..wire.recordset import RecordsNode
+from ..wire.recordsnode import RecordsNode
 from ..wire.spans import Span
 from . import values
 from .look import Look
@@ -28,6 +28,12 @@ class Row(NamedTuple):
     def end(self) -> int:
         return self.start + len(self.data)
 
+    @property
+    def essence(self) -> str:
+        """What it means, without the number that stands for that: the number can be seen in the bytes."""
+        number, _, meaning = self.meaning.partition(" = ")
+        return meaning if meaning and number.removeprefix("-").isdecimal() else self.meaning
+
 
 class Describer:
     """Turns spans into rows; `room` is how many columns there are beside the bytes.
@@ -37,7 +43,7 @@ class Describer:
 
     def __init__(self, look: Look, topics: Mapping[uuid.UUID, str], room: int) -> None:
         self.look, self.topics = look, topics
-        self.most = 1 << 62 if look.full else max(room - 30, 20)
+        self.most = 1 << 62 if look.full else max(room, 20)
         self.broken: WireError | None = None
 
     def row(self, span: Span, data: bytes) -> Row:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..findings import NOTICES, Finding
-from ..session.infer import Guess
+from ..session.infer import BY_HEADER, Guess
 from ..session.message import Message, header_grammar, read
 from ..session.mistaken import number as mistaken_number
 from ..session.mistaken import recognise
@@ -78,11 +78,13 @@ class Explained:
     def why(self) -> str:
         """Why it is taken for this, where its header does not say so."""
         guess, others = self.guess, len(self.others)
-        if guess.reason == "its header says so":
+        if guess.reason in (BY_HEADER, "as told"):
             return ""
         if "answers" in guess.reason or guess.api.key < 0:
             return f"Taken for this because {guess.reason}."
         unsaid = "Nothing in a response says what it answers" if guess.header else "Nothing in a body says what it is"
+        if guess.reason.startswith("as told"):
+            unsaid = f"Nothing in a {guess.direction if guess.header else 'body'} says its version"
         if not guess.exact:
             return f"{unsaid}, and no layout reads these bytes without a fault; this one comes closest."
         if not others:

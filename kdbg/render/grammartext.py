@@ -15,7 +15,7 @@ from ..wire import Api
 from ..wire.api import DIRECTIONS
 from ..wire.bnf import head, productions, structure
 from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, WireArray, WireStruct, join
-from ..wire.recordset import RecordsNode
+from ..wire.recordsnode import RecordsNode
 from ..wire.types import At
 from .columns import aligned, wrap
 from .look import Look

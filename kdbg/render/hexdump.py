@@ -30,6 +30,8 @@ WIDE, WIDER = 110, 130
 """Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
 MAX_LINES = 8
 """Lines of one field's bytes that are shown where long things are shortened."""
+WIDEST_NAME, WIDEST_MEANING, WIDEST_ESSENCE = 64, 44, 27
+"""Columns for names and meanings: what is wider stands out of line in a pipe, and is cut on a terminal."""
 BYTES_AT = 6
 """The column in which a line's bytes begin."""
 AT_BYTE = re.compile(r"at byte (\d+) \(0x[0-9a-f]+\)")
@@ -152,11 +154,15 @@ class Dump:
             self.lines += [line for _, line in lines]
 
     def _columns(self, rows: list[Row]) -> Columns:
-        """The widest names and meanings that leave room for the others; what is wider stands out of line."""
-        most = self.room * 3 // 5
-        name = max((len(row.name) for row in rows if len(row.name) <= most), default=0)
-        most = min(self.room - name - 10, 32)
-        return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= most), default=0))
+        """Where all can be shown, the widest names and meanings; on a terminal meanings come first, to a point."""
+        if self.look.full:
+            names = [len(row.name) for row in rows if len(row.name) <= WIDEST_NAME]
+            meanings = [len(row.meaning) for row in rows if len(row.meaning) <= WIDEST_MEANING]
+            return Columns(max(names, default=0), max(meanings, default=0))
+        meaning = min(max((len(row.essence) for row in rows), default=0), WIDEST_ESSENCE)
+        name = min(max((len(row.name) for row in rows), default=0), self.room - 2 - meaning)
+        left = self.room - 2 - name
+        return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
 
     def _lines(self, row: Row, columns: Columns) -> list[tuple[int, str]]:
         """(end, line) of a field's lines: the place up to which a line shows bytes, and the line."""
@@ -189,9 +195,9 @@ class Dump:
         """Name, meaning and type, in their columns where they fit there."""
         name, meaning, look = row.name, row.meaning, self.look
         if not look.full:
-            most = max(self.room - 2 - min(len(meaning), 16), 16)
-            name = name if len(name) <= most else f"…{name[1 - most :]}"
-            left = self.room - 2 - max(len(name), columns.name)
+            name = name if len(name) <= columns.name else f"…{name[1 - columns.name :]}"
+            left = self.room - 2 - columns.name
+            meaning = meaning if len(meaning) <= left else row.essence
             meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
         text = f"{self._painted('name', name, columns.name)}  {meaning:<{columns.meaning}}"
         left = self.room - max(len(name), columns.name) - max(len(meaning), columns.meaning) - 4

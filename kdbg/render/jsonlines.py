@@ -18,7 +18,7 @@ from ..session.exchange import Exchange, Half
 from ..session.message import Message
 from ..wire.layout import layout
 from ..wire.nodes import WireArray, WireStruct
-from ..wire.recordset import RecordsNode
+from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import Hidden, has_secrets, hide
 
 Path = tuple[str, ...]

@@ -24,7 +24,7 @@ from ..wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ..wire.recordset import RecordsNode
+from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import Hidden
 from . import values
 from .look import Look

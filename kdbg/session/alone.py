@@ -10,7 +10,8 @@ from ..grammars.records import record_format
 from ..wire import Api, Struct
 from ..wire.checksum import crc32, crc32c
 from ..wire.nodes import Fixed, Length, Stream
-from ..wire.recordset import RecordSet, RecordsNode, entries
+from ..wire.recordset import entries
+from ..wire.recordsnode import RecordSet, RecordsNode
 from ..wire.types import At
 
 _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)?,[\x20-\x7e\x01]+")

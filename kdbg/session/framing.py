@@ -114,13 +114,16 @@ class Framer:
         length -= covered
         if not length:
             return
+        if self.synced and not self._data:
+            self._lose(True)
         self._advance(final=True)
         missing = self._break_off()
         if missing >= length:
             self._ignored = missing - length
         else:
             self._pass(len(self._data))
-            self._lose()
+            self.synced = False
+            self._search.start()
         self._fresh = True
 
     def end(self, time: int, number: int) -> None:
@@ -176,7 +179,7 @@ class Framer:
         data = self._data
         if len(data) < 4:
             if final:
-                self._lose(final=True)
+                self._lose(True)
             return final
         size = size_at(data)[0]
         accepted, token = self._judge(0)
@@ -184,7 +187,7 @@ class Framer:
             self._needed = len(data) + 1
             return False
         if not (accepted or (accepted is None and len(data) == 4 + size)):
-            self._lose(final=final)
+            self._lose(final)
         elif len(data) < 4 + size:
             return self._look_into(size, token, final)
         else:
@@ -216,9 +219,9 @@ class Framer:
         self._needed = min(4 + size, max(LONG, 4 * len(data)))
         return False
 
-    def _lose(self, *, final: bool = False) -> None:
+    def _lose(self, final: bool) -> None:
         """No frame begins here: the one before may have claimed too much, its end is for the search to see."""
-        surplus = self.owner.surplus() if self._data else b""
+        surplus = self.owner.surplus()
         if surplus and not self._may_begin_in(surplus, final):
             surplus = b""
         self.owner.give_back(len(surplus))
@@ -229,7 +232,7 @@ class Framer:
 
     def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
         """Whether a frame begins in the bytes that the last message has no use for, as far as one can see."""
-        if not final and len(self._data) < HEADER:
+        if len(self._data) < HEADER and not final:
             return True
         search = Search(self.owner)
         place = search.find(surplus + self._data, final=final)

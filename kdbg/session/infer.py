@@ -28,6 +28,7 @@ MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
 SMALL = 1 << 16
 """Bytes that are few enough to be read slowly by every layout."""
+BY_HEADER = "its header says so"
 UNREAD, UNSIZED, STRAY = 60.0, 16.0, 24.0
 """Bits for a message that does not end where it should, that has no size, whose size ends among the bytes."""
 
@@ -96,14 +97,22 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
             found += (_answers(data, asked) if told == NOTHING else []) or _responses(data, told)
     if not found and told.api is not None:
         found = _anyway(data, told)
-    return _ranked(found)
+    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess)], told)
 
 
-def _ranked(found: list[Guess]) -> list[Guess]:
+def _ranked(found: list[Guess], told: Told) -> list[Guess]:
     """Sorted, with a likelihood for each."""
+    if told.api is not None:
+        reason = "as told" if told.version is not None else "as told, but for the version"
+        found = [guess if guess.reason == BY_HEADER else replace(guess, reason=reason) for guess in found]
     found = sorted(found, key=lambda guess: (guess.bits, -guess.version))
     weights = [2.0 ** max(found[0].bits - guess.bits, -1000.0) for guess in found]
     return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
+
+
+def _nonsense(guess: Guess) -> bool:
+    """Whether a response says less of its bytes than they say themselves."""
+    return guess.direction == "response" and guess.bits > UNREAD + 8.0 * (guess.end - guess.start)
 
 
 def int32(data: bytes, start: int) -> int:
@@ -116,8 +125,7 @@ def places(data: bytes) -> Iterator[Place]:
     if 4 <= size <= MAX_FRAME and length >= 4:
         odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + 8.0 * max(length - size, 0)
         yield Place(4, min(4 + size, len(data)), size, odd)
-    if length >= 0:
-        yield Place(0, len(data), None, UNSIZED)
+    yield Place(0, len(data), None, UNSIZED + UNREAD * (size == length))
 
 
 def _chained(data: bytes) -> bool:
@@ -141,9 +149,9 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
             continue
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
-        yield from (replace(guess, reason="its header says so") for guess in fits)
+        yield from (replace(guess, reason=BY_HEADER) for guess in fits)
         if not fits:
-            yield _guess(place, candidate, _doubt(data, place, candidate, head), "its header says so", exact=False)
+            yield _guess(place, candidate, _doubt(data, place, candidate, head), BY_HEADER, exact=False)
 
 
 def _header_so_far(data: bytes, place: Place) -> RequestHeader | None:
@@ -181,13 +189,13 @@ def _answers(data: bytes, asked: Asked) -> list[Guess]:
 def _responses(data: bytes, told: Told) -> list[Guess]:
     """Responses that fit to the last byte; failing that, those that leave few bytes over, or have odd values."""
     candidates = list(_candidates(told, ("response",)))
+    found: list[Guess] = []
     for slowly in (False, True)[: 1 + (len(data) <= SMALL)]:
-        found = _grouped(
-            fit for place in places(data) for fit in _fits(data, place, candidates, header=True, slowly=slowly)
-        )
-        if found:
-            break
-    return [guess for guess in found if guess.exact] or found
+        fits = (_fits(data, place, candidates, header=True, slowly=slowly) for place in places(data))
+        found += _grouped(fit for some in fits for fit in some)
+        if exact := [guess for guess in found if guess.exact]:
+            return exact
+    return found
 
 
 def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candidate]:

@@ -27,11 +27,18 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
             sure = _frames(data, start)
         rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
         guesses = infer(rest, told, asked)
-        end = guesses[0].end if guesses else len(rest) if start < sure else _junk(rest)
+        end = guesses[0].end if guesses else len(rest)
+        if start >= sure and told == NOTHING and not _is_sure(guesses) and _junk(rest) < len(rest):
+            guesses, end = [], _junk(rest)
         if guesses and guesses[0].direction == "request" and guesses[0].header:
             asked[int32(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
         yield Piece(start, start + end, guesses)
         start += end
+
+
+def _is_sure(guesses: list[Guess]) -> bool:
+    """Whether the first guess is better than a request that proves itself further on."""
+    return bool(guesses) and (guesses[0].exact or guesses[0].direction == "request")
 
 
 def _frames(data: bytes, start: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from ..grammars.errors import ERRORS
 from ..wire import Api
 from ..wire.nodes import Fixed, LengthPrefixed, Node, NullableStruct, Rest, Sized, UuidNode, WireArray, WireStruct
-from ..wire.recordset import RecordsNode
+from ..wire.recordsnode import RecordsNode
 
 NONSENSE = 24.0
 """Bits on top of the bytes themselves for what no peer would write."""
@@ -90,7 +90,7 @@ def _number(node: Node, value: Any, name: str) -> float:
 def _text(value: str | None, kind: str, name: str) -> float:
     """A string: names are made of letters, and no string has control characters."""
     if not value:
-        return 3.0 if value is None else 4.0
+        return 4.0
     strict = HOST if name == "host" else NAME
     odd = sum(not letter.isprintable() for letter in value)
     wrong = NONSENSE * (kind == "topic" or name == "host") * (strict.fullmatch(value) is None)

@@ -114,6 +114,10 @@ class RequestSide(_Side, requests.AnyRequest):
         readable = extent(header.api, header.version, "request", bytes(data[start:end])) is not None
         return True, header if readable else None
 
+    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+        client_id = None if self.client_id is _NOBODY else self.client_id
+        return requests.prove_here(data, start, end, client_id)
+
     def extent(self, data: bytes, token: Any) -> int | None:
         return extent(token.api, token.version, "request", data) if token is not None else None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -30,7 +30,8 @@ from .nodes import (
     WireArray,
     WireStruct,
 )
-from .recordset import Readers, RecordsNode, decode
+from .recordset import Readers, decode
+from .recordsnode import RecordsNode
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
@@ -50,7 +51,7 @@ def reader(node: Node, *, shallow: bool = False) -> Reader:
 @cache
 def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
     """Like `reader`, for as many items as a third argument says."""
-    return _Writer(False).items_function(node)
+    return _Writer(False).items_function(node)  # type: ignore[no-any-return]
 
 
 @cache
@@ -59,7 +60,14 @@ def message_reader(header: Node, body: Node, *, shallow: bool = False) -> Reader
     return _Writer(shallow).pair_function(header, body)
 
 
-COMPILED = Readers(reader, items_reader)
+@cache
+def records_reader(record: Node) -> Callable[[bytes, int, int, int, int], tuple[list[Any], int]]:
+    """Like `items_reader`, for records: adds a base offset and a base timestamp to their deltas on the way."""
+    writer = _Writer(False, {"offset_delta": "offset", "timestamp_delta": "timestamp"})
+    return writer.items_function(record)  # type: ignore[no-any-return]
+
+
+COMPILED = Readers(reader, items_reader, records_reader)
 
 
 def _uvarint(data: bytes, pos: int) -> tuple[int, int]:
@@ -98,17 +106,40 @@ def _tags(data: bytes, pos: int, value: dict[str, Any], known: dict[int, tuple[s
     return pos
 
 
-class _Writer:
-    """Writes the source of one function. `run` gathers fixed-width fields until something variable follows."""
+class _Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
+    """How many -> what unpacks so many numbers of one type; remembers the small counts, which is nearly all there are."""
 
-    def __init__(self, shallow: bool) -> None:
-        self.shallow = shallow
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
+        unpack = struct.Struct(f">{count}{self.code}").unpack_from
+        if count < 256:
+            self[count] = unpack
+        return unpack
+
+
+_MANY = {code: _Many(code) for code in "bBhHiIqd"}
+
+
+NOTHING: Mapping[str, str] = {}
+
+
+class _Writer:
+    """Writes the source of one function. `run` gathers fixed-width fields until something variable follows.
+
+    `absolute` names fields that are deltas to a base, an argument of the function, and what the sum is called.
+    """
+
+    def __init__(self, shallow: bool, absolute: Mapping[str, str] = NOTHING) -> None:
+        self.shallow, self.absolute = shallow, absolute
         self.lines: list[str] = []
         self.run: list[tuple[str, str]] = []
         self.count = 0
         self.names: dict[str, Any] = {
             "uvarint": _uvarint, "tags": _tags, "UUID": uuid.UUID, "Unreadable": Unreadable,
-            "unpack_from": struct.unpack_from, "BOOLEANS": (False, True),
+            "BOOLEANS": (False, True),
         }  # fmt: skip
 
     def function(self, node: Node) -> Reader:
@@ -121,9 +152,10 @@ class _Writer:
         self.flush(1)
         return self.define("read(data, pos=0)", pair)  # type: ignore[no-any-return]
 
-    def items_function(self, node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
+    def items_function(self, node: Node) -> Any:
         items = self.items(node, "count", 1)
-        return self.define("read(data, pos, count)", items)  # type: ignore[no-any-return]
+        bases = "".join(f", base_{name}" for name in self.absolute.values())
+        return self.define(f"read(data, pos, count{bases})", items)
 
     def define(self, signature: str, result: str) -> Any:
         source = "\n".join([f"def {signature}:", *self.lines, f"    return {result}, pos"])
@@ -143,6 +175,13 @@ class _Writer:
         if not self.run:
             return
         codes = "".join(code for code, _ in self.run)
+        if codes in ("b", "B"):  # a byte needs no unpacking
+            value = self.run.pop()[1]
+            self.line(depth, f"{value} = data[pos]{' ^ 128' if codes == 'b' else ''}")
+            if codes == "b":
+                self.line(depth, f"{value} -= 128")
+            self.line(depth, "pos += 1")
+            return
         name = f"unpack_{codes}"
         self.names[name] = struct.Struct(">" + codes).unpack_from
         self.line(depth, f"{', '.join(v for _, v in self.run)}, = {name}(data, pos)")
@@ -184,7 +223,7 @@ class _Writer:
         return f"BOOLEANS[{value}]" if node.boolean else value
 
     def struct(self, node: WireStruct, depth: int) -> str:
-        parts = [f"{field.name!r}: {self.expression(field.node, depth)}" for field in node.fields]
+        parts = [self.entry(field, depth) for field in node.fields]
         if node.tags is None:
             return "{" + ", ".join(parts) + "}"
         self.flush(depth)
@@ -195,6 +234,12 @@ class _Writer:
         self.line(depth, "else:")
         self.line(depth + 1, "pos += 1")
         return value
+
+    def entry(self, field: Field, depth: int) -> str:
+        """A key and its value, for a dict display."""
+        value = self.expression(field.node, depth)
+        name = self.absolute.get(field.name)
+        return f"{field.name!r}: {value}" if name is None else f"{name!r}: base_{name} + {value}"
 
     def known_tags(self, tags: dict[int, Field]) -> str:
         name = self.fresh("known")
@@ -239,7 +284,7 @@ class _Writer:
         name, value = self.length(node.length, depth), self.fresh()
         self.guard_null(name, value, node.nullable, depth)
         cut = f"data[pos:pos + {name}]"
-        self.line(depth + 1, f"{value} = str({cut}, 'utf-8')" if node.text else f"{value} = {cut}")
+        self.line(depth + 1, f"{value} = {cut}.decode()" if node.text else f"{value} = {cut}")
         self.line(depth + 1, f"pos += {name}")
         return value
 
@@ -253,7 +298,9 @@ class _Writer:
     def items(self, item: Node, count: str, depth: int) -> str:
         items = self.fresh("a")
         if isinstance(item, Fixed) and not item.boolean:
-            self.line(depth, f"{items} = list(unpack_from(f'>{{{count}}}{item.code}', data, pos))")
+            name = f"many_{item.code}"
+            self.names[name] = _MANY[item.code]
+            self.line(depth, f"{items} = list({name}[{count}](data, pos))")
             self.line(depth, f"pos += {count} * {item.size}")
             return items
         self.line(depth, f"{items} = []")
@@ -288,7 +335,7 @@ class _Writer:
 
     def records(self, node: RecordsNode, depth: int) -> str:
         read = self.fresh("records")
-        self.names[read] = lambda data: decode(data, node, COMPILED, shallow=self.shallow)
+        self.names[read] = lambda data: decode(data, node.format, COMPILED, cut=node.cut, shallow=self.shallow)
         name, value = self.length(node.length, depth), self.fresh()
         self.guard_null(name, value, node.nullable, depth)
         self.line(depth + 1, f"if pos + {name} > len(data): raise Unreadable")

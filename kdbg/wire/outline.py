@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from .nodes import Node, NullableStruct, WireArray, WireStruct
-from .recordset import RecordsNode
+from .recordsnode import RecordsNode
 
 
 class Row(NamedTuple):

@@ -12,7 +12,8 @@ from ..errors import Truncated, WireError
 from .checksum import crc32, crc32c
 from .compression import decompress
 from .nodes import INT32, INT64
-from .recordset import CODEC_MASK, Entry, RecordFormat, RecordsNode, absolute, entries, inherit, unwrap
+from .recordset import CODEC_MASK, Entry, RecordFormat, absolute, entries, inherit, unwrap
+from .recordsnode import RecordsNode
 
 if TYPE_CHECKING:
     from .spans import Walker

@@ -30,7 +30,7 @@ from .nodes import (
     join,
     take,
 )
-from .recordset import RecordsNode
+from .recordsnode import RecordsNode
 
 PENDING: Any = object()
 

@@ -22,7 +22,8 @@ from kdbg.errors import WireError
 from kdbg.session.message import Message, read
 from kdbg.wire.api import snake_case
 from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from kdbg.wire.recordset import RecordsNode, build_set
+from kdbg.wire.recordbuild import build_set
+from kdbg.wire.recordsnode import RecordsNode
 
 Vector = Mapping[str, Any]
 COUNT = 1246

@@ -23,7 +23,8 @@ from kdbg.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.wire.recordset import APPEND_TIME, CONTROL, TRANSACTIONAL, RecordsNode
+from kdbg.wire.recordset import APPEND_TIME, CONTROL, TRANSACTIONAL
+from kdbg.wire.recordsnode import RecordsNode
 
 Value = Any
 

@@ -6,13 +6,12 @@ import random
 import struct
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.session.conversation import Conversation
 from kdbg.session.exchange import Exchange, Half, Peers
-from kdbg.session.framing import LONG, Framer, Times
+from kdbg.session.framing import Framer, Times
 from kdbg.session.search import MAX_FRAME
 from kdbg.session.sides import RequestSide, ResponseSide
 
@@ -172,10 +171,11 @@ class Damaged:
         self.stream = bytearray(b"".join(frames))
         self.gaps: list[tuple[int, int]] = []
         self.hurt: set[int] = set()
+        self.lies: dict[int, int] = {}
 
     def lie(self, n: int, claimed: int) -> None:
-        """The length of a frame says something else; one that ends where another frame ends cannot be told from truth."""
-        claimed -= claimed > 0 and self.starts[n] + 4 + claimed in [*self.starts, len(self.stream)]
+        """The length of a frame says something else."""
+        self.lies[n] = claimed
         self.stream[self.starts[n] : self.starts[n] + 4] = struct.pack(">i", claimed)
         self.hurt.add(n)
 
@@ -209,6 +209,15 @@ class Damaged:
                 place = end
         return out
 
+    def swallowed(self) -> set[int]:
+        """Frames inside a length that happens to end where a frame does: nothing there looks wrong but a long message."""
+        found = set()
+        for n, claimed in self.lies.items():
+            end = self.starts[n] + 4 + claimed
+            if end in [*self.starts, len(self.stream)]:
+                found |= {other for other, start in enumerate(self.starts) if self.starts[n] < start < end}
+        return found
+
     def check(self, events: list[Half | int]) -> None:
         """Frames, skipped bytes and gaps tile the stream; every frame is a real one; no whole one is missing."""
         gaps, place, found = sorted(self.gaps), 0, set()
@@ -238,6 +247,7 @@ class Damaged:
             place = min(end, len(self.stream)) if not gaps or gaps[0][0] >= end else end
         over_gaps()
         assert place == len(self.stream)
+        self.hurt |= self.swallowed()
         assert set(range(len(self.frames))) - self.hurt <= found, "a frame outside the damage is lost"
 
 

@@ -1,0 +1,97 @@
+"""`python -m tests.benchmarks [--captures DIR] [--rounds N] [--readme]`: how fast kdbg is, beside tshark and others.
+
+Records its two captures first where they are missing (needs root and tcpdump, see record.py). Prints Markdown tables of
+CPU time; `--readme` puts them into README.md between its markers. Nothing here is asserted: compare the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .decoders import report as decoders
+from .measure import costs, table
+
+HERE = Path(__file__).parent
+README = HERE.parents[1] / "README.md"
+TSHARK = {
+    "summary": ("-T", "fields", "-e", "frame.number", "-e", "kafka.api_key", "-e", "kafka.correlation_id"),
+    "json": ("-T", "json", "-J", "kafka"),
+    "tree": ("-V", "-O", "kafka"),
+}
+FLAGS = {"summary": "-T fields", "json": "-T json -J kafka", "tree": "-V -O kafka"}
+PORT = 9092
+
+
+def captures(folder: Path) -> dict[str, Path]:
+    """The two benchmark captures, recorded if need be."""
+    found = {kind: folder / f"{kind}.pcap" for kind in ("small", "big")}
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, path in found.items():
+        if not path.exists():
+            subprocess.run([sys.executable, str(HERE / "record.py"), kind, str(path)], check=True)
+    return found
+
+
+def views(paths: dict[str, Path], rounds: int) -> str:
+    """Each view beside what tshark does of the same kind."""
+    rows = []
+    for kind, path in paths.items():
+        for view, options in TSHARK.items():
+            ours = [sys.executable, "-m", "kdbg", "decode", str(path), "--format", view]
+            theirs = ["tshark", "-r", str(path), "-d", f"tcp.port=={PORT},kafka", "-Y", "kafka", *options]
+            a, b = costs([ours, theirs], rounds)
+            rows.append([
+                f"{kind} ({path.stat().st_size / 1e6:.0f} MB), {view}", f"{a.seconds:.2f} s", f"{a.memory:.0f} MB",
+                f"`{FLAGS[view]}`", f"{b.seconds:.2f} s", f"{b.memory:.0f} MB", f"{a.seconds / b.seconds:.2f}",
+            ])  # fmt: skip
+    return table(("capture, view", "kdbg", "peak", "tshark", "CPU", "peak", "kdbg / tshark"), rows)
+
+
+def starts(rounds: int) -> str:
+    """What it costs to start, beside Python itself."""
+    python = sys.executable
+    frame = "00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f".split()
+    commands = {
+        "python -c pass": [python, "-c", "pass"],
+        "kdbg --help": [python, "-m", "kdbg", "--help"],
+        "kdbg explain (27 bytes)": [python, "-m", "kdbg", "explain", *frame],
+        "import kdbg; kdbg.decode(…)": [python, "-c", DECODE_ONE],
+    }
+    found = costs(list(commands.values()), max(rounds, 9))
+    base = found[0].seconds
+    rows = [[name, f"{cost.seconds * 1000:.0f} ms", f"+{(cost.seconds - base) * 1000:.0f} ms"]
+            for name, cost in zip(commands, found, strict=True)]  # fmt: skip
+    return table(("command", "CPU", "beyond Python"), rows)
+
+
+DECODE_ONE = "import kdbg; kdbg.decode(bytes(2), api='heartbeat', version=0, direction='response', header=False)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captures", type=Path, default=Path.home() / ".cache" / "kdbg" / "benchmarks")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
+    options = parser.parse_args()
+    if shutil.which("tshark") is None:
+        sys.exit("tshark is not installed: there is nothing to compare with")
+    paths = captures(options.captures)
+    version = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    when = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, tshark {version}, {platform.machine()}"
+    text = "\n\n".join([f"Measured {when}; CPU seconds, median of {options.rounds} rounds in turn.",
+                        views(paths, options.rounds), decoders(paths), starts(options.rounds)])  # fmt: skip
+    print(text)
+    if options.readme:
+        old = README.read_text()
+        README.write_text(re.sub(r"(?s)(<!-- benchmarks -->\n).*(\n<!-- /benchmarks -->)", rf"\g<1>{text}\g<2>", old))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Real messages decoded by kdbg's compiled reading, by construct, by kio and by kafka-python, records included.
+
+"construct" interprets the same grammar written in construct's own classes (stock.py); "our nodes" is kdbg's construct
+reading, whose nodes are leaner than those.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import kdbg
+from kdbg.session.exchange import Half
+from kdbg.session.message import grammar_of, header_grammar
+from kdbg.wire.compiled import message_reader
+
+from .measure import microseconds, table
+from .stock import parser
+
+WANTED = {
+    (0, "request"): "Produce request", (1, "response"): "Fetch response", (3, "response"): "Metadata response",
+    (18, "response"): "ApiVersions response",
+}  # fmt: skip
+
+
+def report(captures: Mapping[str, Path]) -> str:
+    """The table for the largest clean message of a few kinds in each capture."""
+    head = ("message", "bytes", "compiled", "construct", "our nodes", "kio", "kafka-python")
+    rows = [_row(f"{name}, {kind}", half) for kind, path in captures.items() for name, half in _largest(path)]
+    return table(head, rows)
+
+
+def _largest(capture: Path) -> Iterator[tuple[str, Half]]:
+    largest: dict[tuple[int, str], Half] = {}
+    for exchange in islice(kdbg.read(capture, api=("produce", "fetch", "metadata", "api-versions")), 2000):
+        for half in (exchange.request, exchange.response):
+            message = half.message() if half is not None else None
+            if half is None or message is None or message.findings or half.missing:
+                continue
+            key = message.api.key, half.direction
+            if key in WANTED and (key not in largest or half.size > largest[key].size):
+                largest[key] = half
+    for key, name in WANTED.items():
+        if key in largest:
+            yield name, largest[key]
+
+
+def _row(name: str, half: Half) -> list[str]:
+    assert half.api is not None
+    head = header_grammar(half.api, half.version, half.direction)
+    body = grammar_of(half.api, half.version, half.direction)
+    compiled, data = message_reader(head, body), half.data
+
+    def interpreted() -> None:
+        stream = io.BytesIO(data)
+        head._parse(stream, None, "")
+        body._parse(stream, None, "")
+
+    ours = microseconds(lambda: compiled(data, 0))
+    cells = [f"{name} v{half.version}", f"{len(data):,}", f"{ours:,.0f} µs"]
+    plain = parser(head, body)
+    assert plain.parse(data).body
+    for other in (lambda: plain.parse(data), interpreted, _kio(half), _kafka_python(half)):
+        if other is None:
+            cells.append("–")
+        else:
+            theirs = microseconds(other)
+            cells.append(f"{theirs:,.0f} µs ({theirs / ours:.1f} ×)")
+    return cells
+
+
+def _body(half: Half) -> bytes:
+    """The message behind its header."""
+    import struct
+
+    start = 4 if half.direction == "response" else 10 + max(struct.unpack(">h", half.data[8:10])[0], 0)
+    return half.data[start:]
+
+
+def _kio(half: Half) -> Callable[[], object] | None:
+    try:
+        import importlib
+
+        from kio.records.readers import read_batch
+        from kio.serial import entity_reader
+    except ImportError:
+        return None
+    names = {
+        0: ("produce", "ProduceRequest"), 1: ("fetch", "FetchResponse"), 3: ("metadata", "MetadataResponse"),
+        18: ("api_versions", "ApiVersionsResponse"),
+    }  # fmt: skip
+    assert half.api is not None
+    module, name = names[half.api.key]
+    entity = getattr(importlib.import_module(f"kio.schema.{module}.v{half.version}.{half.direction}"), name)
+    read, body = entity_reader(entity), _body(half)
+
+    def run() -> None:
+        message, _ = read(body, 0)
+        for records in _record_sets(message, ("topic_data", "partition_data"), ("responses", "partitions")):
+            start = 0
+            while start < len(records):
+                _, size = read_batch(records, start)
+                start += size
+
+    return run
+
+
+def _kafka_python(half: Half) -> Callable[[], object] | None:
+    try:
+        from kafka.protocol.consumer import FetchResponse
+        from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+        from kafka.protocol.producer import ProduceRequest
+        from kafka.record import MemoryRecords
+    except ImportError:
+        return None
+    assert half.api is not None
+    messages = {0: ProduceRequest, 1: FetchResponse, 3: MetadataResponse, 18: ApiVersionsResponse}
+    message = messages[half.api.key][half.version]
+    body = _body(half)
+
+    def run() -> None:
+        value = message.decode(body, header=False)
+        for records in _record_sets(value, ("topic_data", "partition_data"), ("responses", "partitions")):
+            found = MemoryRecords(bytes(records))
+            while found.has_next():
+                batch = found.next_batch()
+                batch.validate_crc()
+                list(batch)
+
+    return run
+
+
+def _record_sets(message: Any, *paths: tuple[str, str]) -> Iterable[Any]:
+    for outer, inner in paths:
+        for topic in getattr(message, outer, None) or ():
+            for partition in getattr(topic, inner, None) or ():
+                if partition.records:
+                    yield partition.records

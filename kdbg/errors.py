@@ -13,6 +13,12 @@
       |   + BadValue          a value its type does not have
       |   + Leftover          the grammar ended before the bytes did
       + BuildError          values that cannot be written as the grammar wants them
+      + ClientError         a live session with a broker
+      |   + CannotConnect     nobody there, no such host, TLS refused
+      |   + Closed            the broker hung up
+      |   + TimedOut          the broker kept silent for too long
+      |   + WrongAnswer       what came back is no answer to what was asked
+      |   + NotAuthenticated  SASL failed
       + InputError          words or bytes given on the command line that make no sense
 
 The values stand on the exception; the message is built from them, so that a renderer can say it better.
@@ -125,6 +131,43 @@ class BuildError(KdbgError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.path or 'body'}: {self.problem}"
+
+
+class ClientError(KdbgError):
+    """A session with the broker at `address` failed: `problem` says how, `remedy` what to try."""
+
+    def __init__(self, address: str, problem: str, remedy: str = "") -> None:
+        super().__init__(address, problem, remedy)
+        self.address, self.problem, self.remedy = address, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+class CannotConnect(ClientError, ConnectionError):
+    """No session could be opened."""
+
+    __str__ = ClientError.__str__
+
+
+class Closed(ClientError, ConnectionError):
+    """The broker closed the connection while something was expected of it."""
+
+    __str__ = ClientError.__str__
+
+
+class TimedOut(ClientError, TimeoutError):
+    """Nothing came within the time allowed."""
+
+    __str__ = ClientError.__str__
+
+
+class WrongAnswer(ClientError):
+    """What came is no answer: another correlation id, an impossible length, another protocol."""
+
+
+class NotAuthenticated(ClientError):
+    """The broker did not accept who the client says it is."""
 
 
 class InputError(KdbgError, ValueError):

@@ -22,7 +22,8 @@ COMMANDS = {
     "errors": "Look up error codes.",
     "apis": "List API keys, versions and aliases.",
 }
-INTERRUPTED, REFUSED = 130, 2
+UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
+"""Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
 
 class Commands(click.Group):
@@ -49,8 +50,8 @@ class Commands(click.Group):
 
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " `kdbg --help` lists the commands."
-            raise click.UsageError(f"No command {args[0]!r}.{hint}", ctx)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"No command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -62,25 +63,48 @@ def commands() -> None:
 
 def main() -> None:
     """Run the command line; the one place where errors become messages and exit codes."""
+    if sys.stdout is None:  # closed by whoever called
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """The exit status of a command: 0 done, 1 something could not be decoded, 2 refused, 130 on Ctrl-C."""
     try:
-        status = commands.main(arguments, prog_name="kdbg", standalone_mode=False)
+        with commands.make_context("kdbg", arguments or ["--help"]) as context:  # `main` would exit on a closed pipe
+            status = commands.invoke(context)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except click.UsageError as error:
+        called = error.ctx.command_path if error.ctx is not None else "kdbg"
+        return refuse(f"{error.format_message().rstrip('.')} ({called} --help)")
     except click.ClickException as error:
-        error.show()
-        return error.exit_code if isinstance(error, click.UsageError) else REFUSED
+        return refuse(error.format_message())
     except KdbgError as error:
-        click.echo(f"kdbg: {error}", err=True)
-        return REFUSED
+        return refuse(str(error))
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: end quietly
+        drop_output()
         return 0
+    except OSError as error:
+        drop_output()
+        return refuse(error.strerror or str(error))
+
+
+def refuse(problem: str) -> int:
+    """Say in a line why nothing comes of it; names may hold anything."""
+    click.echo(f"kdbg: {printable(problem)}", err=True)
+    return REFUSED
+
+
+def printable(text: str) -> str:
+    """The text with whatever does not belong on a terminal as escapes."""
+    return "".join([letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text])
+
+
+def drop_output() -> None:
+    """Nobody takes what is written: let the rest of it, in buffers still, go nowhere without complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

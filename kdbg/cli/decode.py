@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from .output import Writer, look, look_options
-from .times import When
+from .times import Milliseconds, Moment, When
 
 FORMATS = ("tree", "summary", "hex", "json")
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="tree", help="The view; tree if not said.")
+@click.option(
+    "--format", "-f", "format", type=click.Choice(FORMATS), default="tree", help="The view; tree if not said."
+)
 @click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
 @click.option("--client-id", multiple=True, help="Only requests of this client id.")
 @click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
 @click.option("--group", multiple=True, help="Only exchanges that name this consumer group.")
 @click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding.")
-@click.option("--slower-than", type=float, metavar="MS", help="Only those answered later than so many milliseconds.")
+@click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that.")
 @click.option("--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries).")
-@click.option("--since", type=When(), metavar="TIME", help="Only from this time on: 12:30:01.5, a date, or seconds.")
+@click.option(
+    "--since",
+    type=When(),
+    metavar="TIME",
+    help="Only from this time (UTC) on: 12:30:01.5 of the capture's "
+    "first day, 2026-11-21T12:30:01.5, or seconds since 1970.",
+)
 @click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges.")
 @click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
 @look_options
 def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,
-            slower_than: float | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
+            since: Moment | None, until: Moment | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     \b
@@ -39,10 +48,17 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
     from ..session.filters import Filters
     from .run import Run
 
-    shape = look(color, full, show_secrets)
-    wanted = Filters(**filters, slower_than=None if slower_than is None else slower_than / 1000)
-    run = Run(format, shape, wanted, port, limit, Writer(live="-" in files))
-    for file in files:
-        run.capture(file)
-    run.close()
+    wanted = Filters(**filters)
+    wanted.checks()  # an unknown API is refused before anything is read
+    live = any(is_live(file) for file in files)
+    run = Run(format, look(color, full, show_secrets), Writer(live=live), wanted, (since, until), port, limit)
+    run.captures(files)
     return run.status
+
+
+def is_live(file: str) -> bool:
+    """Whether somebody may be writing it while it is read."""
+    try:
+        return file == "-" or Path(file).is_fifo()
+    except OSError:
+        return False

@@ -36,7 +36,7 @@ def look(color: str, full: bool, show_secrets: bool) -> Look:
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
-    return Look(colors, width(), full or not terminal, show_secrets)
+    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full)
 
 
 def width() -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import click
 
-from ..capture import Capture, open_capture
+from ..capture import Capture, Packet, open_capture
 from ..errors import CaptureError
 from ..findings import NOTICES, Finding
 from ..render.heading import endpoint
@@ -17,118 +17,166 @@ from ..render.summary import header
 from ..render.values import escape
 from ..render.views import view
 from ..session.exchange import Exchange
-from ..session.filters import Filters
+from ..session.filters import Check, Filters
 from ..session.session import Session
+from . import INTERRUPTED, REFUSED, UNDECODED
 from .output import Writer
+from .times import Moment, on_day_of
 
 CHUNK, CHUNK_BYTES = 64, 1 << 18
 
 
 class Run:
-    """Decodes one file after the other; `status` is the exit status so far."""
+    """Decodes one file after the other; `status` is the exit status so far.
+
+    `between` are the filters `since` and `until`, which may need a capture's date.
+    """
 
     def __init__(
-        self, format: str, look: Look, filters: Filters, ports: tuple[int, ...], limit: int | None, writer: Writer
+        self,
+        format: str,
+        look: Look,
+        writer: Writer,
+        filters: Filters,
+        between: tuple[Moment | None, Moment | None],
+        ports: tuple[int, ...],
+        limit: int | None,
     ) -> None:
-        self.format, self.look, self.filters, self.ports, self.writer = format, look, filters, ports, writer
-        self.left = limit
-        self.shallow = format == "summary" or filters != Filters()
+        self.format, self.look, self.writer = format, look, writer
+        self.filters, self.between, self.ports, self.left = filters, between, ports, limit
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
         self.status = self.files = 0
 
-    def capture(self, file: str) -> None:
+    def captures(self, files: Sequence[str]) -> None:
+        """Decode the captures, each under its name where there are several, and close with a line of counts."""
+        try:
+            for file in files:
+                self.capture(file, named=len(files) > 1)
+                if self.left == 0 or self.status == INTERRUPTED:
+                    break
+        except KeyboardInterrupt:
+            self.status = INTERRUPTED
+        if self.files:
+            self.close()
+
+    def capture(self, file: str, *, named: bool) -> None:
         """Decode one capture; a file that cannot be read is said and passed over."""
         try:
             capture = open_capture(file)
         except CaptureError as error:
-            self.writer.flush()
-            click.echo(f"kdbg: {error}", err=True)
-            self.status = 2
+            self.say(str(error))
+            self.status = REFUSED
             return
         with capture:
-            self.decode(capture)
+            if named and self.format != "json":
+                self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
+            if self.format == "summary" and (named or not self.files):
+                self.writer.write(header(self.look))
+            self.files += 1
+            self.decode(capture, escape(capture.name))
 
-    def decode(self, capture: Capture) -> None:
+    def decode(self, capture: Capture, name: str) -> None:
+        """Decode what is in a capture, and say what is odd about it."""
         session = Session(ports=self.ports)
         render = view(self.format, self.look, session.topic_names)
-        fits = self.filters.checks(session.topic_names)
-        if self.format == "summary" and not self.files:
-            self.writer.write(header(self.look))
-        self.files += 1
-        exchanges = session.run(capture)
+        checks: list[Check] | None = None
         try:
-            for chunk in self.chunks(exchanges):
-                self.count(chunk)
-                for exchange in chunk:
-                    if all(check(exchange) for check in fits):
-                        self.show(render(exchange))
-                    if self.left == 0:
-                        break
+            for chunk in self.chunks(session.run(self.packets(capture))):
+                if checks is None:
+                    checks = self.checks(capture, session)
+                shown = (
+                    [exchange for exchange in chunk if all(check(exchange) for check in checks)] if checks else chunk
+                )
+                self.count(chunk, shown)
+                for exchange in shown:
+                    self.writer.write(render(exchange))
+                self.tell(session, name)
         finally:
-            self.finish(session, capture)
+            self.counts["packets"] += capture.packets
+            self.counts["connections"] += session.connections
+            self.counts["others"] += session.other_connections
+            self.tell(session, name)
+            for problem in capture.problems:
+                self.note(problem)
+                self.say(f"{name}: {problem.text}")
+
+    def packets(self, capture: Capture) -> Iterable[Packet]:
+        """The packets; where somebody waits for them, Ctrl-C is their end, and what is known by then is shown."""
+        return self.until_interrupted(capture) if self.writer.live else capture
+
+    def until_interrupted(self, capture: Capture) -> Iterator[Packet]:
+        try:
+            yield from capture
+        except KeyboardInterrupt:
+            self.status = INTERRUPTED
+
+    def checks(self, capture: Capture, session: Session) -> list[Check]:
+        """The filters, once the capture's first day is known."""
+        since, until = (on_day_of(moment, capture.first_time) for moment in self.between)
+        return replace(self.filters, since=since, until=until).checks(session.topic_names)
 
     def chunks(self, exchanges: Iterator[Exchange]) -> Iterator[list[Exchange]]:
         """Exchanges that go through each step together: one where somebody waits, else as many as caches like."""
         most = 1 if self.writer.live or self.left is not None else CHUNK
         chunk: list[Exchange] = []
         size = 0
+        if self.left == 0:
+            return
         for exchange in exchanges:
-            if self.left == 0:
-                return
             chunk.append(exchange)
             size += exchange.size
             if len(chunk) >= most or size > CHUNK_BYTES:
                 yield chunk
                 chunk, size = [], 0
-        yield chunk
+                if self.left == 0:
+                    return
+        if chunk:
+            yield chunk
 
-    def count(self, exchanges: list[Exchange]) -> None:
+    def count(self, exchanges: list[Exchange], shown: list[Exchange]) -> None:
         """Read the messages, each once and only as far as the view will show it, and count what is odd in them."""
         self.counts["exchanges"] += len(exchanges)
-        note = self.note
-        for exchange in exchanges:
-            for finding in exchange.all_findings(shallow=self.shallow):
-                note(finding)
-
-    def show(self, text: str | bytes) -> None:
-        self.writer.write(text)
-        self.counts["shown"] += 1
+        self.counts["shown"] += len(shown)
         if self.left is not None:
-            self.left -= 1
+            self.left -= len(shown)
+        seen = set(map(id, shown)) if self.format != "summary" else ()
+        for exchange in exchanges:
+            for finding in exchange.all_findings(shallow=id(exchange) not in seen):
+                self.note(finding)
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1
         if finding.kind not in NOTICES and not self.status:
-            self.status = 1
+            self.status = UNDECODED
 
-    def finish(self, session: Session, capture: Capture) -> None:
-        """What is known of a capture only at its end."""
-        self.counts["packets"] += capture.packets
-        self.counts["connections"] += session.connections
-        self.counts["others"] += session.other_connections
-        self.writer.flush()
+    def tell(self, session: Session, name: str) -> None:
+        """Say what is odd about connections, as far as it is known by now."""
         for peers, finding in session.findings:
-            where = f"{endpoint(peers.client)} → {endpoint(peers.broker)}: " if peers is not None else ""
             self.note(finding)
-            click.echo(f"kdbg: {escape(capture.name)}: {where}{escape(str(finding))}", err=True)
-        for problem in capture.problems:
-            self.note(problem)
-            click.echo(f"kdbg: {escape(capture.name)}: {problem.text}", err=True)
+            self.say(f"{name}: {endpoint(peers.client)} → {endpoint(peers.broker)}: {escape(str(finding))}")
+        session.findings.clear()
+
+    def say(self, text: str) -> None:
+        """A line on stderr, behind what was shown so far."""
+        self.writer.flush()
+        click.echo(f"kdbg: {text}", err=True)
 
     def close(self) -> None:
         """The closing line."""
-        self.writer.flush()
-        if not self.files:
-            return
-        counts = self.counts
-        parts = [f"{counts[name]:,} {name}" for name in ("packets", "connections", "exchanges")]
+        counts, findings = self.counts, self.findings
+        parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
         if counts["shown"] < counts["exchanges"]:
             parts.append(f"{counts['shown']:,} shown")
-        parts.append(f"{self.findings['unanswered']:,} unanswered")
-        odd = {kind: count for kind, count in self.findings.items() if kind != "unanswered"}
-        listed = ", ".join(f"{kind} {count:,}" for kind, count in sorted(odd.items(), key=lambda item: -item[1]))
-        parts.append(f"{sum(odd.values()):,} findings" + (f" ({listed})" if listed else ""))
+        parts.append(f"{findings.pop('unanswered', 0):,} unanswered")
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
+        parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
         if counts["others"]:
-            parts.append(f"{counts['others']:,} other connections")
-        print(" · ".join(parts), file=sys.stderr)
+            parts.append(number(counts["others"], "other connection"))
+        self.writer.flush()
+        click.echo(" · ".join(parts), err=True)
+
+
+def number(count: int, noun: str) -> str:
+    """So many of something."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,25 +1,75 @@
-"""Points in time as people write them: seconds since the epoch, a date, a time of day."""
+"""Points in time and durations as people write them."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, time
+from typing import Any, TypeAlias
 
 import click
 
+Moment: TypeAlias = float | time
+"""Seconds since the epoch, or a time of day: of the capture's first day, then."""
+LAST = 253_402_300_800
+"""Seconds from 1970 to the year 10000."""
+
 
 class When(click.ParamType):  # type: ignore[type-arg]
-    """Turns what the user wrote into seconds since the epoch, or into a `TimeOfDay` that needs the capture's date."""
+    """Turns what the user wrote into a `Moment`."""
 
     name = "time"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        found = next((moment for read in READERS if (moment := read(value)) is not None), None)
+        if found is None:
+            self.fail(
+                f"{value!r} is no time: write 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx
+            )
+        return found
+
+
+class Milliseconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration in milliseconds; gives seconds."""
+
+    name = "milliseconds"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            pass
-        try:
-            when = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time: write 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx)
+        seconds = _seconds(value)
+        if seconds is None:
+            self.fail(f"{value!r} is no number of milliseconds", param, ctx)
+        return seconds / 1000
+
+
+def on_day_of(moment: Moment | None, first: int | None) -> float | None:
+    """A moment in seconds since the epoch, given the time of the capture's first packet in nanoseconds."""
+    if not isinstance(moment, time):
+        return moment
+    day = datetime.fromtimestamp((first or 0) / 1e9, moment.tzinfo or UTC).date()
+    return datetime.combine(day, moment, moment.tzinfo or UTC).timestamp()
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and 0 <= number < LAST else None
+
+
+def _date(text: str) -> float | None:
+    try:
+        when = datetime.fromisoformat(text)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _time_of_day(text: str) -> time | None:
+    try:
+        return time.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+READERS: tuple[Callable[[str], Moment | None], ...] = (_seconds, _date, _time_of_day)

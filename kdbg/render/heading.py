@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from ..findings import NOTICES, Finding
 from ..session.exchange import Exchange, Half
+from ..session.message import Message
 from .look import Look
 from .values import Memo, escape, quote
 
@@ -35,13 +36,13 @@ def latency(nanoseconds: int | None) -> str:
 
 
 class Headings:
-    """Writes the heading of an exchange and the lines of its halves; one per output, so that styles are looked up once."""
+    """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once."""
 
     def __init__(self, look: Look) -> None:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        self.clients = Memo(lambda name: "" if name is None else f"client {quote(name, 60)} · ")
+        self.clients = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
 
     def title(self, exchange: Exchange) -> str:
         """Two lines: API, version, correlation id and latency; then who spoke to whom."""
@@ -72,6 +73,12 @@ class Headings:
             f"{self.bold}{name}{self.plain}  {self.dim}{half.size:,} bytes  {moment(half.first_time)} UTC  "
             f"{packets}{self.undim}"
         )
+
+
+def findings_of(half: Half, message: Message) -> list[Finding]:
+    """What is odd inside a message; where the capture lacks its end, the exchange says so already."""
+    known = ("truncated", "record-set") if half.missing else ()
+    return [finding for finding in message.findings if finding.kind not in known]
 
 
 def finding_line(finding: Finding, look: Look) -> str:

@@ -49,12 +49,14 @@ def hexdump(
     header: bool = True,
     offset: int = 0,
     tail: bool = False,
+    text: bool = False,
 ) -> list[str]:
     """The lines for one message; `size` is what its length says, shown in front, None where there was none.
 
     `offset` is what the first byte is counted as; `tail` is content with the last two fields: where it breaks.
+    `text` shows the bytes as text too, even where that leaves little room for their meaning.
     """
-    dump = Dump(look, topics, offset, tail)
+    dump = Dump(look, topics, offset, tail, text)
     if api is not None:
         inspection = explain(api, version, direction, data, header=header)[1]
         dump.inspection(inspection, size)
@@ -102,12 +104,14 @@ class Columns(NamedTuple):
 class Dump:
     """Gathers lines. `shift` is added to the places of fields: the offset, and 4 when the size stands in front."""
 
-    def __init__(self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False) -> None:
+    def __init__(
+        self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False, text: bool = False
+    ) -> None:
         self.look, self.offset, self.tail = look, offset, tail
         self.lines: list[str] = []
         self.shift = self.colour = 0
         self.per_line = 16 if look.width >= WIDE else 8
-        self.text = look.width >= WIDER
+        self.text = text or look.width >= WIDER
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
         self.room = max(look.width - names_at, 32)
         """Columns for name, meaning and type."""
@@ -120,8 +124,7 @@ class Dump:
         placed = [finding for finding in inspection.findings if finding.start is not None]
         self.message(inspection.buffers[0].data, message, placed, size)
         for number, buffer in enumerate(inspection.buffers[1:], 1) if not self.tail else ():
-            head = f"{values.escape(buffer.name)}, decompressed: {count(len(buffer.data), 'byte')}"
-            self.lines += ["", self.look.paint("heading", head)]
+            self.lines += ["", self._heading(values.escape(buffer.name), len(buffer.data))]
             self.shift = 0
             spans = [span for span in inspection.spans if span.buffer == number]
             self.rows([self.describe.row(span, buffer.data) for span in spans], [])
@@ -152,6 +155,13 @@ class Dump:
             for finding in below:
                 self._insert(lines, finding, row, number)
             self.lines += [line for _, line in lines]
+
+    def _heading(self, name: str, length: int) -> str:
+        """What stands above decompressed bytes."""
+        what = f", decompressed: {count(length, 'byte')}"
+        left = self.look.width - len(what)
+        name = name if self.look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
+        return self.look.paint("heading", name + what)
 
     def _columns(self, rows: list[Row]) -> Columns:
         """Where all can be shown, the widest names and meanings; on a terminal meanings come first, to a point."""

@@ -7,6 +7,7 @@ string that is not valid UTF-8 is {"base64": "..."} too. `kdbg encode` takes a b
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Mapping
 from functools import cache
@@ -14,25 +15,29 @@ from typing import Any
 
 import orjson
 
+from ..findings import Finding
 from ..session.exchange import Exchange, Half
 from ..session.message import Message
 from ..wire.layout import layout
 from ..wire.nodes import WireArray, WireStruct
 from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import Hidden, has_secrets, hide
+from .heading import endpoint, findings_of
+from .values import escape
 
 Path = tuple[str, ...]
+DELETE = b"\x7f"
+"""The one control character of ASCII that JSON does not escape."""
 
 
 def json_line(exchange: Exchange, *, show_secrets: bool = False) -> bytes:
     """One exchange as one line, newline included."""
-    request, notes = _half(exchange.request, show_secrets)
+    request, odd = _half(exchange.request, show_secrets)
     response, more = _half(exchange.response, show_secrets)
     peers, latency, api = exchange.peers, exchange.latency, exchange.api
     return dump({
         "connection": {
-            "client": f"{peers.client[0]}:{peers.client[1]}", "broker": f"{peers.broker[0]}:{peers.broker[1]}",
-            "id": peers.number,
+            "client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number,
         },
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
@@ -40,14 +45,14 @@ def json_line(exchange: Exchange, *, show_secrets: bool = False) -> bytes:
         "correlation_id": exchange.correlation_id if api is None or api.key >= 0 else None,
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
-        "notes": [str(finding) for finding in exchange.findings] + notes + more,
+        "notes": [escape(str(finding)) for finding in (*exchange.findings, *odd, *more)],
         "request": request,
         "response": response,
     })  # fmt: skip
 
 
-def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None, list[str]]:
-    """One half and its notes."""
+def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None, list[Finding]]:
+    """One half and what is odd about it."""
     if half is None:
         return None, []
     shown: dict[str, Any] = {
@@ -58,8 +63,7 @@ def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None,
     if message is None:
         return shown, []
     shown["body"] = json_body(message, show_secrets=show_secrets)
-    skipped = ("truncated", "record-set") if half.missing else ()
-    return shown, [str(finding) for finding in message.findings if finding.kind not in skipped]
+    return shown, findings_of(half, message)
 
 
 def json_body(message: Message, *, show_secrets: bool = False) -> Any:
@@ -73,11 +77,24 @@ def json_body(message: Message, *, show_secrets: bool = False) -> Any:
 
 
 def dump(value: Any) -> bytes:
-    """A JSON line; what orjson will not take as it is (odd strings, tags as keys) goes through `plain` first."""
+    """A JSON line; what orjson will not take as it is (odd strings, tags as keys) goes through `plain` first.
+
+    A character that is not plainly printable is written as JSON's escape of it, so that none reaches a terminal.
+    """
     try:
-        return orjson.dumps(value, default=_default, option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(value, default=_default)
     except TypeError:
-        return orjson.dumps(plain(value), default=_default, option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(plain(value), default=_default)
+    if not line.isascii() or DELETE in line:
+        text = line.decode()
+        if not text.isprintable():
+            line = "".join([letter if letter.isprintable() else _escaped(letter) for letter in text]).encode()
+    return line + b"\n"
+
+
+def _escaped(letter: str) -> str:
+    """A character as JSON escapes it."""
+    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
 def _default(value: Any) -> Any:
@@ -138,7 +155,9 @@ def _texts(value: Any, path: Path) -> None:
 def _entry_texts(entry: dict[str, Any]) -> None:
     """The records of a batch, or a message, with text for bytes where it is text."""
     records = entry.get("records")
-    if entry.get("magic") != 2:
+    if "magic" not in entry:
+        return
+    if entry["magic"] != 2:
         entry["key"] = text(entry.get("key"))
         if records is None:
             entry["value"] = text(entry.get("value"))
@@ -148,7 +167,7 @@ def _entry_texts(entry: dict[str, Any]) -> None:
     for record in records or ():
         record["key"] = text(record["key"])
         record["value"] = text(record["value"])
-        for header in record["headers"]:
+        for header in record["headers"] or ():
             header["value"] = text(header["value"])
 
 

@@ -42,12 +42,16 @@ def _sequences(style: str, system: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Look:
-    """`colors` is the name of rich's colour system, "" for none. `full` shows long arrays and values whole."""
+    """`colors` is the name of rich's colour system, "" for none.
+
+    `full` shows long arrays and values whole; `long_lines` the lines of a summary too, which else fit the width.
+    """
 
     colors: str = ""
     width: int = 80
     full: bool = True
     show_secrets: bool = False
+    long_lines: bool = False
 
     @property
     def max_items(self) -> int:
@@ -58,6 +62,11 @@ class Look:
     def max_text(self) -> int:
         """How many characters of a string, or bytes of bytes, are shown."""
         return 1 << 62 if self.full else max(self.width - 24, 40)
+
+    @property
+    def max_line(self) -> int:
+        """How many columns a line of a summary may take."""
+        return 1 << 62 if self.long_lines else self.width
 
     def on(self, style: str) -> str:
         return _sequences(style, self.colors)[0] if self.colors and STYLES[style] else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..wire.nodes import INT32, INT64, Field, WireStruct
 from ..wire.outline import count_records
 from ..wire.recordset import RecordFormat
 from . import values
@@ -31,6 +32,7 @@ class _Records:
         self.value, self.last_value = (f"{guide}{labels['value']}  " for guide in (tree.mid, tree.last))
         self.headers = f"{tree.last}{labels['headers']}  "
         self.header = tree.struct(format.batch, more=True)
+        self.messages = [tree.struct(_up_to_key(grammar), more=True) for grammar in format.messages]
         self.timestamp = values.Memo(values.timestamp)
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
@@ -66,18 +68,16 @@ class _Records:
 
     def message(self, message: dict[str, Any], head: str, below: str) -> None:
         """A message of magic 0 or 1; a compressed one is a wrapper around others."""
-        tree, wrapper = self.tree, "records" in message
-        names = ("offset", "message_size")
-        start = [f"{below}{tree.mid}{tree.look.paint('name', name)}  {message[name]}" for name in names if name in message]
-        magic = message.get("magic")
-        grammar = self.format.messages[magic if magic in (0, 1) else 0]
-        header = {field.name: message[field.name] for field in grammar.fields if field.name in message}
-        if wrapper:
-            size = len(header.pop("value"))
-            start.append(f"{below}{tree.mid}{self.labels['value']}  {tree.look.paint('dim', f'{size:,} bytes compressed')}")
-        tree.struct(grammar, more=wrapper)(header, "\n".join([head, *start]), below)
-        if wrapper:
-            self.inside("records", message, below, last=True)
+        lines, show, value = self.tree.lines, self.tree.contents, message["value"]
+        header = {name: item for name, item in message.items() if name not in ("value", "records")}
+        self.messages[message["magic"]](header, head, below)
+        lines.append(f"{below}{self.key}{show(message['key'])}")
+        if "records" not in message:
+            lines.append(f"{below}{self.last_value}{show(value)}")
+            return
+        compressed = self.tree.look.paint("dim", f"{len(value):,} bytes compressed")
+        lines.append(f"{below}{self.value}{compressed}")
+        self.inside("records", message, below, last=True)
 
     def inside(self, name: str, entry: dict[str, Any], below: str, *, last: bool) -> None:
         """The records, or the bytes that stand for them."""
@@ -114,6 +114,12 @@ class _Records:
             pairs = (f"{values.quote(item['key'])} = {show(item['value'])}" for item in headers)
             text += f"\n{below}{self.headers}{', '.join(pairs)}"
         tree.lines.append(text)
+
+
+def _up_to_key(message: WireStruct) -> WireStruct:
+    """The fields of a message in front of its key, offset and size included."""
+    fields = [field for field in message.fields if field.name not in ("key", "value")]
+    return WireStruct((Field("offset", INT64), Field("message_size", INT32), *fields), None)
 
 
 _one_batch = values.Memo(lambda records: f"1 batch, {records:,} record{'s' * (records != 1)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from itertools import islice
 
 from ..findings import NOTICES
 from ..grammars.errors import ERRORS
@@ -11,15 +12,12 @@ from ..session.exchange import Exchange
 from ..wire.outline import Outline, outline
 from .heading import moment
 from .look import Look
-from .values import escape
-
-FIXED = 59
-"""Columns in front of the details."""
+from .values import cut, escape
 
 
 def header(look: Look) -> str:
     """The names of the columns."""
-    names = f"{'#':>5} {'time':<12} {'conn':<4} {'api':<18} {'req':>4} {'resp':>4} {'lat':>5}  about"
+    names = f"{'#':>5} {'time':<12} {'conn':<4} {'api':<18} {'req':>4} {'resp':>4} {'lat':>5} about"
     return look.paint("dim", names) + "\n"
 
 
@@ -33,11 +31,10 @@ def summary_line(exchange: Exchange, look: Look, topics: Mapping[uuid.UUID, str]
         f"{_api(exchange):<18} {sent:>4} {got:>4} {short(exchange.latency):>5} "
     )
     good, bad = _about(exchange, topics)
-    room = look.width - FIXED if not look.full or look.width < 1 << 20 else 1 << 62
+    about = cut(bad or good, look.max_line - len(line))
     if bad:
-        shown = _cut(bad, room)
-        return f"{line} {look.paint('bad' if bad[0] == '✗' else 'note', shown)}\n"
-    return f"{line} {_cut(good, room)}\n".replace(" \n", "\n") if good else f"{line.rstrip()}\n"
+        about = look.paint("bad" if bad[0] == "✗" else "note", about)
+    return f"{line}{about}".rstrip() + "\n"
 
 
 def _api(exchange: Exchange) -> str:
@@ -73,16 +70,16 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
 
 def _subjects(outlines: list[Outline], topics: Mapping[uuid.UUID, str]) -> str:
     """Topics with their partitions, groups, the number of records."""
-    places: dict[str, list[int]] = {}
+    places: dict[str, dict[int, None]] = {}
     groups: list[str] = []
     records = 0
     for found in outlines:
         groups += found.groups
         for topic, partition, _, count in found.rows:
             if topic is not None:
-                partitions = places.setdefault(topic if type(topic) is str else _name(topic, topics), [])
-                if partition is not None and partition not in partitions:
-                    partitions.append(partition)
+                partitions = places.setdefault(topic if type(topic) is str else _name(topic, topics), {})
+                if partition is not None:
+                    partitions[partition] = None
             if count:
                 records += count
     words = [_place(name, partitions) for name, partitions in places.items()] if len(places) <= 3 else _places(places)
@@ -97,21 +94,17 @@ def _name(topic: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
     return topics.get(topic) or str(topic)
 
 
-def _place(name: str, partitions: list[int]) -> str:
+def _place(name: str, partitions: dict[int, None]) -> str:
     """topic/partitions"""
     if not partitions:
         return escape(name)
-    numbers = ",".join(map(str, partitions[:4])) + ("…" if len(partitions) > 4 else "")
+    numbers = ",".join(map(str, islice(partitions, 4))) + ("…" if len(partitions) > 4 else "")
     return f"{escape(name)}/{numbers}"
 
 
-def _places(places: dict[str, list[int]]) -> list[str]:
-    shown = [_place(name, partitions) for name, partitions in list(places.items())[:3]]
+def _places(places: dict[str, dict[int, None]]) -> list[str]:
+    shown = [_place(name, partitions) for name, partitions in islice(places.items(), 3)]
     return [*shown, f"+{len(places) - 3} topics"]
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
 
 
 def size(count: int) -> str:

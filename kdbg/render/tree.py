@@ -36,6 +36,8 @@ Draw = Callable[[Any, str, str], None]
 """Draws a value: (value, the line of its name, the prefix of the lines below it)."""
 MANIFOLD = ("crc", "timestamp")
 """Kinds whose values seldom come twice: remembering their text would cost more than making it."""
+NEWLINE = "\\n"
+"""As it stands in the source of an f-string."""
 INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
@@ -94,23 +96,23 @@ class Tree:
             "def draw(value, head, below):",
             f"    if len(value) != {len(rows) + more}: return draw_what_is_there(value, head, below)",
         ]
-        text = "{head}"
+        run = ["{head}"]
         for i, row in enumerate(rows):
             last = i == len(rows) - 1 and not more
             name = f"{self.last if last else self.mid}{row.label}"
             item = f"value[{row.key!r}]"
             if row.show is not None:
-                text += f"\\n{{below}}{name}  {self._piece(row.show, item, i, scope)}"
+                run.append(f"{{below}}{name}  {self._piece(row.show, item, i, scope)}")
                 continue
-            if text:
-                source.append(f'    add(f"{text}")')
-            text, scope[f"draw{i}"] = "", row.draw
+            if run:
+                source.append(f'    add(f"{NEWLINE.join(run)}")')
+                run.clear()
             under = self.last_below if last else self.mid_below
+            scope[f"draw{i}"] = row.draw
             source.append(f'    draw{i}({item}, f"{{below}}{name}", f"{{below}}{under}")')
-            text = ""
-        if text:
-            source.append(f'    add(f"{text}")')
-        exec(compile("\n".join(source).replace('add(f"\\n', 'add(f"'), "<compiled tree>", "exec"), scope)
+        if run:
+            source.append(f'    add(f"{NEWLINE.join(run)}")')
+        exec(compile("\n".join(source), "<compiled tree>", "exec"), scope)
         return scope["draw"]  # type: ignore[no-any-return]
 
     def _piece(self, show: Show, item: str, number: int, scope: dict[str, Any]) -> str:
@@ -246,7 +248,8 @@ class Tree:
         if not all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields):
             return self.draw(node)
         nested = self.draw(node)
-        parts = [(known.name, f"  {self.look.paint('name', known.name)} ", self.show(known.node)) for known in node.fields]
+        paint = self.look.paint
+        parts = [(field.name, f"  {paint('name', field.name)} ", self.show(field.node)) for field in node.fields]
 
         def inline(value: Any, head: str, below: str) -> None:
             if len(value) != len(parts):
@@ -278,5 +281,3 @@ def is_plain(node: Node) -> bool:
     """Whether a value of this node fits on the line of its name."""
     leaves = (Fixed, Varint, UuidNode, Sized)
     return isinstance(node.item, leaves) if isinstance(node, WireArray) else isinstance(node, (*leaves, Rest))
-
-

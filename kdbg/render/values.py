@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from unicodedata import east_asian_width
 
 from ..grammars import NAMES
 from ..grammars.errors import describe
@@ -19,20 +20,39 @@ from ..wire.secrets import Hidden
 
 CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
 DELETE_HORIZON = 0x40
+MOST_KEPT, LONGEST_KEPT = 20_000, 1000
+"""Texts that are remembered, and characters of one of them."""
 
 
 class Memo(dict[Any, str]):
-    """Texts that were made once and are likely to be wanted again; forgets all before it grows large."""
+    """Texts that were made once and are likely to be wanted again: no long ones, and not too many."""
 
     def __init__(self, make: Callable[[Any], str]) -> None:
         super().__init__()
         self.make = make
 
     def __missing__(self, key: Any) -> str:
-        if len(self) > 20_000:
-            self.clear()
-        text = self[key] = self.make(key)
+        text = self.make(key)
+        if len(text) <= LONGEST_KEPT:
+            if len(self) >= MOST_KEPT:
+                self.clear()
+            self[key] = text
         return text
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes on a terminal, at most: East Asian wide letters take two."""
+    return len(text) if text.isascii() else len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
+
+
+def cut(text: str, room: int) -> str:
+    """The text, shortened to so many columns."""
+    if cells(text) <= room:
+        return text
+    text = text[: max(room - 1, 0)]
+    while cells(text) >= room > 1:
+        text = text[:-1]
+    return f"{text}…" if room > 0 else ""
 
 
 def escape(text: str) -> str:
@@ -68,7 +88,7 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
     if data is None:
         return "null"
     if isinstance(data, Hidden):
-        return f"<{len(data)} bytes hidden>"
+        return f"<{len(data)} byte{'s' * (len(data) != 1)} hidden>"
     shown = data[: min(most // 3 + 1, 1 << 20)]
     more = f"… {len(data) - len(shown):,} more" if len(shown) < len(data) else ""
     return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")
@@ -144,8 +164,10 @@ def number(node: Node) -> Callable[[Any], str] | None:
     if node.kind in simple:
         return simple[node.kind]
     names = node.names or {}
+    if node.kind == "timestamp" and not names:
+        return timestamp
     if node.kind == "timestamp":
-        return (lambda value: f"{value}  {names[value]}" if value in names else timestamp(value)) if names else timestamp
+        return lambda value: f"{value}  {names[value]}" if value in names else timestamp(value)
     if node.kind == "bits":
         return lambda value: bits(value, names)
     if isinstance(node, Fixed) and node.boolean:

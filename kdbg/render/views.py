@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ..session.exchange import Exchange, Half
 from ..wire.secrets import has_secrets, hide
-from .heading import Headings, finding_line
+from .heading import Headings, finding_line, findings_of
 from .hexdump import hexdump
 from .jsonlines import json_line
 from .look import Look
@@ -52,14 +52,14 @@ class TreeView:
     def half(self, half: Half | None, head: str, below: str) -> None:
         """The body of one half, and what is odd about it."""
         message = half.message() if half is not None else None
-        if message is None:
+        if half is None or message is None:
             self.tree.lines.append(head)
             return
         body = message.body
         if not self.look.show_secrets and has_secrets(message.grammar):
             body = hide(message.grammar, body)
         self.tree.struct(message.grammar)(body, head, below)
-        for finding in message.findings:
+        for finding in findings_of(half, message):
             self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")
 
 
@@ -70,5 +70,6 @@ def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
     for half, name in ((exchange.request, "request"), (exchange.response, "response")):
         lines += ["", headings.half(half, exchange, name)]
         if half is not None:
-            lines += hexdump(half.data, exchange.api, exchange.version, half.direction, look, topics, size=half.size - 4)
+            asked = (half.data, exchange.api, exchange.version, half.direction, look, topics)
+            lines += hexdump(*asked, size=half.size - 4, text=True)
     return "\n".join(lines) + "\n\n"

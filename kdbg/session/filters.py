@@ -50,7 +50,7 @@ class Filters:
         """The conditions that were made, cheap ones first."""
         keys = {grammars.api(name).key for name in _many(self.api)}
         clients, connections = _many(self.client_id), _many(self.connection)
-        since, until, slower = _nanoseconds(self.since), _nanoseconds(self.until), _nanoseconds(self.slower_than)
+        since, until, slower = _moment(self.since), _moment(self.until), _nanoseconds(self.slower_than)
         found: list[Check] = []
         if keys:
             found.append(lambda e: e.api is not None and e.api.key in keys)
@@ -92,6 +92,11 @@ def _many(value: Any) -> frozenset[Any]:
 
 def _nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
+
+
+def _moment(seconds: float | None) -> int | None:
+    """Seconds since the epoch in nanoseconds, whole microseconds of them: more a float of our days does not hold."""
+    return None if seconds is None else round(seconds * 1e6) * 1000
 
 
 def _is_named(topic: Any, names: frozenset[str], topics: Mapping[UUID, str]) -> bool:

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
 
-LONG = 1 << 16
-"""A frame that is still not complete after so many bytes is looked into: its length may be wrong."""
+LONG, TOO_LONG = 1 << 16, 1 << 20
+"""A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
+longer than the second are not looked for the end of."""
 
 
 class Times:
@@ -210,8 +211,8 @@ class Framer:
     def _look_into(self, size: int, token: Any, final: bool) -> bool:
         """Wait for the rest of a frame, unless its message ends before its length says and another frame follows."""
         data = self._data
-        if final or len(data) >= LONG:
-            end = 4 + (self.owner.extent(bytes(data[4:]), token) or len(data))
+        if final or LONG <= len(data) < 4 * TOO_LONG:
+            end = 4 + (self.owner.extent(bytes(data[4:TOO_LONG]), token) or len(data))
             if len(data) - end >= 4 and self._judge(end)[0]:
                 self.owner.wrong_length(4 + size - end)
                 self._hand_over(end, 0, token)

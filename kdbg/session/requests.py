@@ -17,7 +17,7 @@ from ..wire import Api
 from ..wire.compiled import UNREADABLE, reader
 from .message import opaque_api
 from .proof import fits, may_fit
-from .search import HEADER, WEAK_FRAME, Buffer, size_at
+from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 LONGEST_HEADER = 1 << 10
 """A header that is not complete after so many bytes is none: client ids are short."""
@@ -102,10 +102,11 @@ def search(data: Buffer, start: int) -> int | None:
     return found.start() if found else None
 
 
-def prove(data: Buffer, start: int, end: int) -> bool | None:
+def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
     """Whether these bytes are a known request whose body ends where its length says.
 
-    One with something odd in it needs another one of its client behind it; None: that is not to be seen yet.
+    One with something odd in it needs another one of its client behind it, or nothing more if `final`; None: that is
+    not to be seen yet.
     """
     header = _known(data, start, end)
     if header is None:
@@ -113,13 +114,11 @@ def prove(data: Buffer, start: int, end: int) -> bool | None:
     frame = bytes(data[start:end])
     if fits(header.api, header.version, "request", frame):
         return True
-    followed = _followed(data, end, header.client_id)
-    if followed is False or not may_fit(header.api, header.version, "request", frame):
-        return False
-    return followed
+    followed = _followed(data, end, header.client_id, final)
+    return may_fit(header.api, header.version, "request", frame) if followed else followed
 
 
-def prove_here(data: Buffer, start: int, end: int, client_id: str | None) -> bool | None:
+def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str | None) -> bool | None:
     """The same where nothing but the bytes speaks for it: needs one behind it, unless it names the client well known.
 
     Without that, 20 MB of small numbers hold a dozen requests.
@@ -127,10 +126,11 @@ def prove_here(data: Buffer, start: int, end: int, client_id: str | None) -> boo
     header = _known(data, start, end)
     if header is None:
         return False
-    if header.client_id and header.client_id == (client_id or header.client_id):
-        return prove(data, start, end)
-    followed = _followed(data, end, header.client_id or client_id or header.client_id)
-    return followed if followed is False else prove(data, start, end) and followed
+    if not header.client_id or header.client_id != (client_id or header.client_id):
+        followed = _followed(data, end, header.client_id or client_id or header.client_id, final)
+        if not followed:
+            return followed
+    return prove(data, start, end, final)
 
 
 def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
@@ -141,12 +141,22 @@ def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
     return header
 
 
-def _followed(data: Buffer, end: int, client_id: str | None) -> bool | None:
-    """Whether another request of this client begins here; None: more bytes are needed."""
+def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> bool | None:
+    """Whether another request of this client begins here, or nothing; None: more bytes are needed.
+
+    One that does not name its client must be whole and clean.
+    """
     if len(data) < end + 4:
+        return True if final and len(data) == end else None
+    start, size = end + 4, size_at(data, end)[0]
+    accepted, header = read_header(data, start, size) if size <= MAX_FRAME else (False, None)
+    if header is None or header.client_id != client_id:
+        return None if accepted is None else False
+    if client_id or size >= WEAK_FRAME:
+        return bool(client_id)
+    if start + size > len(data):
         return None
-    accepted, header = read_header(data, end + 4, size_at(data, end)[0])
-    return accepted and header is not None and header.client_id == client_id
+    return header.known and fits(header.api, header.version, "request", bytes(data[start : start + size]))
 
 
 def _is_text(client_id: str | None) -> bool:
@@ -171,5 +181,5 @@ class AnyRequest:
     def search(self, data: Buffer, start: int) -> int | None:
         return search(data, start)
 
-    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
-        return prove_here(data, start, end, None)
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
+        return prove_here(data, start, end, final, None)

@@ -17,6 +17,7 @@ WEAK_FRAME = 4 << 20
 HEADER = 16
 """Bytes at the end that a place is looked for in again: a frame's length and header may be cut there."""
 MAX_PENDING = 256
+"""Places that wait for their frames; beyond that those whose frames would be complete soonest are kept."""
 Buffer: TypeAlias = bytes | bytearray
 size_at = struct.Struct(">i").unpack_from
 
@@ -33,7 +34,7 @@ class Seeker(Protocol):
     def search(self, data: Buffer, start: int) -> int | None:
         """The first place at or behind `start` where a frame's length may stand, with 4 bytes behind it, or None."""
 
-    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         """Whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""
 
 
@@ -93,10 +94,10 @@ class Search:
         start, size = place + 4, size_at(data, place)[0]
         end = start + size
         if end <= len(data):
-            proved = self.seeker.prove(data, start, end)
+            proved = self.seeker.prove(data, start, end, final)
             if proved is None and not final:
                 self._await(place, len(data) + 1)
-            return bool(proved or (proved is None and final and end == len(data)))
+            return bool(proved)
         if not final and self.seeker.judge(data, start, size)[0] is not False:
             self._await(place, end)
         return False
@@ -104,4 +105,5 @@ class Search:
     def _await(self, place: int, end: int) -> None:
         self._pending.append((place, end))
         if len(self._pending) > MAX_PENDING:
-            self._pending.remove(max(self._pending, key=lambda pending: pending[1]))
+            soonest = sorted(self._pending, key=lambda pending: pending[1])
+            self._pending = sorted(soonest[: MAX_PENDING // 2])

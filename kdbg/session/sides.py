@@ -114,9 +114,9 @@ class RequestSide(_Side, requests.AnyRequest):
         readable = extent(header.api, header.version, "request", bytes(data[start:end])) is not None
         return True, header if readable else None
 
-    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         client_id = None if self.client_id is _NOBODY else self.client_id
-        return requests.prove_here(data, start, end, client_id)
+        return requests.prove_here(data, start, end, final, client_id)
 
     def extent(self, data: bytes, token: Any) -> int | None:
         return extent(token.api, token.version, "request", data) if token is not None else None
@@ -189,7 +189,7 @@ class ResponseSide(_Side):
         found = self._pattern.search(data, start)
         return found.start() if found else None
 
-    def prove(self, data: Buffer, start: int, end: int) -> bool | None:
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         """A response to a waiting request whose body ends where its length says; an odd one, if another follows."""
         exchange = self.conversation.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
         if exchange is None or exchange.api is None:
@@ -197,15 +197,13 @@ class ResponseSide(_Side):
         frame = bytes(data[start:end])
         if fits(exchange.api, exchange.version, "response", frame):
             return True
-        followed = self._followed(data, end)
-        if followed is False or not may_fit(exchange.api, exchange.version, "response", frame):
-            return False
-        return followed
+        followed = self._followed(data, end, final)
+        return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
 
-    def _followed(self, data: Buffer, end: int) -> bool | None:
-        """Whether another response that is waited for begins here; None: more bytes are needed."""
+    def _followed(self, data: Buffer, end: int, final: bool) -> bool | None:
+        """Whether another response that is waited for begins here, or nothing; None: more bytes are needed."""
         if end + 8 > len(data):
-            return None
+            return True if final and end == len(data) else None
         size, correlation_id = _size_and_correlation_id(data, end)
         return 4 <= size <= MAX_FRAME and self.conversation.expected(correlation_id) is not None
 

@@ -223,7 +223,9 @@ class _Writer:
         return f"BOOLEANS[{value}]" if node.boolean else value
 
     def struct(self, node: WireStruct, depth: int) -> str:
-        parts = [self.entry(field, depth) for field in node.fields]
+        entries = {field.name: self.entry(field, depth) for field in node.fields}
+        first = [entries.pop(name) for name in self.absolute if name in entries]  # where and when come before what
+        parts = [*first, *entries.values()]
         if node.tags is None:
             return "{" + ", ".join(parts) + "}"
         self.flush(depth)

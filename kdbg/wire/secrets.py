@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from .nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct
+from .nodes import TAGGED, LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct
 
 SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
 """Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
@@ -63,6 +63,8 @@ def hide(node: Node, value: Any) -> Any:
     if not isinstance(node, WireStruct):
         return value
     shown = dict(value)
+    if TAGGED in shown:  # nobody knows what stands in those
+        shown[TAGGED] = {tag: Hidden(len(data)) for tag, data in shown[TAGGED].items()}
     for field in (*node.fields, *(node.tags or {}).values()):
         if field.name in shown:
             item = shown[field.name]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import struct
+import tracemalloc
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.session.conversation import Conversation
 from kdbg.session.exchange import Exchange, Half, Peers
-from kdbg.session.framing import Framer, Times
+from kdbg.session.framing import LONG, Framer, Times
 from kdbg.session.search import MAX_FRAME
 from kdbg.session.sides import RequestSide, ResponseSide
 
@@ -103,8 +107,9 @@ def test_times_are_those_of_the_packets_that_brought_the_bytes() -> None:
 
 
 SHORT = st.text("abcdefgh", min_size=1, max_size=20)
+CUTS = st.lists(st.integers(0, 9999), max_size=20)
 BODIES = st.one_of(
-    st.builds(lambda names: ("Metadata", 1, {"topics": [{"name": name} for name in names]}), st.lists(SHORT, max_size=9)),
+    st.builds(lambda name, n: ("Metadata", 1, {"topics": [{"name": name}] * n}), SHORT, st.integers(0, 9)),
     st.builds(lambda group: ("Heartbeat", 0, {"group_id": group, "member_id": group * 3}), SHORT),
     st.builds(lambda name: ("ApiVersions", 3, {"client_software_name": name}), SHORT),
     st.just(("ListGroups", 0, {})),
@@ -113,7 +118,7 @@ BODIES = st.one_of(
 
 def cut_at(data: bytes, cuts: list[int]) -> list[bytes]:
     places = sorted({cut % len(data) for cut in cuts} | {0, len(data)}) if data else [0, 0]
-    return [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(places)]
 
 
 @given(
@@ -210,7 +215,7 @@ class Damaged:
         return out
 
     def swallowed(self) -> set[int]:
-        """Frames inside a length that happens to end where a frame does: nothing there looks wrong but a long message."""
+        """Frames inside a length that happens to end where a frame does: nothing looks wrong but a long message."""
         found = set()
         for n, claimed in self.lies.items():
             end = self.starts[n] + 4 + claimed
@@ -270,15 +275,20 @@ def damage(stream: Damaged, rng: random.Random, times: int) -> None:
 SEEDS = st.integers(0, 2**32)
 
 
-def messages(rng: random.Random, count: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]:
+Said = tuple[str, int, dict[str, Any], dict[str, Any]]
+
+
+def messages(rng: random.Random, count: int) -> list[Said]:
     """(api, version, request, response) of so many exchanges."""
 
     def word() -> str:
         return "".join(rng.choices("abcdefghijklmnop", k=rng.randint(3, 30)))
 
-    choices = [
-        lambda: ("Metadata", 1, {"topics": [{"name": word()} for _ in range(rng.randint(1, 9))]},
-                 {"brokers": [{"node_id": n, "host": word(), "port": 9092, "rack": None} for n in range(rng.randint(1, 9))]}),
+    def brokers() -> list[dict[str, Any]]:
+        return [{"node_id": n, "host": word(), "port": 9092, "rack": None} for n in range(rng.randint(1, 9))]
+
+    choices: list[Callable[[], Said]] = [
+        lambda: ("Metadata", 1, {"topics": [{"name": word()}] * rng.randint(1, 9)}, {"brokers": brokers()}),
         lambda: ("Heartbeat", 0, {"group_id": word(), "generation_id": 5, "member_id": word()}, {"error_code": 27}),
         lambda: ("FindCoordinator", 0, {"key": word()}, {"node_id": 3, "host": word(), "port": 9092}),
         lambda: ("OffsetFetch", 1, {"group_id": word(), "topics": [{"name": word(), "partition_indexes": [0, 1]}]},
@@ -287,7 +297,11 @@ def messages(rng: random.Random, count: int) -> list[tuple[str, int, dict[str, A
     return [rng.choice(choices)() for _ in range(count)]
 
 
-@given(SEEDS, st.integers(1, 4), st.sampled_from([1, 20, 200, 1448]))
+DAMAGE = (SEEDS, st.integers(1, 4), st.sampled_from([1, 20, 200, 1448]))
+
+
+@settings(max_examples=150)
+@given(*DAMAGE)
 def test_requests_outside_the_damage_are_found_and_every_byte_is_accounted_for(
     seed: int, times: int, most: int
 ) -> None:
@@ -300,7 +314,8 @@ def test_requests_outside_the_damage_are_found_and_every_byte_is_accounted_for(
     stream.check(line.requests.events)
 
 
-@given(SEEDS, st.integers(1, 4), st.sampled_from([1, 20, 200, 1448]))
+@settings(max_examples=150)
+@given(*DAMAGE)
 def test_responses_outside_the_damage_are_found_and_every_byte_is_accounted_for(
     seed: int, times: int, most: int
 ) -> None:
@@ -316,3 +331,142 @@ def test_responses_outside_the_damage_are_found_and_every_byte_is_accounted_for(
     answered = {e.correlation_id - FIRST_ID for e in line.exchanges if e.request is not None and e.response is not None}
     assert answered >= set(range(20)) - stream.hurt
     assert len(line.exchanges) == 20, "one exchange for each request, and none besides"
+
+
+@pytest.mark.parametrize("forth", [True, False], ids=["requests", "responses"])
+@pytest.mark.parametrize("claimed", [-1, -(2**31), 2**31 - 1, MAX_FRAME + 1, 100_000_000, 300_000, 300, 3, 0])
+def test_a_length_that_lies_harms_one_frame(forth: bool, claimed: int, cut: int) -> None:
+    both = messages(random.Random(claimed), 12)
+    asked = [request(FIRST_ID + n, api, version, **body) for n, (api, version, body, _) in enumerate(both)]
+    told = [response(FIRST_ID + n, api, version, **body) for n, (api, version, _, body) in enumerate(both)]
+    (asked if forth else told)[4] = struct.pack(">i", claimed) + (asked if forth else told)[4][4:]
+    line = Line()
+    for stream, way in ((asked, True), (told, False)):
+        data = b"".join(stream)
+        line.feed(way, *(data[n : n + cut] for n in range(0, len(data), cut)))
+    line.end()
+    whole = {cid - FIRST_ID for cid, asked_for, answered in line.ids if asked_for and answered}
+    assert whole >= set(range(12)) - {4}
+    assert {cid - FIRST_ID for cid, _, _ in line.ids} <= set(range(12)), "invented"
+
+
+def test_a_frame_that_claims_too_much_is_cut_down_to_its_message() -> None:
+    first = request(FIRST_ID)
+    line = Line().feed(True, struct.pack(">i", 40_000) + first[4:] + request(FIRST_ID + 1), request(FIRST_ID + 2)).end()
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [0, 1, 2]
+    assert line.exchanges[0].request is not None
+    assert line.exchanges[0].request.data == first[4:]
+    kinds = [finding.kind for e in line.exchanges for finding in e.findings]
+    assert kinds == ["bad-length", "unanswered", "unanswered", "unanswered"]
+
+
+def test_a_hole_in_a_frame_needs_no_search() -> None:
+    long = request(FIRST_ID, topics=[{"name": "t" * 50}] * 40)
+    line = Line().feed(True, long[:1000], 500, long[1500:] + request(FIRST_ID + 1)).end()
+    broken, whole = line.requests.events
+    assert isinstance(broken, Half)
+    assert isinstance(whole, Half)
+    assert (broken.data, broken.missing, broken.size) == (long[4:1000], len(long) - 1000, len(long))
+    assert whole.data == request(FIRST_ID + 1)[4:]
+
+
+def test_two_holes_in_a_frame() -> None:
+    long = request(FIRST_ID, topics=[{"name": "t" * 50}] * 40)
+    line = Line().feed(True, long[:1000], 100, long[1100:1500], 100, long[1600:], request(FIRST_ID + 1)).end()
+    assert [event.size for event in line.requests.events if isinstance(event, Half)] == [len(long), len(request(1))]
+
+
+def test_a_hole_beyond_the_frame_needs_a_search() -> None:
+    frames = [request(FIRST_ID + n) for n in range(4)]
+    size = len(frames[0])
+    line = Line().feed(True, frames[0] + frames[1][:20], size, frames[2][20:] + frames[3]).end()
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [0, 1, 3]
+    assert [e.missing for e in line.requests.events if isinstance(e, Half)] == [0, size - 20, 0]
+    assert [e for e in line.requests.events if isinstance(e, int)] == [size - 20]
+
+
+def test_a_hole_between_frames_needs_a_search() -> None:
+    line = Line().feed(True, request(FIRST_ID), 77, b"\0\0\0\1" * 9 + request(FIRST_ID + 1)).end()
+    assert [event if isinstance(event, int) else event.missing for event in line.requests.events] == [0, 36, 0]
+
+
+@pytest.mark.parametrize("headroom", [60, 96])
+def test_frames_cut_by_the_snaplen_keep_in_step(headroom: int) -> None:
+    """Every packet lacks its end; the lengths tell where the next message is."""
+    asked = [request(FIRST_ID + n, topics=[{"name": "topic"}] * 30) for n in range(5)]
+    told = [
+        response(FIRST_ID + n, brokers=[{"node_id": 1, "host": "h" * 90, "port": 1, "rack": None}]) for n in range(5)
+    ]
+    line = Line()
+    for question, answer in zip(asked, told, strict=True):
+        line.feed(True, question[:headroom], len(question) - headroom)
+        line.feed(False, answer[:headroom], len(answer) - headroom)
+    assert line.end().ids == [(FIRST_ID + n, True, True) for n in range(5)]
+    assert all(e.request is not None and e.request.size == len(asked[0]) for e in line.exchanges)
+
+
+def test_frames_cut_by_the_snaplen_are_found_again_after_a_hole() -> None:
+    """No frame can prove itself where all are cut; one that stands right behind a hole is believed by its header."""
+    asked = [request(FIRST_ID + n, topics=[{"name": "topic"}] * 30) for n in range(5)]
+    size = len(asked[0])
+    line = Line()
+    line.feed(True, asked[0][:60], size - 60, size, asked[2][:60], size - 60, asked[3][:60], size - 60).end()
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [0, 2, 3]
+
+
+def test_a_stream_that_starts_midway_finds_its_feet() -> None:
+    frames = [request(FIRST_ID + n) for n in range(3)]
+    line = Line(synced=False).feed(True, frames[0][17:] + frames[1] + frames[2]).end()
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1, 2]
+    assert line.requests.events[0] == len(frames[0]) - 17
+
+
+def test_what_is_left_over_is_not_given_back_unless_a_frame_begins_in_it() -> None:
+    """librdkafka's Metadata request for all topics is three bytes too long."""
+    odd = request(FIRST_ID, topics=None)
+    odd = struct.pack(">i", len(odd) - 1) + odd[4:] + b"\1\0\0"
+    line = Line().feed(True, odd, b"\xff" * 40 + request(FIRST_ID + 1)).end()
+    assert [event if isinstance(event, int) else len(event.data) for event in line.requests.events] == [
+        len(odd) - 4, 40, len(request(1)) - 4,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200],
+)
+@pytest.mark.parametrize("forth", [True, False], ids=["requests", "responses"])
+def test_rubbish_takes_neither_memory_nor_exchanges(rubbish: bytes, forth: bool) -> None:
+    line = Line().feed(True, request(3), request(4)).feed(forth, 1000)
+    tracemalloc.start()
+    try:
+        for _ in range(2000):
+            line.feed(forth, rubbish)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 6 << 20, "8 MB of rubbish came"
+    line.feed(forth, request(5) if forth else response(3) + response(4)).end()
+    assert [e.correlation_id for e in line.exchanges] == [3, 4, *([5] if forth else [])]
+    skipped = [event for event in line.requests.events + line.responses.events if isinstance(event, int)]
+    assert skipped == [2000 * len(rubbish)]
+
+
+def test_a_frame_without_end_is_held_no_longer_than_the_largest_frame() -> None:
+    """A false length of 127 MB with nothing readable behind it: its rest is waited for, once."""
+    head = struct.pack(">i", MAX_FRAME) + request(FIRST_ID)[4:30]
+    line = Line().feed(True, head, *(bytes(1 << 20) for _ in range(8)))
+    assert not line.exchanges
+    line.end()
+    assert [e.request.size for e in line.exchanges if e.request is not None] == [MAX_FRAME + 4]
+
+
+def test_a_long_frame_is_looked_into_before_it_is_complete() -> None:
+    """Its message ends early and others follow: they need not wait for 100 MB."""
+    lie = struct.pack(">i", 100_000_000) + request(FIRST_ID)[4:]
+    line = Line().feed(True, lie, *(request(FIRST_ID + n, acks=0, api="Produce", version=3) for n in range(1, 4)))
+    assert not line.exchanges
+    count = LONG // len(request(FIRST_ID)) + 1
+    line.feed(True, *(request(FIRST_ID + 4 + n) for n in range(count)))
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1, 2, 3]
+    assert len(line.conversation.waiting) == count + 1

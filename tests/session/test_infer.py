@@ -136,9 +136,7 @@ def test_a_record_set_by_itself_is_known_by_its_checksum(sized: bool) -> None:
     assert (guess.api.name, guess.header, guess.end - guess.start) == ("RecordSet", False, len(data))
 
 
-@pytest.mark.parametrize(
-    "token", [b"\0alice\0s3cret", b"admin\0alice\0s3cret", b"n,,n=alice,r=fyko+d2lbbFgONRv9qkxdawL"]
-)
+@pytest.mark.parametrize("token", [b"\0alice\0s3cret", b"admin\0alice\0s3cret", b"n,,n=alice,r=fyko+d2lbbFgONRv9"])
 def test_a_sasl_token_by_itself_is_known(token: bytes) -> None:
     assert infer(framed(token))[0].api.name == "SaslToken"
     assert infer(token)[0].api.name == "SaslToken"

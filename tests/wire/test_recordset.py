@@ -573,13 +573,33 @@ class TestEdited:
         (again,) = parsed(packed([wrapper]))
         assert again["records"][0]["value"] == b"v"
 
-    def test_compressed_bytes_of_another_writer_are_kept(self) -> None:
-        """zlib's level 9 is not what kdbg writes, but it says the same."""
+    def foreign(self, plain: bytes) -> bytes:
+        """gzip's level 9 is not what kdbg writes, but it says the same."""
         packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-        inside = packer.compress(bytes.fromhex(TWO_RECORDS)) + packer.flush()
-        data = new_batch(inside.hex(), 2, attributes=GZIP)
-        assert inside != compress(GZIP, bytes.fromhex(TWO_RECORDS))
+        data = packer.compress(plain) + packer.flush()
+        assert data != compress(GZIP, plain)
+        return data
+
+    def test_compressed_records_of_another_writer_are_kept(self) -> None:
+        data = new_batch(self.foreign(bytes.fromhex(TWO_RECORDS)).hex(), 2, attributes=GZIP)
         assert packed(parsed(data)) == data
+
+    @pytest.mark.parametrize("magic", [0, 1])
+    @pytest.mark.parametrize(
+        "inside",
+        [
+            old_message(0, 3, KEY_AND_VALUE) + old_message(1, 4, KEY_AND_VALUE),
+            old_message(1, 3, KEY_AND_VALUE) + new_batch(TWO_RECORDS, 2),
+            old_message(1, 3, KEY_AND_VALUE)[:-1] + b"?",  # its checksum is wrong
+            old_message(0, 3, KEY_AND_VALUE)[:-1],
+            b"no message",
+        ],
+        ids=["clean", "a batch", "checksum", "cut", "junk"],
+    )
+    def test_compressed_messages_of_another_writer_are_kept(self, inside: bytes, magic: int) -> None:
+        value = self.foreign(inside)
+        data = old_message(magic, 9, f"ffffffff {len(value):08x} {value.hex()}", attributes=GZIP)
+        assert packed(explained(data).value) == data
 
 
 RECORDS = st.lists(

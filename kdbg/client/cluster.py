@@ -1,0 +1,278 @@
+"""A cluster as a client sees it: bootstrap, versions, metadata, and requests sent to the broker they belong to.
+
+As the guides' "Partitioning and bootstrapping" says: go through the bootstrap brokers until one answers, keep what the
+metadata told, and where an answer or a broken connection shows that it is out of date, ask again and retry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+from uuid import UUID
+
+from .. import __version__, grammars
+from ..errors import CannotConnect, ClientError, Closed, TimedOut
+from ..grammars.errors import describe
+from ..session.exchange import Exchange
+from ..wire import Api
+from ..wire.nodes import WireStruct
+from ..wire.outline import outline
+from .authenticate import authenticate
+from .connection import Connection, Seen, Tap
+from .routes import KEY_TYPES, RETRY, Route, route
+from .settings import Address, Settings, addresses, show
+from .topics import by_id, unnamed
+
+API_VERSIONS, METADATA, FIND_COORDINATOR = 18, 3, 10
+PATIENCE = 5
+"""How often a request is sent again."""
+PAUSE = 0.1
+"""Seconds before the first retry; each later one waits twice as long."""
+Trace = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Where nobody wants to know."""
+
+
+class Cluster:
+    """An async context manager. `trace` is told of every step, `seen` of every exchange, `tap` of all bytes.
+
+    `direct` sends everything to the first bootstrap broker that can be reached, whatever happens.
+    """
+
+    def __init__(
+        self, bootstrap: str, settings: Settings, *, direct: bool = False, trace: Trace = _silent,
+        seen: Seen | None = None, tap: Tap | None = None,
+    ) -> None:  # fmt: skip
+        self.bootstrap, self.settings, self.direct = addresses(bootstrap), settings, direct
+        self.trace, self._seen, self._tap = trace, seen, tap
+        self.connections: dict[Address, Connection] = {}
+        self.brokers: dict[int, Address] = {}
+        self.leaders: dict[tuple[Any, int], int] = {}
+        self.partitions: dict[Any, list[int]] = {}
+        self.topic_ids: dict[str, UUID] = {}
+        self.controller: int | None = None
+        self.coordinators: dict[tuple[str, str], Address] = {}
+        self.known_versions: dict[Address, dict[int, tuple[int, int]]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connection in self.connections.values():
+            await connection.close()
+        self.connections.clear()
+
+    async def send(
+        self, api: str | int | Api, body: Mapping[str, Any] | None = None, *, version: int | None = None,
+        timeout: float | None = None,
+    ) -> Exchange:  # fmt: skip
+        """Send a request where it belongs and wait for its answer.
+
+        Without `version`, the highest that both sides know. Raises `ClientError`; an error code in the answer is no
+        exception: retried where that may help, handed over where it does not.
+        """
+        wanted = api if isinstance(api, Api) else grammars.api(api)
+        pause, failure = PAUSE, None
+        for attempt in range(PATIENCE + 1):
+            if attempt:
+                await asyncio.sleep(pause)
+                pause *= 2
+            try:
+                exchange = await self._attempt(wanted, body or {}, version, timeout)
+            except (Closed, CannotConnect) as error:
+                if self.direct or attempt == PATIENCE or version is not None:
+                    raise
+                failure = error
+                self.trace(f"{error}; asking for the metadata again")
+                self.forget()
+                continue
+            code = self._curable(exchange)
+            if code is None or self.direct or attempt == PATIENCE:
+                return exchange
+            self.trace(f"{wanted.name}: {describe(code)}; asking for the metadata again")
+            self.forget()
+        raise failure or AssertionError("unreachable")
+
+    async def _attempt(self, api: Api, body: Mapping[str, Any], version: int | None, timeout: float | None) -> Exchange:
+        address = await self.address_for(api, body)
+        chosen = version if version is not None else await self.negotiate(address, api)
+        written = await self.fit(api, chosen, body)
+        connection = await self.connect(address)
+        self.trace(f"{api.name} v{chosen} to {show(address)}")
+        return await connection.answer(connection.send(api, chosen, written), timeout=timeout)
+
+    async def fit(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body as this version wants it: topics by id where it has no place for their names."""
+        written = fitting(api, version, body)
+        if version not in api.versions:
+            return written
+        grammar = api.at("request", version)
+        for name in unnamed(grammar, written) - set(self.topic_ids):
+            await self.refresh(name)
+        return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
+
+    async def address_for(self, api: Api, body: Mapping[str, Any]) -> Address:
+        """The broker that this request belongs to."""
+        where = Route("any") if self.direct else route(api, dict(body))
+        if where.kind == "leader":
+            return await self.leader(*where.subject)
+        if where.kind in KEY_TYPES:
+            return await self.coordinator(where.kind, where.subject)
+        if where.kind == "controller":
+            return await self.controller_address()
+        return await self.any()
+
+    async def any(self) -> Address:
+        """A broker that a connection is open to, or the first bootstrap broker that can be reached."""
+        for connection in self.connections.values():
+            if connection.open_:
+                return connection.address
+        failures: list[ClientError] = []
+        for address in self.bootstrap:
+            try:
+                await self.connect(address)
+            except (CannotConnect, TimedOut, Closed) as error:
+                failures.append(error)
+                if len(self.bootstrap) > 1:
+                    self.trace(f"{error}; trying the next")
+            else:
+                return address
+        if len(failures) == 1:
+            raise failures[0]
+        tried = ", ".join(show(address) for address in self.bootstrap)
+        raise CannotConnect(
+            tried, f"none of these brokers answers (the last: {failures[-1].problem})", failures[-1].remedy
+        )
+
+    async def connect(self, address: Address) -> Connection:
+        """The connection to a broker: the one there is, or a new one, authenticated."""
+        connection = self.connections.get(address)
+        if connection is not None and connection.open_:
+            return connection
+        self.trace(f"connecting to {show(address)}")
+        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
+        if self.settings.sasl is not None:
+            try:
+                await authenticate(connection, self.settings.sasl)
+            except BaseException:
+                await connection.close()
+                raise
+            self.trace(f"authenticated by {self.settings.sasl.mechanism.upper()}")
+        self.connections[address] = connection
+        return connection
+
+    async def negotiate(self, address: Address, api: Api) -> int:
+        """The highest version of an API that both sides know (KIP-35); 0 where the broker does not tell."""
+        versions = await self.versions(address)
+        if not versions:
+            return 0
+        lowest, highest = versions.get(api.key, (api.versions[0], api.versions[-1]))
+        return min(max(min(highest, api.versions[-1]), lowest), api.versions[-1])
+
+    async def versions(self, address: Address) -> dict[int, tuple[int, int]]:
+        """What a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10, which hang up."""
+        if address not in self.known_versions:
+            try:
+                self.known_versions[address] = await self._ask_versions(address)
+            except (Closed, TimedOut) as error:
+                if isinstance(error, TimedOut):
+                    raise
+                self.trace(f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+                self.known_versions[address] = {}
+        return self.known_versions[address]
+
+    async def _ask_versions(self, address: Address) -> dict[int, tuple[int, int]]:
+        api = grammars.by_key(API_VERSIONS)
+        software = {"client_software_name": "kdbg", "client_software_version": __version__}
+        for version in (3, 0):
+            self.trace(f"asking {show(address)} for its versions")
+            body = await self._ask(address, api, version, software)
+            if not body.get("error_code"):
+                entries = body.get("api_keys") or ()
+                return {e["api_key"]: (e["min_version"], e["max_version"]) for e in entries}
+        return {}
+
+    async def _ask(self, address: Address, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of the answer to a request of the client's own."""
+        connection = await self.connect(address)
+        exchange = await connection.answer(connection.send(api, version, fitting(api, version, body)))
+        message = exchange.response.message() if exchange.response is not None else None
+        return message.body if message is not None else {}
+
+    async def leader(self, topic: Any, partition: int) -> Address:
+        """The leader of a partition."""
+        if (topic, partition) not in self.leaders:
+            await self.refresh(topic)
+        node = self.leaders.get((topic, partition))
+        return self.brokers[node] if node is not None and node in self.brokers else await self.any()
+
+    async def controller_address(self) -> Address:
+        if self.controller is None:
+            await self.refresh()
+        node = self.controller
+        return self.brokers[node] if node is not None and node in self.brokers else await self.any()
+
+    async def coordinator(self, kind: str, name: str) -> Address:
+        """The coordinator of a group or of a transactional id."""
+        known = self.coordinators.get((kind, name))
+        if known is not None:
+            return known
+        asked, api = await self.any(), grammars.by_key(FIND_COORDINATOR)
+        version = await self.negotiate(asked, api)
+        body = {"key": name, "key_type": KEY_TYPES[kind], "coordinator_keys": [name]}
+        self.trace(f"asking {show(asked)} for the coordinator of {kind} {name!r}")
+        answer = await self._ask(asked, api, version, body)
+        found = (answer.get("coordinators") or [answer])[0]
+        if found.get("error_code") or not found.get("host"):
+            return asked  # it will answer with the error, which says it better
+        address = self.coordinators[kind, name] = (found["host"], found["port"])
+        self.trace(f"the coordinator is {show(address)}")
+        return address
+
+    async def refresh(self, topic: Any = None) -> None:
+        """Ask for the metadata of a topic, or of the cluster alone."""
+        asked, api = await self.any(), grammars.by_key(METADATA)
+        version = await self.negotiate(asked, api)
+        named = [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None}] if topic else []
+        self.trace(f"asking {show(asked)} for metadata")
+        self.learn(await self._ask(asked, api, version, {"topics": named}))
+
+    def learn(self, metadata: Mapping[str, Any]) -> None:
+        """Remember what a Metadata response told."""
+        for broker in metadata.get("brokers") or ():
+            self.brokers[broker["node_id"]] = (broker["host"], broker["port"])
+        self.controller = metadata.get("controller_id", self.controller)
+        for topic in metadata.get("topics") or ():
+            partitions = topic.get("partitions") or ()
+            topic_id = topic.get("topic_id")
+            if topic.get("name") and topic_id is not None and topic_id.int:
+                self.topic_ids[topic["name"]] = topic_id
+            for name in filter(None, (topic.get("name"), topic_id)):
+                self.partitions[name] = sorted(p["partition_index"] for p in partitions)
+                for partition in partitions:
+                    self.leaders[name, partition["partition_index"]] = partition["leader_id"]
+
+    def forget(self) -> None:
+        """What was known may be out of date."""
+        self.leaders.clear()
+        self.coordinators.clear()
+        self.controller = None
+
+    def _curable(self, exchange: Exchange) -> int | None:
+        """An error in the answer that newer metadata may cure."""
+        message = exchange.response.message(shallow=True) if exchange.response is not None else None
+        if message is None or exchange.api is None or exchange.api.key == METADATA:
+            return None
+        errors = outline(message.grammar)(message.body).errors
+        return next((code for code in errors if code in RETRY), None)
+
+
+def fitting(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `body` that this version has: what others have in their place is left out, at the top only."""
+    if version not in api.versions:
+        return dict(body)
+    grammar: WireStruct = api.at("request", version)
+    return {name: value for name, value in body.items() if name in set(grammar.keys)}

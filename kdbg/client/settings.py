@@ -1,0 +1,66 @@
+"""How to reach and to address brokers: client id, limits, TLS, SASL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import InputError
+
+DEFAULT_PORT = 9092
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS: whom to trust (`ca`, a PEM file; the system's if ""), a client certificate, and the name to expect."""
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    password: str | None = field(default=None, repr=False)
+    verify: bool = True
+    server_name: str = ""
+
+
+@dataclass(frozen=True)
+class Sasl:
+    """SASL: `token` is for OAUTHBEARER; `raw` sends tokens without Kafka headers, as after SaslHandshake v0."""
+
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    raw: bool = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`timeout` is seconds for connecting and for each answer, `max_response` bytes."""
+
+    client_id: str | None = "kdbg"
+    timeout: float = 10.0
+    max_response: int = 100 << 20
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+
+
+def addresses(text: str) -> list[Address]:
+    """`a:9092,[::1]:9093,c` as (host, port) pairs; `InputError` for what is none."""
+    found = [_address(part.strip()) for part in text.split(",") if part.strip()]
+    if not found:
+        raise InputError("no broker given: write host:port, or several with commas between")
+    return found
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    if not host or (":" in host and not host.startswith("[")):
+        host, port = text, ""
+    if port and not (port.isdecimal() and 0 < int(port) < 65536):
+        raise InputError(f"{text!r} is no broker's address: the port is a number from 1 to 65535")
+    return host.strip("[]"), int(port) if port else DEFAULT_PORT
+
+
+def show(address: Address) -> str:
+    """host:port, IPv6 in brackets."""
+    return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"

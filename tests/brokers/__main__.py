@@ -1,0 +1,46 @@
+"""Brokers by hand: `python -m tests.brokers start 4`, see tests/brokers/__init__.py."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import time
+
+from .classpath import classpath
+from .cluster import start
+from .java import java
+from .releases import RELEASES
+
+
+def run(version: str, nodes: int, unstable: bool) -> None:
+    """A cluster in the foreground until Ctrl-C or SIGTERM."""
+    began = time.monotonic()
+    with start(version, nodes=nodes, unstable=unstable) as cluster:
+        print(f"Kafka {cluster.release.version} answers after {time.monotonic() - began:.1f} s", flush=True)
+        for broker in cluster.brokers:
+            print(f"{broker.bootstrap}  pid {broker.pid}  data {broker.data}", flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.brokers", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    starting = commands.add_parser("start", help="start a broker and keep it until Ctrl-C")
+    starting.add_argument("version", help="a version of the table, or its beginning: 0.8, 3.9, 4")
+    starting.add_argument("--nodes", type=int, default=1)
+    starting.add_argument("--unstable", action="store_true", help="with the API versions still in the making")
+    commands.add_parser("list", help="the releases of the table")
+    commands.add_parser("fetch", help="bring all releases into the cache")
+    options = parser.parse_args()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # sigwait takes them
+    if options.command == "start":
+        run(options.version, options.nodes, options.unstable)
+    for release in RELEASES if options.command != "start" else ():
+        if options.command == "fetch":
+            classpath(release.broker_artifacts)
+            classpath(release.tool_artifacts)
+        print(f"{release.version}  {java()}  {' '.join(release.java_options)}")
+
+
+if __name__ == "__main__":
+    main()

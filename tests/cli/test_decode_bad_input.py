@@ -1,0 +1,228 @@
+"""`kdbg decode` on what is no capture, half a capture, or taken away while it works: a clear line, a status, no more."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ..traffic import PCAP_HEADER, Talk, pcap, record, records
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call
+
+Cli = Callable[..., Outcome]
+FIRST, ERRORS = CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+
+def talk() -> Talk:
+    """Three exchanges."""
+    speech = Talk().ask("Metadata", 1, topics=[]).answer()
+    return speech.ask("Heartbeat", 0, group_id="g").answer().ask("Metadata", 1, topics=None).answer().end()
+
+
+class TestNoCapture:
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            (b"", "is empty"),
+            (PNG, "is neither pcap nor pcapng (it begins 89 50 4e 47)"),
+            (b"\xd4\xc3", "is neither pcap nor pcapng (it begins d4 c3)"),
+            (PCAP_HEADER[:20], "the file ends or is damaged inside its header"),
+            (gzip.compress(PNG), "is neither pcap nor pcapng (it begins 89 50 4e 47)"),
+            (gzip.compress(pcap(talk()))[:9], "the gzip stream breaks off"),
+        ],
+        ids=["empty", "PNG", "two bytes", "half a header", "PNG in gzip", "gzip header"],
+    )
+    def test_a_file_that_is_none(self, cli: Cli, tmp_path: Path, content: bytes, problem: str) -> None:
+        path = tmp_path / "file.pcap"
+        path.write_bytes(content)
+        assert cli("decode", path) == (2, "", f"kdbg: {path}: {problem}\n")
+
+    def test_a_directory_and_a_missing_file(self, cli: Cli, tmp_path: Path) -> None:
+        assert cli("decode", tmp_path) == (2, "", f"kdbg: {tmp_path}: is a directory, not a capture\n")
+        assert cli("decode", tmp_path / "x") == (2, "", f"kdbg: {tmp_path / 'x'}: no such file\n")
+
+    def test_a_file_without_permission(self, tmp_path: Path) -> None:
+        path = tmp_path / "private.pcap"
+        path.write_bytes(pcap(talk()))
+        path.chmod(0)
+        user: dict[str, int] = {}
+        if os.geteuid() == 0:  # whom permissions do not stop: look at it as somebody else
+            for folder in [tmp_path, *tmp_path.parents]:
+                if not folder.stat().st_mode & 0o001:
+                    pytest.skip(f"running as root, and nobody else may enter {folder}")
+            user = {"user": 65534}
+        done = subprocess.run([*COMMAND, "decode", path], capture_output=True, env=ENVIRONMENT, check=False, **user)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.decode() == f"kdbg: {path}: permission denied\n"
+
+    def test_the_good_files_beside_a_bad_one_are_shown(self, cli: Cli, tmp_path: Path) -> None:
+        (bad := tmp_path / "bad").write_bytes(PNG)
+        outcome = cli("decode", "-f", "json", FIRST, bad, tmp_path / "none", ERRORS)
+        assert outcome.status == 2
+        assert len(outcome.lines) == 31 + 58
+        assert [line.split(":")[1].strip() for line in outcome.err.splitlines()[:-1]] == [
+            str(bad),
+            str(tmp_path / "none"),
+        ]
+        assert outcome.closing.startswith("315 packets")
+
+    def test_only_bad_files_leave_no_closing_line(self, cli: Cli, tmp_path: Path) -> None:
+        assert cli("decode", tmp_path / "1", tmp_path / "2").err.count("\n") == 2
+
+    def test_an_empty_pipe(self) -> None:
+        assert call("decode", "-") == (2, "", "kdbg: stdin: is empty\n")
+
+
+class TestHalfACapture:
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_what_is_before_the_cut_is_shown(self, cli: Cli, tmp_path: Path, format: str) -> None:
+        whole = pcap(talk())
+        (path := tmp_path / "cut.pcap").write_bytes(whole[:-30])
+        (before := tmp_path / "before.pcap").write_bytes(PCAP_HEADER + b"".join(list(records(talk()))[:-1]))
+        outcome = cli("decode", path, "-f", format)
+        assert outcome.status == 1
+        assert outcome.out == cli("decode", before, "-f", format).out
+        assert outcome.err == (
+            f"kdbg: {path}: the file ends inside packet 10\n"
+            "9 packets · 1 connection · 3 exchanges · 0 unanswered · 1 finding (capture 1)\n"
+        )
+
+    def test_a_cut_anywhere_is_one_line_and_shows_what_came_before(self, cli: Cli, tmp_path: Path) -> None:
+        whole, path = pcap(talk()), tmp_path / "cut.pcap"
+        for length in range(len(PCAP_HEADER), len(whole), 7):
+            path.write_bytes(whole[:length])
+            outcome = cli("decode", path, "-f", "json")
+            at_a_packets_end = length in ends_of_packets()
+            assert outcome.status == (not at_a_packets_end)
+            assert outcome.err.count("\n") == 2 - at_a_packets_end
+            assert all(line["api"] for line in outcome.lines)
+
+    def test_gzip_that_breaks_off(self, cli: Cli, tmp_path: Path) -> None:
+        (path := tmp_path / "cut.pcap.gz").write_bytes(gzip.compress(FIRST.read_bytes(), 1)[:-3000])
+        outcome = cli("decode", path, "-f", "json")
+        assert outcome.status == 1
+        assert 0 < len(outcome.lines) < 31
+        assert outcome.err.splitlines()[0].startswith(f"kdbg: {path}: the gzip stream breaks off, after packet ")
+        assert outcome.err.count("\n") == 2
+
+
+def ends_of_packets() -> set[int]:
+    places, end = set(), len(PCAP_HEADER)
+    for piece in [b"", *records(talk())]:
+        end += len(piece)
+        places.add(end)
+    return places
+
+
+class TestOutputTakenAway:
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_a_reader_that_leaves_early_ends_it_quietly(self, format: str) -> None:
+        process = subprocess.Popen(
+            [*COMMAND, "decode", ERRORS, "-f", format, "--color", "always"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+        )  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        with process.stderr:
+            said = process.stderr.read().decode()
+        assert process.wait(timeout=60) == 0
+        assert "Traceback" not in said
+        assert "Exception ignored" not in said
+
+    def test_help_into_a_closed_pipe(self) -> None:
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = subprocess.run([*COMMAND, "decode", "--help"], stdout=theirs, stderr=subprocess.PIPE, check=False)
+        os.close(theirs)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_both_outputs_closed_at_the_other_end(self) -> None:
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = subprocess.run([*COMMAND, "decode", ERRORS], stdout=theirs, stderr=theirs, env=ENVIRONMENT, check=False)
+        os.close(theirs)
+        assert done.returncode == 0
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk(self) -> None:
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([*COMMAND, "decode", ERRORS], stdout=full, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (2, b"kdbg: No space left on device\n")
+
+    def test_no_stdout_at_all(self) -> None:
+        done = subprocess.run(
+            ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "decode", str(FIRST)], stderr=subprocess.PIPE, check=False
+        )
+        assert done.returncode == 0
+        assert b"Traceback" not in done.stderr
+
+
+class TestInterrupted:
+    def start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*COMMAND, "decode", "-", "-f", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=ENVIRONMENT, bufsize=0,
+        )  # fmt: skip
+
+    def test_ctrl_c_on_an_open_pipe_shows_what_is_known(self) -> None:
+        """Also the request that waits for its answer: who stops here may be looking for it."""
+        process = self.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        speech = Talk().ask("Metadata", 1, topics=[]).answer().ask("Heartbeat", 0, group_id="g")
+        process.stdin.write(PCAP_HEADER + b"".join(map(record, speech.segments)))
+        assert select.select([process.stdout], [], [], 60)[0]
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        shown = [json.loads(line) for line in (first + rest).splitlines()]
+        assert [(line["api"], line["notes"]) for line in shown] == [
+            ("Metadata", []), ("Heartbeat", ["unanswered: no response was seen"]),
+        ]  # fmt: skip
+        assert said.decode() == "5 packets · 1 connection · 2 exchanges · 1 unanswered · 0 findings\n"
+
+    def test_ctrl_c_before_the_first_byte(self) -> None:
+        process = subprocess.Popen(
+            [*COMMAND[:1], "-c", "import kdbg.cli, os; os.write(1, b'!'); kdbg.cli.main()", "decode", "-"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"!"
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+        assert (process.returncode, out.strip(), said.strip()) == (130, b"", b"")
+
+
+class TestWrongUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "problem"),
+        [
+            (["decode"], "Missing argument 'FILE…'"),
+            (["decode", FIRST, "-f", "xml"], "'xml' is not one of 'tree', 'summary', 'hex', 'json'"),
+            (["decode", FIRST, "--limit", "many"], "'many' is not a valid integer"),
+            (["decode", FIRST, "--limit", "-1"], "-1 is not in the range x>=0"),
+            (["decode", FIRST, "--port", "0"], "0 is not in the range 1<=x<=65535"),
+            (["decode", FIRST, "--slower-than", "soon"], "'soon' is no number of milliseconds"),
+            (["decode", FIRST, "--color", "mauve"], "'mauve' is not one of"),
+            (["decode", FIRST, "--api", "metdata"], "no API called 'metdata'; did you mean Metadata"),
+            (["decode", FIRST, "--api", "4711"], "no API called '4711'"),
+        ],
+        ids=str,
+    )
+    def test_a_line_says_what_is_wrong(self, cli: Cli, arguments: list[object], problem: str) -> None:
+        outcome = cli(*arguments)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert outcome.err.startswith("kdbg: ")
+        assert problem in outcome.err
+        assert outcome.err.count("\n") == 1

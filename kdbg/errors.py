@@ -99,6 +99,7 @@ class Truncated(WireError):
 
     def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
         super().__init__(path, start, f"{type} wants {wanted} byte{'s' * (wanted != 1)}, {left} left", type)
+        self.args = (path, start, type, wanted, left)  # what it is made again of in another process
         self.wanted, self.left = wanted, left
 
 
@@ -119,6 +120,7 @@ class Leftover(WireError):
 
     def __init__(self, start: int, length: int) -> None:
         super().__init__("", start, f"{length} byte{'s' * (length != 1)} left over after the message", "")
+        self.args = (start, length)
         self.length = length
 
 

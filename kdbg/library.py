@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Any, BinaryIO
 
 from . import grammars
@@ -73,7 +75,8 @@ def read(
 
     Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by the names of
     `kdbg.session.filters.Filters`: `api`, `client_id`, `topic`, `group`, `errors`, `slower_than`, `connection`,
-    `since`, `until`, `limit`; `ports` narrows to connections with one of these ports.
+    `since`, `until`, `limit`; `ports` narrows to connections with one of these ports, and
+    `where` to exchanges for which it returns true.
 
     Raises `CaptureError` where the file cannot be read at all; damage further on ends the iteration.
     """
@@ -83,9 +86,8 @@ def read(
     wanted = Filters(**filters)
     session = Session(ports=ports)
     with open_capture(source) as capture:
-        for exchange in wanted.select(session.run(capture), session.topic_names):
-            if where is None or where(exchange):
-                yield exchange
+        chosen = replace(wanted, limit=None).select(session.run(capture), session.topic_names)
+        yield from islice(filter(where, chosen) if where is not None else chosen, wanted.limit)
 
 
 def known(api: Any, version: int, direction: str) -> None:

@@ -17,6 +17,7 @@ from ..errors import KdbgError
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
     "explain": "Explain bytes given as hex, base64, a hexdump or a file.",
+    "send": "Send a request to a broker, and show what it answers.",
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",

@@ -40,6 +40,8 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
             since: Moment | None, until: Moment | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
+    Exit status 1 says that something could not be decoded; a summary does not look inside batches of records.
+
     \b
     kdbg decode captures/first-contact.pcap --format summary
     kdbg decode captures/errors.pcap --errors

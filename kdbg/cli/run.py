@@ -66,7 +66,7 @@ class Run:
         try:
             capture = open_capture(file)
         except CaptureError as error:
-            self.say(str(error))
+            self.say(escape(str(error)))
             self.status = REFUSED
             return
         with capture:

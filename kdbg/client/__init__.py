@@ -8,8 +8,27 @@ What is said and answered are the same `Exchange` objects that `kdbg.read` finds
 session room's, this room only moves bytes.
 """
 
-from .cluster import Cluster
-from .connection import Connection
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .settings import Sasl, Settings, Tls
 
+if TYPE_CHECKING:
+    from .cluster import Cluster
+    from .connection import Connection
+
 __all__ = ["Cluster", "Connection", "Sasl", "Settings", "Tls"]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs asyncio and ssl is imported when first used: the forms, the properties and `--help` need neither."""
+    if name == "Cluster":
+        from .cluster import Cluster
+
+        return Cluster
+    if name == "Connection":
+        from .connection import Connection
+
+        return Connection
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

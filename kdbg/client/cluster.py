@@ -30,6 +30,8 @@ PATIENCE = 5
 PAUSE = 0.1
 """Seconds before the first retry; each later one waits twice as long."""
 Trace = Callable[[str], None]
+Body = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
+"""A request's body: one whose fields each version picks for itself, or what it is at a version, exactly."""
 
 
 def _silent(text: str) -> None:
@@ -66,12 +68,12 @@ class Cluster:
         self.connections.clear()
 
     async def send(
-        self, api: str | int | Api, body: Mapping[str, Any] | None = None, *, version: int | None = None,
-        timeout: float | None = None,
+        self, api: str | int | Api, body: Body | None = None, *, version: int | None = None,
+        versions: range | None = None, timeout: float | None = None,
     ) -> Exchange:  # fmt: skip
         """Send a request where it belongs and wait for its answer.
 
-        Without `version`, the highest that both sides know. Raises `ClientError`; an error code in the answer is no
+        Without `version`, the highest that both sides know, among `versions` if given. Raises `ClientError`; an error code in the answer is no
         exception: retried where that may help, handed over where it does not.
         """
         wanted = api if isinstance(api, Api) else grammars.api(api)
@@ -81,7 +83,7 @@ class Cluster:
                 await asyncio.sleep(pause)
                 pause *= 2
             try:
-                exchange = await self._attempt(wanted, body or {}, version, timeout)
+                exchange = await self._attempt(wanted, body or {}, version, versions, timeout)
             except (Closed, CannotConnect) as error:
                 if self.direct or attempt == PATIENCE or version is not None:
                     raise
@@ -96,17 +98,19 @@ class Cluster:
             self.forget()
         raise failure or AssertionError("unreachable")
 
-    async def _attempt(self, api: Api, body: Mapping[str, Any], version: int | None, timeout: float | None) -> Exchange:
+    async def _attempt(
+        self, api: Api, body: Body, version: int | None, versions: range | None, timeout: float | None
+    ) -> Exchange:
         address = await self.address_for(api, body)
-        chosen = version if version is not None else await self.negotiate(address, api)
+        chosen = version if version is not None else await self.negotiate(address, api, versions)
         written = await self.fit(api, chosen, body)
         connection = await self.connect(address)
         self.trace(f"{api.name} v{chosen} to {show(address)}")
         return await connection.answer(connection.send(api, chosen, written), timeout=timeout)
 
-    async def fit(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def fit(self, api: Api, version: int, body: Body) -> dict[str, Any]:
         """The body as this version wants it: topics by id where it has no place for their names."""
-        written = fitting(api, version, body)
+        written = dict(body(version)) if callable(body) else fitting(api, version, body)
         if version not in api.versions:
             return written
         grammar = api.at("request", version)
@@ -114,9 +118,10 @@ class Cluster:
             await self.refresh(name)
         return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
 
-    async def address_for(self, api: Api, body: Mapping[str, Any]) -> Address:
+    async def address_for(self, api: Api, body: Body) -> Address:
         """The broker that this request belongs to."""
-        where = Route("any") if self.direct else route(api, dict(body))
+        shown = body(api.versions[-1]) if callable(body) else body
+        where = Route("any") if self.direct else route(api, dict(shown))
         if where.kind == "leader":
             return await self.leader(*where.subject)
         if where.kind in KEY_TYPES:
@@ -164,13 +169,16 @@ class Cluster:
         self.connections[address] = connection
         return connection
 
-    async def negotiate(self, address: Address, api: Api) -> int:
-        """The highest version of an API that both sides know (KIP-35); 0 where the broker does not tell."""
-        versions = await self.versions(address)
-        if not versions:
-            return 0
-        lowest, highest = versions.get(api.key, (api.versions[0], api.versions[-1]))
-        return min(max(min(highest, api.versions[-1]), lowest), api.versions[-1])
+    async def negotiate(self, address: Address, api: Api, within: range | None = None) -> int:
+        """The highest version of an API that both sides know (KIP-35), of those `within`; 0 if the broker is silent.
+
+        Where there is none, the nearest to what the broker knows: its refusal says it best.
+        """
+        known, within = await self.versions(address), within or api.versions
+        if not known:
+            return within[0]
+        lowest, highest = known.get(api.key, (within[0], within[-1]))
+        return min(max(min(highest, within[-1]), lowest), within[-1])
 
     async def versions(self, address: Address) -> dict[int, tuple[int, int]]:
         """What a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10, which hang up."""

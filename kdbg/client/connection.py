@@ -1,88 +1,89 @@
 """One connection to a broker: frames out, frames in, paired by the session room's Conversation.
 
 Requests may be sent without waiting for the answers before; each `send` gives a future of its exchange. Whatever goes
-wrong ends the connection with one `ClientError`, which every future that still waits gets.
+wrong ends the connection with one error, nearly always a `ClientError`, which every future that still waits gets.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import socket
-import ssl
 import struct
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
-from ..errors import CannotConnect, ClientError, Closed, TimedOut, WrongAnswer
+from ..errors import ClientError, Closed, WrongAnswer
 from ..session.conversation import Conversation
 from ..session.exchange import Exchange, Half, Peers
 from ..session.message import grammar_of, header_grammar
-from ..session.mistaken import looks_like
+from ..session.proof import BROKEN
 from ..session.requests import RequestHeader
 from ..wire import Api
 from ..wire.nodes import build
-from . import tls
+from . import failures
+from .incoming import Frame, Incoming
+from .reach import reach
 from .settings import Address, Settings, show
 
 Seen = Callable[[Exchange], None]
 Tap = Callable[["Connection", bool, bytes, int], None]
 """Told of bytes as they go: the connection, whether the client sent them, the bytes, when (ns)."""
+GRACE = 1.0
+"""Seconds that a connection has to send what it still holds and to end politely."""
 _size = struct.Struct(">i")
 _numbers = itertools.count(1)
 
 
-class Connection:
-    """Open one with `Connection.open`. `seen` is told of each exchange once it is complete, `tap` of all bytes."""
+class _Patient(Conversation):
+    """Gives no request up for want of room: how many may wait is up to whoever sends them."""
 
-    def __init__(
-        self, address: Address, settings: Settings, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        seen: Seen | None, tap: Tap | None,
-    ) -> None:  # fmt: skip
+    def _make_room(self) -> None:
+        pass
+
+
+class Connection(asyncio.Protocol):
+    """Open one with `Connection.open`.
+
+    `seen` is told of each exchange once it is complete, and of those that stay unanswered when the connection ends;
+    `tap` of all bytes. What either raises ends the connection.
+    """
+
+    def __init__(self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None) -> None:
         self.address, self.settings = address, settings
-        self._reader, self._writer = streams
+        self.client: Address = ("", 0)
+        self.broker: Address = address
         self._seen, self._tap = seen, tap
-        self.client: Address = self._writer.get_extra_info("sockname")[:2]
-        self.broker: Address = self._writer.get_extra_info("peername")[:2]
-        peers = Peers(next(_numbers), self.client, self.broker)
-        self._conversation = Conversation(peers, self._deliver, whole=True)
-        self._futures: deque[asyncio.Future[Exchange]] = deque()
+        self._conversation: Conversation
+        self._transport: asyncio.Transport
+        self._incoming = Incoming()
+        self._raw = False
+        self._futures: dict[Half, asyncio.Future[Exchange]] = {}
         self._correlation_ids = itertools.count(1)
-        self._failure: ClientError | None = None
-        self._reading = asyncio.create_task(self._read())
+        self._failure: Exception | None = None
+        self._news, self._lost = asyncio.Event(), asyncio.Event()
 
     @classmethod
     async def open(
         cls, address: Address, settings: Settings, *, seen: Seen | None = None, tap: Tap | None = None
     ) -> Connection:
         """Connect; `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller (authenticate.py)."""
-        where = show(address)
-        secure = tls.context(settings.tls) if settings.tls is not None else None
-        name = (settings.tls.server_name or address[0]) if settings.tls is not None else None
-        try:
-            async with asyncio.timeout(settings.timeout):
-                streams = await asyncio.open_connection(*address, ssl=secure, server_hostname=name, limit=1 << 20)
-        except TimeoutError:
-            text = f"no connection within {settings.timeout:g} s"
-            raise TimedOut(where, text, "see whether host and port are right and no firewall drops packets") from None
-        except ssl.SSLError as error:
-            raise tls.refused(address, error) from None
-        except socket.gaierror as error:
-            raise CannotConnect(where, f"no address is known for this host ({error.strerror})") from None
-        except ConnectionResetError:
-            hint = "the port may belong to a listener without TLS" if secure else ""
-            raise CannotConnect(where, "the connection was reset at once", hint) from None
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise CannotConnect(where, reason.lower(), "see whether the broker runs and listens there") from None
-        return cls(address, settings, streams, seen, tap)
+        connection = cls(address, settings, seen, tap)
+        connection._transport = await reach(address, settings, connection)
+        return connection
 
     @property
     def open_(self) -> bool:
         """Whether it can still be used."""
         return self._failure is None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the broker has closed its side."""
+        return self._failure is not None
+
+    # What the client does
 
     def send(
         self, api: Api, version: int, body: Mapping[str, Any] | None = None, *, data: bytes | None = None
@@ -106,142 +107,169 @@ class Connection:
 
     def _send(self, frame: bytes, header: RequestHeader | None) -> asyncio.Future[Exchange]:
         future: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_look_at)
         if self._failure is not None:
             future.set_exception(self._failure)
             return future
-        now = time.time_ns()
-        self._futures.append(future)
-        self.write(_size.pack(len(frame)) + frame)
-        self._conversation.request(header, Half(frame, (now, time.time_ns()), (0, 0), "request"))
+        begun = time.time_ns()
+        self._write(_size.pack(len(frame)) + frame, begun)
+        half = Half(frame, (begun, time.time_ns()), (0, 0), "request")
+        self._futures[half] = future
+        self._conversation.request(header, half)
         return future
 
-    def write(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self._writer.write(data)
-        if self._tap is not None:
-            self._tap(self, True, data, time.time_ns())
-
     async def answer(self, future: asyncio.Future[Exchange], *, timeout: float | None = None) -> Exchange:
-        """The exchange, once it is complete; `TimedOut` where that takes too long."""
+        """The exchange, once it is complete; `TimedOut` where that takes too long, which ends the connection."""
         limit = self.settings.timeout if timeout is None else timeout
-        try:
-            async with asyncio.timeout(limit):
-                await self._writer.drain()
-                return await asyncio.shield(future)
-        except TimeoutError:
-            await self.close()
-            text = f"no answer within {limit:g} s"
-            raise TimedOut(
-                show(self.address), text, "the broker took the request and kept silent; try --timeout"
-            ) from None
-        except (ConnectionError, ssl.SSLError):
-            if self._failure is not None:
-                raise self._failure from None
-            raise Closed(show(self.address), "the connection broke while the request was sent") from None
+        await asyncio.wait({future}, timeout=limit)
+        if not future.done():
+            unsent = self._transport.get_write_buffer_size()
+            self._fail(failures.too_slow(self.address, limit, unsent, self._incoming))
+        return future.result()
+
+    async def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of the answer to a request of the client's own; `WrongAnswer` for one that cannot be read."""
+        exchange = await self.answer(self.send(api, version, body))
+        message = exchange.response.message() if exchange.response is not None else None
+        assert message is not None, "only what has a response is an answer, and only acks=0 has none"
+        for finding in message.findings:
+            if finding.kind in BROKEN | {"null"}:
+                text = f"its answer to {api.name} v{version} cannot be read: {finding.text}"
+                raise WrongAnswer(show(self.address), text, "see whether this is a Kafka broker")
+        return message.body
+
+    def write(self, data: bytes) -> None:
+        """Send bytes as they are. From now on what comes back is not paired with requests but left to `read_raw`."""
+        self._raw = True
+        if self._failure is None:
+            self._write(data, time.time_ns())
+
+    def _write(self, data: bytes, now: int) -> None:
+        self._transport.write(data)
+        if self._tap is not None:
+            self._tap(self, True, data, now)
 
     async def read_raw(self, timeout: float) -> bytes:
         """What comes back to bytes that were written as they are: one frame with its size, or what there is of it."""
-        self._reading.cancel()
-        data = b""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                data = await self._reader.readexactly(4)
-                data += await self._reader.readexactly(min(max(_size.unpack(data)[0], 0), self.settings.max_response))
-        except asyncio.IncompleteReadError as error:
-            data += error.partial
-        except (TimeoutError, ConnectionError, ssl.SSLError):
-            pass
-        if data and self._tap is not None:
-            self._tap(self, False, data, time.time_ns())
-        return data
+                while self._failure is None and self._wants_more():
+                    self._news.clear()
+                    await self._news.wait()
+        return self._incoming.take_raw()
 
-    @property
-    def ended(self) -> bool:
-        """Whether the broker has closed its side."""
-        return self._reader.at_eof()
+    def _wants_more(self) -> bool:
+        """Whether the next frame is not whole yet; what is no frame is read as far as a frame may go."""
+        size, most = self._incoming.size, self.settings.max_response
+        return self._incoming.received < 4 + (most if size is None or not 0 <= size <= most else size)
 
     async def close(self) -> None:
-        """Hang up."""
-        self._fail(Closed(show(self.address), "closed"))
-        self._reading.cancel()
-        self._writer.close()
+        """Hang up; what was sent before still goes out."""
+        self._give_up(Closed(show(self.address), "closed"))
+        self._transport.close()
         try:
-            async with asyncio.timeout(1):
-                await self._writer.wait_closed()
-        except (OSError, TimeoutError, ssl.SSLError):
+            async with asyncio.timeout(GRACE):
+                await self._lost.wait()
+        except TimeoutError:
             pass
+        finally:
+            self._transport.abort()
+        await self._lost.wait()
 
-    async def _read(self) -> None:
-        """Take frames until there are no more."""
+    # What the event loop tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.client = (transport.get_extra_info("sockname") or self.client)[:2]
+        self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
+        peers = Peers(next(_numbers), self.client, self.broker)
+        self._conversation = _Patient(peers, self._deliver, whole=True)
+
+    def data_received(self, data: bytes) -> None:
+        if self._failure is not None:
+            return
+        now = time.time_ns()
         try:
-            while True:
-                await self._read_frame()
-        except asyncio.IncompleteReadError as error:
-            self._fail(self._hung_up(len(error.partial)))
-        except ConnectionError:
-            self._fail(Closed(show(self.address), "the broker reset the connection"))
-        except ssl.SSLError as error:
-            self._fail(Closed(show(self.address), f"TLS broke off: {error.reason or error}"))
-        except ClientError as error:
+            if self._tap is not None:
+                self._tap(self, False, data, now)
+            self._incoming.feed(data, now)
+            self._news.set()
+            if not self._raw:
+                self._take_frames()
+        except Exception as error:
             self._fail(error)
 
-    async def _read_frame(self) -> None:
-        head = await self._reader.readexactly(4)
-        first = time.time_ns()
-        (size,) = _size.unpack(head)
-        if not 4 <= size <= self.settings.max_response and not (0 <= size < 4 and self._waits_for_token):
-            raise self._bad_length(head, size)
-        data = await self._reader.readexactly(size)
-        last = time.time_ns()
-        if self._tap is not None:
-            self._tap(self, False, head + data, last)
-        self._conversation.response(Half(data, (first, last), (0, 0), "response"))
-        if self._conversation.early:
-            number = int.from_bytes(data[:4], "big", signed=True)
-            wanted = ", ".join(str(exchange.correlation_id) for exchange in list(self._conversation.waiting)[:3])
-            text = f"an answer with correlation id {number} came, {wanted or 'none'} was due"
-            raise WrongAnswer(
-                show(self.address), text, "this is no answer to what was asked; the connection is given up"
-            )
+    def eof_received(self) -> None:
+        waits = bool(self._conversation.waiting)
+        self._fail(failures.hung_up(self.address, self._incoming.received, waits))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        waits = bool(self._conversation.waiting)
+        self._fail(failures.lost(self.address, error, self._incoming.received, waits))
+        self._lost.set()
+
+    # Answers
+
+    def _take_frames(self) -> None:
+        while self._failure is None:
+            self._check_size()
+            frame = self._incoming.take()
+            if frame is None:
+                return
+            self._answer(frame)
+
+    def _check_size(self) -> None:
+        size = self._incoming.size
+        least = 0 if self._waits_for_token else 4
+        if size is not None and not least <= size <= self.settings.max_response:
+            raise failures.bad_length(self.address, self._incoming.head, self.settings.max_response)
+
+    def _answer(self, frame: Frame) -> None:
+        """Give the frame to the request it answers: the oldest, as brokers answer in order."""
+        half = Half(frame.data, frame.times, (0, 0), "response")
+        waiting = self._conversation.waiting
+        if not self._waits_for_token:
+            (number,) = _size.unpack_from(frame.data)
+            if not waiting or waiting[0].correlation_id != number:
+                due = [exchange.correlation_id for exchange in waiting]
+                self._conversation.orphan(half)
+                raise failures.wrong_number(self.address, number, due)
+        self._conversation.response(half)
 
     @property
     def _waits_for_token(self) -> bool:
         waiting = self._conversation.waiting
         return bool(waiting) and waiting[0].api is not None and waiting[0].api.headerless
 
-    def _bad_length(self, head: bytes, size: int) -> WrongAnswer:
-        what = looks_like(head)
-        if what.startswith("TLS"):
-            return WrongAnswer(show(self.address), f"the answer is {what}", "the port speaks TLS: use --tls")
-        if what:
-            return WrongAnswer(show(self.address), f"the answer is {what}", "this is no Kafka broker")
-        most = self.settings.max_response
-        text = f"the answer says it is {size:,} bytes long (0x{head.hex()}), at most {most:,} are taken"
-        return WrongAnswer(show(self.address), text, "--max-response allows more")
-
-    def _hung_up(self, received: int) -> Closed:
-        waits = len(self._conversation.waiting)
-        if received:
-            return Closed(show(self.address), f"the broker hung up in the middle of an answer, after {received} bytes")
-        hint = "brokers do so when they do not understand a request, or want TLS or SASL" if waits else ""
-        return Closed(
-            show(self.address), "the broker hung up without an answer" if waits else "the broker hung up", hint
-        )
-
     def _deliver(self, exchange: Exchange) -> None:
-        """The conversation has completed an exchange: they come in the order in which they were sent."""
+        """The conversation is done with an exchange."""
         if self._seen is not None:
             self._seen(exchange)
-        if self._futures:
-            future = self._futures.popleft()
-            if not future.done():
-                future.set_result(exchange)
+        future = self._futures.pop(exchange.request, None) if exchange.request is not None else None
+        if future is not None and not future.done():
+            future.set_result(exchange)
 
-    def _fail(self, error: ClientError) -> None:
-        if self._failure is None:
-            self._failure = error
-        for future in self._futures:
+    def _fail(self, error: Exception) -> None:
+        """The end, whatever the reason, without another byte."""
+        self._give_up(error)
+        self._transport.abort()
+
+    def _give_up(self, error: Exception) -> None:
+        """Tell everybody who waits. Only the first error counts: others follow from it."""
+        if self._failure is not None:
+            return
+        self._failure = error
+        self._news.set()
+        for future in self._futures.values():
             if not future.done():
-                future.set_exception(self._failure)
-                future.exception()  # seen: nobody may be waiting any more
+                future.set_exception(error)
         self._futures.clear()
+        waiting = self._conversation.waiting
+        while waiting and isinstance(error, ClientError):  # otherwise it may be `seen` that broke
+            self._conversation.give_up(waiting.popleft())
+
+
+def _look_at(future: asyncio.Future[Exchange]) -> None:
+    """Nobody may be waiting any more for what failed: that is no reason to complain."""
+    if not future.cancelled():
+        future.exception()

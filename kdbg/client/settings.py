@@ -12,13 +12,17 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True)
 class Tls:
-    """TLS: whom to trust (`ca`, a PEM file; the system's if ""), a client certificate, and the name to expect."""
+    """TLS: whom to trust (`ca`, a PEM file; the system's if ""), a client certificate, and the name to expect.
+
+    `verify` off trusts anybody, `check_name` off any name that a trusted authority vouches for.
+    """
 
     ca: str = ""
     certificate: str = ""
     key: str = ""
     password: str | None = field(default=None, repr=False)
     verify: bool = True
+    check_name: bool = True
     server_name: str = ""
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import ssl
 
-from ..errors import CannotConnect, InputError
+from ..errors import CannotConnect, Closed, InputError
 from .settings import Address, Tls, show
+
+NOT_TLS = ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "RECORD_LAYER", "UNEXPECTED_MESSAGE", "PACKET_LENGTH_TOO_LONG")
+"""What OpenSSL calls bytes that are no TLS."""
+NO_TLS_HERE = "leave --tls out, or use the port of a TLS listener"
+UNTRUSTED = "give its authority with --ca, its name with --server-name, or --insecure to trust anybody"
+ABOUT_OURS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED",
+              "UNSUPPORTED_CERTIFICATE", "ACCESS_DENIED", "HANDSHAKE_FAILURE")  # fmt: skip
+"""Alerts by which a broker refuses the client's certificate, or the lack of one."""
 
 
 def context(tls: Tls) -> ssl.SSLContext:
@@ -14,31 +22,47 @@ def context(tls: Tls) -> ssl.SSLContext:
         found = ssl.create_default_context(cafile=tls.ca or None)
     except (OSError, ssl.SSLError) as error:
         raise InputError(f"{tls.ca}: no certificates to trust in it ({_reason(error)})") from None
+    found.check_hostname = tls.verify and tls.check_name
     if not tls.verify:
-        found.check_hostname = False
         found.verify_mode = ssl.CERT_NONE
     if tls.certificate:
-        try:
-            found.load_cert_chain(tls.certificate, tls.key or None, tls.password)
-        except (OSError, ssl.SSLError) as error:
-            raise InputError(f"{tls.certificate}: no usable client certificate and key ({_reason(error)})") from None
+        _load(found, tls)
     return found
 
 
-def refused(address: Address, error: ssl.SSLError) -> CannotConnect:
+def _load(found: ssl.SSLContext, tls: Tls) -> None:
+    """The client's own certificate. An empty password keeps OpenSSL from asking for one on the terminal."""
+    try:
+        found.load_cert_chain(tls.certificate, tls.key or None, tls.password or "")
+    except (OSError, ssl.SSLError, ValueError) as error:
+        hint = "" if isinstance(error, FileNotFoundError) else "; an encrypted key wants its password"
+        text = f"{tls.certificate}: no usable client certificate and key ({_reason(error)}{hint})"
+        raise InputError(text) from None
+
+
+def refused(address: Address, error: Exception) -> CannotConnect:
     """What a failed TLS handshake means."""
     where, reason = show(address), _reason(error)
     if isinstance(error, ssl.SSLCertVerificationError):
-        what = error.verify_message or reason
-        return CannotConnect(where, f"its certificate is not trusted: {what}", "give its authority with --ca, "
-                             "its name with --server-name, or --insecure to trust anybody")  # fmt: skip
-    if "WRONG_VERSION_NUMBER" in reason or "UNKNOWN_PROTOCOL" in reason or "RECORD_LAYER" in reason:
-        return CannotConnect(
-            where, "what answers does not speak TLS", "leave --tls out, or use the port of a TLS listener"
-        )
-    return CannotConnect(
-        where, f"TLS failed: {reason}", "see whether the broker wants a client certificate (--cert, --key)"
-    )
+        what = (error.verify_message or reason).rstrip(".")
+        return CannotConnect(where, f"its certificate is not trusted: {what}", UNTRUSTED)
+    if isinstance(error, (ConnectionError, ssl.SSLEOFError)):
+        return CannotConnect(where, "it hung up during the TLS handshake", NO_TLS_HERE)
+    if any(name in reason for name in NOT_TLS):
+        return CannotConnect(where, "what answers does not speak TLS", NO_TLS_HERE)
+    return CannotConnect(where, f"TLS failed: {reason}", _about_ours(reason))
+
+
+def broken(address: Address, error: ssl.SSLError) -> Closed:
+    """What an error of TLS on an open connection means; in TLS 1.3 clients are refused only then."""
+    reason = _reason(error)
+    return Closed(show(address), f"TLS broke off: {reason}", _about_ours(reason))
+
+
+def _about_ours(reason: str) -> str:
+    if any(name in reason for name in ABOUT_OURS):
+        return "see whether the broker wants another client certificate (--cert, --key)"
+    return ""
 
 
 def _reason(error: BaseException) -> str:

@@ -33,6 +33,7 @@ NAMES = (
     "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary",
     "StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
     "DeleteShareGroupOffsets",
+    "StreamsGroupTopologyDescriptionUpdate", "UnregisterController",
 )  # fmt: skip
 """Every API by its key: the position is the key."""
 

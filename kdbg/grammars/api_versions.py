@@ -3,7 +3,7 @@
 KIP-35; usually the first request of a connection. v3 names the client software (KIP-511) and brings cluster
 features as tagged fields (KIP-584). Its response has header v0 in every version, and a broker that does not
 know the version asked for answers in v0, so that a client can always read it. v4 lets a feature start at 0
-(KAFKA-17011).
+(KAFKA-17011), v5 says which broker of which cluster is meant (KIP-1242).
 """
 
 from ..wire import (
@@ -18,7 +18,9 @@ from ..wire import (
     ErrorCode,
     Int8,
     Int16,
+    Int32,
     Int64,
+    Nullable,
     Since,
     String,
     Struct,
@@ -28,6 +30,8 @@ from ..wire import (
 request = Struct(
     "client_software_name" / Since(3, String),
     "client_software_version" / Since(3, String),
+    "cluster_id" / Since(5, Default(Nullable(String), None)),
+    "node_id" / Since(5, Default(Int32, -1)),
 )
 response = Struct(
     "error_code" / ErrorCode,
@@ -55,7 +59,7 @@ unknown_version = Dialect(
     response,
 )  # fmt: skip
 librdkafka_mock = Dialect(
-    "response", range(3, 5), "the form of librdkafka's mock broker: a count of N where N + 1 is due, and no tagged fields",
+    "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, and no tagged fields",
     Struct(
         "error_code" / ErrorCode,
         "api_keys" / Array("api_key" / ApiKey, "min_version" / Int16, "max_version" / Int16, number=Int8),
@@ -63,6 +67,6 @@ librdkafka_mock = Dialect(
     ),
 )  # fmt: skip
 api = Api(
-    18, "ApiVersions", request, response, versions=range(5), flexible=3, classic_response_header=True,
+    18, "ApiVersions", request, response, versions=range(6), flexible=3, classic_response_header=True,
     dialects=(unknown_version, librdkafka_mock),
 )  # fmt: skip

@@ -1,13 +1,17 @@
 """DeleteGroups (key 42): deletes empty consumer groups with their offsets.
 
-KIP-229.
+KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, GroupId, Struct
+from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Nullable, Since, String, Struct
 
 request = Struct("groups_names" / Array(GroupId))
 response = Struct(
     "throttle_time_ms" / Duration,
-    "results" / Array("group_id" / GroupId, "error_code" / ErrorCode),
+    "results" / Array(
+        "group_id" / GroupId,
+        "error_code" / ErrorCode,
+        "error_message" / Since(3, Default(Nullable(String), None)),
+    ),
 )
-api = Api(42, "DeleteGroups", request, response, versions=range(3), flexible=2)
+api = Api(42, "DeleteGroups", request, response, versions=range(4), flexible=2)

@@ -312,6 +312,12 @@ ERRORS: dict[int, Error] = {error.code: error for error in (
           since="4.1.1"),
     Error(133, "SHARE_SESSION_LIMIT_REACHED", True, "The broker has as many share sessions as it allows. Retry later.",
           since="4.1.1"),
+    Error(134, "GROUP_DELETION_FAILED", False, "The group could not be deleted; the error message says why.",
+          since="4.4.0"),
+    Error(135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False,
+          "The coordinator could not keep the description of this topology; the error message says why.", since="4.4.0"),
+    Error(136, "CONTROLLER_ID_NOT_REGISTERED", False, "No controller of this id is registered in the cluster.",
+          since="4.4.0"),
 )}
 
 JAVA_CLASSES: dict[str, int] = {

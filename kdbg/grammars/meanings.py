@@ -63,7 +63,8 @@ ShareMemberEpoch = Enum(Int32, {0: "JOIN", -1: "LEAVE"})
 ShareSessionEpoch = Enum(Int32, {0: "INITIAL", -1: "FINAL"})
 StreamsGroupStatus = Enum(Int8, {
     0: "STALE_TOPOLOGY", 1: "MISSING_SOURCE_TOPICS", 2: "INCORRECTLY_PARTITIONED_TOPICS",
-    3: "MISSING_INTERNAL_TOPICS", 4: "SHUTDOWN_APPLICATION", 5: "ASSIGNMENT_DELAYED",
+    3: "MISSING_INTERNAL_TOPICS", 4: "SHUTDOWN_APPLICATION", 5: "ASSIGNMENT_DELAYED", 6: "MISSING_CLIENT_TAGS",
 })
 TransactionResult = Enum(Boolean, {0: "ABORT", 1: "COMMIT"})
 TransactionVersion = Enum(Int8, {0: "TV_0", 1: "TV_1", 2: "TV_2"})
+TopologyDescriptionStatus = Enum(Int8, {0: "NOT_REQUESTED", 1: "NOT_STORED", 2: "ERROR", 3: "AVAILABLE"})

@@ -1,6 +1,6 @@
 """StreamsGroupDescribe (key 89): state, topology, members and tasks of streams groups.
 
-KIP-1071.
+KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-1331) and the assignor (KIP-1357).
 """
 
 from ..wire import (
@@ -16,16 +16,19 @@ from ..wire import (
     Int64,
     Nullable,
     Partition,
+    Since,
     String,
     Struct,
     TopicName,
     UInt16,
 )
-from .meanings import AclOperations
+from .meanings import AclOperations, TopologyDescriptionStatus
+from .topology import topology
 
 request = Struct(
     "group_ids" / Array(GroupId),
     "include_authorized_operations" / Boolean,
+    "include_topology_description" / Since(1, Boolean),
 )
 response = Struct(
     "throttle_time_ms" / Duration,
@@ -90,6 +93,9 @@ response = Struct(
             "is_classic" / Boolean,
         ),
         "authorized_operations" / Default(AclOperations, -(2**31)),
+        "topology_description" / Since(1, Default(Nullable(topology), None)),
+        "topology_description_status" / Since(1, TopologyDescriptionStatus),
+        "assignor_name" / Since(1, Default(Nullable(String), None)),
     ),
 )
-api = Api(89, "StreamsGroupDescribe", request, response, versions=range(1), flexible=0)
+api = Api(89, "StreamsGroupDescribe", request, response, versions=range(2), flexible=0)

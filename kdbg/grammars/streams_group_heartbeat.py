@@ -1,6 +1,7 @@
 """StreamsGroupHeartbeat (key 88): joins, keeps up and leaves a group of Kafka Streams instances.
 
-KIP-1071. The first heartbeat brings the topology; the answer assigns active, standby and warm-up tasks.
+KIP-1071. The first heartbeat brings the topology; the answer assigns active, standby and warm-up tasks. v1, of
+Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larger number.
 """
 
 from ..wire import (
@@ -16,10 +17,12 @@ from ..wire import (
     Int64,
     Nullable,
     Partition,
+    Since,
     String,
     Struct,
     TopicName,
     UInt16,
+    Until,
 )
 from .meanings import MemberEpoch, StreamsGroupStatus
 
@@ -82,12 +85,14 @@ response = Struct(
     "member_id" / String,
     "member_epoch" / Int32,
     "heartbeat_interval_ms" / Duration,
-    "acceptable_recovery_lag" / Int32,
+    "acceptable_recovery_lag" / Until(0, Int32),
     "task_offset_interval_ms" / Duration,
+    "acceptable_recovery_lag" / Since(1, Default(Int64, -1)),
     "status" / Nullable(Array("status_code" / StreamsGroupStatus, "status_detail" / String)),
     "active_tasks" / Default(Nullable(Array("subtopology_id" / String, "partitions" / Array(Partition))), None),
     "standby_tasks" / Default(Nullable(Array("subtopology_id" / String, "partitions" / Array(Partition))), None),
     "warmup_tasks" / Default(Nullable(Array("subtopology_id" / String, "partitions" / Array(Partition))), None),
+    "topology_description_required" / Since(1, Boolean),
     "endpoint_information_epoch" / Int32,
     "partitions_by_user_endpoint" / Default(Nullable(Array(
         "user_endpoint" / Struct("host" / String, "port" / UInt16),
@@ -95,4 +100,4 @@ response = Struct(
         "standby_partitions" / Array("topic" / TopicName, "partitions" / Array(Partition)),
     )), None),
 )
-api = Api(88, "StreamsGroupHeartbeat", request, response, versions=range(1), flexible=0)
+api = Api(88, "StreamsGroupHeartbeat", request, response, versions=range(2), flexible=0)

@@ -1,7 +1,8 @@
 """TxnOffsetCommit (key 28): stores a consumer group's offsets as part of a transaction.
 
 KIP-98. v2 leader epochs (KIP-320), v3 member id, static id and generation, so that a member left behind is
-refused (KIP-447), v4 TRANSACTION_ABORTABLE, v5 does the work of AddOffsetsToTxn as well (both KIP-890).
+refused (KIP-447), v4 TRANSACTION_ABORTABLE, v5 does the work of AddOffsetsToTxn as well (both KIP-890),
+v6 topic ids instead of names (KIP-1319).
 """
 
 from ..wire import (
@@ -19,7 +20,9 @@ from ..wire import (
     Since,
     String,
     Struct,
+    TopicId,
     TopicName,
+    Until,
 )
 
 request = Struct(
@@ -31,7 +34,8 @@ request = Struct(
     "member_id" / Since(3, String),
     "group_instance_id" / Since(3, Default(Nullable(String), None)),
     "topics" / Array(
-        "name" / TopicName,
+        "name" / Until(5, TopicName),
+        "topic_id" / Since(6, TopicId),
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / Int64,
@@ -43,8 +47,9 @@ request = Struct(
 response = Struct(
     "throttle_time_ms" / Duration,
     "topics" / Array(
-        "name" / TopicName,
+        "name" / Until(5, TopicName),
+        "topic_id" / Since(6, TopicId),
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
     ),
 )
-api = Api(28, "TxnOffsetCommit", request, response, versions=range(6), flexible=3)
+api = Api(28, "TxnOffsetCommit", request, response, versions=range(7), flexible=3)

@@ -28,11 +28,10 @@ def latency(nanoseconds: int | None) -> str:
     """A duration in the unit that suits it."""
     if nanoseconds is None:
         return "–"
-    if abs(nanoseconds) >= 1_000_000_000:
-        return f"{nanoseconds / 1e9:.3g} s"
-    if abs(nanoseconds) >= 1_000_000:
-        return f"{nanoseconds / 1e6:.3g} ms"
-    return f"{nanoseconds / 1e3:.3g} µs"
+    size = abs(nanoseconds)
+    unit, scale = ("s", 1e9) if size >= 999_500_000 else ("ms", 1e6) if size >= 999_500 else ("µs", 1e3)
+    value = nanoseconds / scale
+    return f"{value:.3g} {unit}" if abs(value) < 999.5 else f"{value:,.0f} {unit}"
 
 
 class Headings:

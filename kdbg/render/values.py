@@ -135,7 +135,8 @@ def attributes(value: int, *, batch: bool) -> str:
     """The attributes of a batch or message: codec, kind of timestamp, and what a batch is for."""
     codec = value & CODEC_MASK
     words = [CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"] if codec else ["uncompressed"]
-    words.append("append time" if value & APPEND_TIME else "create time")
+    if batch or value & APPEND_TIME:  # messages of magic 0 have no time at all
+        words.append("append time" if value & APPEND_TIME else "create time")
     if batch:
         flags = ((TRANSACTIONAL, "transactional"), (CONTROL, "control"), (DELETE_HORIZON, "delete horizon"))
         words += [word for bit, word in flags if value & bit]

@@ -165,9 +165,8 @@ def _is_text(client_id: str | None) -> bool:
 
 def begins(data: Buffer) -> RequestHeader | None:
     """The header of the request at the beginning of these bytes, if one is believable there."""
-    if len(data) < 4:
-        return None
-    return read_header(data, 4, size_at(data)[0])[1]
+    size = size_at(data)[0] if len(data) >= 4 else 0
+    return read_header(data, 4, size)[1] if size <= MAX_FRAME else None
 
 
 class AnyRequest:

@@ -37,7 +37,7 @@ class Session:
         self.topic_names: dict[UUID, str] = {}
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
-        self._budget = Budget()
+        self.budget = Budget()
         self._done: list[Exchange] = []
 
     def receive(self, packet: Packet) -> list[Exchange]:
@@ -67,7 +67,7 @@ class Session:
     def _accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
         if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
-        return Opening(connection, self._budget, self._speaks_kafka, self._does_not).sides
+        return Opening(connection, self.budget, self._speaks_kafka, self._does_not).sides
 
     def _speaks_kafka(self, opening: Opening, client: int) -> None:
         """A connection proved to be Kafka; `client` is 0 if its initiator sends the requests, else 1."""

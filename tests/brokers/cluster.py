@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import base64
 import shutil
-import socket
 import tempfile
-import time
 import uuid
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
-from .broker import HEAP, PAUSE, READY_TIMEOUT, Broker, NotReady, run_tool
-from .classpath import classpath
+from .broker import Broker
 from .java import JavaProcess
 from .releases import Release, release
-from .settings import CONTROLLER, HOST, PLAINTEXT, UNSTABLE, Plan, free_ports, logging_options, server_properties, write
+from .security import LISTENERS, Security
+from .settings import CONTROLLER, PLAINTEXT, UNSTABLE, Plan, free_ports, server_properties, write
+from .tools import FORMAT, run_tool
+from .zookeeper import start_zookeeper
 
 PORT_TAKEN = "Address already in use"
 ATTEMPTS = 3
+CLOSE_TIMEOUT = 3.0  # the last of a KRaft quorum finds nobody to hand over to, and would try for longer
 
 
-def start(name: str, *, nodes: int = 1, unstable: bool = False) -> Cluster:
-    """A running cluster of the release of this name; whoever asks for it closes it (`with start("4") as cluster`)."""
-    for attempt in range(ATTEMPTS):
-        cluster = Cluster(release(name), nodes=nodes, unstable=unstable)
+def start(name: str, *, nodes: int = 1, secure: bool = False, unstable: bool = False) -> Cluster:
+    """A running cluster of the release of this name; who asks for it closes it: `with start("4") as cluster:`."""
+    for attempt in range(1, ATTEMPTS + 1):
+        cluster = Cluster(release(name), nodes=nodes, secure=secure, unstable=unstable)
         try:
             cluster.start()
-        except BaseException as problem:
+        except BaseException:
+            taken = PORT_TAKEN in cluster.log_text()  # somebody had it between our look and the broker's start
             cluster.close()
-            if PORT_TAKEN not in str(problem) or attempt == ATTEMPTS - 1:
+            if not taken or attempt == ATTEMPTS:
                 raise
         else:
             return cluster
@@ -41,18 +42,19 @@ def start(name: str, *, nodes: int = 1, unstable: bool = False) -> Cluster:
 class Cluster:
     """Brokers of one release that know one another, numbered from 1."""
 
-    def __init__(self, kafka: Release, *, nodes: int = 1, unstable: bool = False) -> None:
+    def __init__(self, kafka: Release, *, nodes: int = 1, secure: bool = False, unstable: bool = False) -> None:
         self.release = kafka
         self.home = Path(tempfile.mkdtemp(prefix=f"kdbg-kafka-{kafka.version}-"))
+        self.security = Security(self.home / "security") if secure else None
         self._zookeeper: JavaProcess | None = None
-        names = [PLAINTEXT] if kafka.zookeeper else [PLAINTEXT, CONTROLLER]
+        names = [PLAINTEXT, *(LISTENERS if secure else ()), *(() if kafka.zookeeper else (CONTROLLER,))]
         ports = iter(free_ports(nodes * len(names) + 1))
         self.plan = Plan(
             kafka,
             self.home,
             tuple({name: next(ports) for name in names} for _ in range(nodes)),
             zookeeper_port=next(ports) if kafka.zookeeper else None,
-            extra=UNSTABLE if unstable else {},
+            extra=(UNSTABLE if unstable else {}) | (self.security.broker_properties() if self.security else {}),
         )
         self.brokers = [Broker(self.plan, node) for node in range(1, nodes + 1)]
 
@@ -61,12 +63,16 @@ class Cluster:
         return ",".join(broker.bootstrap for broker in self.brokers)
 
     def start(self) -> None:
+        """Write, format and start everything; back when every broker knows all."""
         for broker in self.brokers:
+            broker.data.mkdir()
             write(self.plan.config(broker.node), server_properties(self.plan, broker.node))
+        if self.security is not None:
+            self.security.create()
         if self.plan.zookeeper_port is None:
             self._format()
         else:
-            self._start_zookeeper(self.plan.zookeeper_port)
+            self._zookeeper = start_zookeeper(self.release, self.home, self.plan.zookeeper_port)
         self.heal()
 
     def heal(self) -> None:
@@ -75,20 +81,26 @@ class Cluster:
             if not broker.running:
                 broker.launch()
         for broker in self.brokers:
-            broker.wait()
-        everybody = [broker.node for broker in self.brokers]
-        deadline = time.monotonic() + READY_TIMEOUT
-        while not all(broker.knows(*everybody) for broker in self.brokers):
-            if time.monotonic() > deadline:
-                raise NotReady(f"the brokers of Kafka {self.release.version} did not find one another")
-            time.sleep(PAUSE)
+            broker.wait(*(other.node for other in self.brokers))
+
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
+        """With a replica on every broker; back when all know it."""
+        self.brokers[0].create_topic(topic, partitions)
+        for broker in self.brokers[1:]:
+            broker.wait_for_topic(topic)
+
+    def logs(self) -> list[Path]:
+        return sorted(self.home.glob("*.log"))
+
+    def log_text(self) -> str:
+        return "".join(log.read_text(errors="replace") for log in self.logs())
 
     def close(self) -> None:
         """Stop all and remove their data."""
         with ThreadPoolExecutor() as threads:
-            list(threads.map(Broker.stop, self.brokers))
+            list(threads.map(lambda broker: broker.stop(CLOSE_TIMEOUT), self.brokers))
         if self._zookeeper is not None:
-            self._zookeeper.stop()
+            self._zookeeper.stop(CLOSE_TIMEOUT)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def __enter__(self) -> Cluster:
@@ -100,42 +112,13 @@ class Cluster:
         self.close()
 
     def _format(self) -> None:
-        """KRaft: every node's data folder gets the cluster's id before the first start."""
+        """KRaft: before its first start, every node's data folder is given the cluster's id and its users."""
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        users = self.security.format_options() if self.security else []
 
         def one(broker: Broker) -> None:
-            config = str(self.plan.config(broker.node))
-            run_tool(self.release, self.home, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", config)
+            where = [f"--cluster-id={cluster_id}", "--config", str(self.plan.config(broker.node))]  # an id may begin "-"
+            run_tool(self.release, self.home, FORMAT, "format", *where, *users)
 
         with ThreadPoolExecutor() as threads:
             list(threads.map(one, self.brokers))
-
-    def _start_zookeeper(self, port: int) -> None:
-        config, log = self.home / "zookeeper.properties", self.home / "zookeeper.log"
-        write(
-            config,
-            {
-                "dataDir": str(self.home / "zookeeper"),
-                "clientPort": str(port),
-                "clientPortAddress": HOST,
-                "admin.enableServer": "false",
-                "maxClientCnxns": "0",
-            },
-        )
-        options = ["-Xmx96m", *logging_options(self.home, self.release, "INFO")]
-        main = ["org.apache.zookeeper.server.ZooKeeperServerMain", str(config)]
-        jars = classpath(self.release.broker_artifacts)
-        self._zookeeper = JavaProcess([*options, "-cp", jars, *main], folder=self.home, log=log)
-        deadline = time.monotonic() + READY_TIMEOUT
-        while not _accepts(port):
-            if not self._zookeeper.running or time.monotonic() > deadline:
-                raise NotReady(f"ZooKeeper did not come up; its log:\n{self._zookeeper.log_tail()}")
-            time.sleep(PAUSE)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        with socket.create_connection((HOST, port), 1):
-            return True
-    except OSError:
-        return False

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .classpath import Unavailable
@@ -14,6 +15,9 @@ from .classpath import Unavailable
 QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
 STOP_TIMEOUT = 20.0
 TAIL = 40
+
+# To the kernel, the parent that must not die is a thread: this one lives as long as Python does.
+_LAUNCHER = ThreadPoolExecutor(1, "launcher")
 
 
 def java() -> str:
@@ -33,7 +37,8 @@ class JavaProcess:
         guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         self.log = log
         with log.open("ab") as output:
-            self._process = subprocess.Popen(
+            starting = _LAUNCHER.submit(
+                subprocess.Popen[bytes],
                 [*guard, java(), *QUICK, *arguments],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -41,6 +46,7 @@ class JavaProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the tests, which then stop it in good order
             )
+            self._process = starting.result()
 
     @property
     def pid(self) -> int:

@@ -20,6 +20,10 @@ class Topics:
     nodes: dict[int, int]
     leaders: dict[str, dict[int, int]]
 
+    def led(self) -> set[str]:
+        """The topics whose every partition has a leader."""
+        return {topic for topic, leaders in self.leaders.items() if leaders and min(leaders.values()) >= 0}
+
 
 def api_versions(port: int, timeout: float = 2.0) -> dict[int, tuple[int, int]]:
     """API key -> the lowest and the highest version that the broker has."""

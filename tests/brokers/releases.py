@@ -1,10 +1,11 @@
-"""Which Kafka releases are tried, what each is made of on Maven Central, and what its JVM must be told."""
+"""Which Kafka releases are tried, and what each is made of on Maven Central."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 RELOAD4J = ("org.slf4j:slf4j-reload4j:1.7.36",)
+JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # javax.xml.bind.DatatypeConverter left the JDK with Java 11
 LOG4J2 = ("org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",)
 
 
@@ -16,8 +17,7 @@ class Release:
     scala: str
     zookeeper: bool = False
     tools: str = ""  # the version of org.apache.kafka:kafka-tools; none: the tools are in the broker's own jar
-    logging: tuple[str, ...] = ()  # what Kafka's binary distribution adds to its own dependencies
-    java_options: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()  # what neither its own dependencies nor today's JDK bring: logging, what left the JDK
 
     @property
     def number(self) -> tuple[int, ...]:
@@ -25,24 +25,24 @@ class Release:
 
     @property
     def broker_artifacts(self) -> tuple[str, ...]:
-        return (f"org.apache.kafka:kafka_{self.scala}:{self.version}", *self.logging)
+        return (f"org.apache.kafka:kafka_{self.scala}:{self.version}", *self.beside)
 
     @property
     def tool_artifacts(self) -> tuple[str, ...]:
         if not self.tools:
             return self.broker_artifacts
         kafka = f"org.apache.kafka:kafka_{self.scala}:{self.tools}"
-        return (kafka, f"org.apache.kafka:kafka-tools:{self.tools}", *self.logging)
+        return (kafka, f"org.apache.kafka:kafka-tools:{self.tools}", *self.beside)
 
 
 RELEASES = (
     Release("0.8.2.2", scala="2.10", zookeeper=True),
-    Release("0.10.1.1", scala="2.11", zookeeper=True),
-    Release("2.8.2", scala="2.13", zookeeper=True, logging=RELOAD4J),
-    Release("3.9.2", scala="2.13", tools="3.9.2", logging=RELOAD4J),
+    Release("0.10.1.1", scala="2.11", zookeeper=True, beside=JAXB),
+    Release("2.8.2", scala="2.13", zookeeper=True, beside=RELOAD4J),
+    Release("3.9.2", scala="2.13", tools="3.9.2", beside=RELOAD4J),
     # Maven Central has no kafka-tools and no kafka-tools-api 4.4.0 (seen 2026-11-21): the broker runs without, and its
     # tools are those of the release before.
-    Release("4.4.0", scala="2.13", tools="4.3.1", logging=LOG4J2),
+    Release("4.4.0", scala="2.13", tools="4.3.1", beside=LOG4J2),
 )
 
 

@@ -62,7 +62,6 @@ class Plan:
     ports: tuple[Mapping[str, int], ...]
     zookeeper_port: int | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
-    protocols: Mapping[str, str] = field(default_factory=dict)  # listener -> security protocol, where they differ
 
     def data(self, node: int) -> Path:
         return self.home / f"data-{node}"
@@ -114,7 +113,7 @@ def _zookeeper(plan: Plan, node: int) -> dict[str, str]:
 def _kraft(plan: Plan, node: int) -> dict[str, str]:
     ports = plan.ports[node - 1]
     voters = (f"{number}@{HOST}:{each[CONTROLLER]}" for number, each in enumerate(plan.ports, 1))
-    protocols = {name: plan.protocols.get(name, PLAINTEXT) for name in ports}
+    protocols = {name: PLAINTEXT if name == CONTROLLER else name for name in ports}
     return {
         "process.roles": "broker,controller",
         "node.id": str(node),
@@ -124,6 +123,8 @@ def _kraft(plan: Plan, node: int) -> dict[str, str]:
         "advertised.listeners": ",".join(f"{name}://{HOST}:{ports[name]}" for name in ports if name != CONTROLLER),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": PLAINTEXT,
+        "broker.heartbeat.interval.ms": "1000",
+        "broker.session.timeout.ms": "4000",  # a killed broker is missed, and may come back, after this long
     }
 
 

@@ -36,7 +36,7 @@ LOOK = [[], ["--color", "always"], ["--full"]]
 def speech(text: str) -> Talk:
     """The text wherever a client or a broker may put one."""
     data = text.encode("utf-8", "surrogateescape")
-    talk = Talk(client_id=text if len(text) < 200 else "kdbg")
+    talk = Talk(client_id=text if len(text) < 200 and "\udcff" not in text else "kdbg")
     talk.ask("Metadata", 1, topics=[{"name": text}])
     talk.answer(brokers=[{"node_id": 1, "host": text, "port": 9}], topics=[{"name": text, "error_code": 3}])
     batch = {"magic": 2, "records": [{"key": data, "value": data, "headers": [{"key": text, "value": data}]}]}

@@ -50,10 +50,13 @@ def camel(name):
 
 def test_the_table_is_that_of_kafka():
     facts = json.loads(shared("facts/errors.json"))
-    assert len(facts) == len(ERRORS) == 135
+    assert len(facts) == 135
+    newer = {134, 135, 136}  # of Kafka 4.4, after the table was made
     kafkas = {f["code"]: (f["name"], f["retriable"], f["former_names"], f["first_release_seen"]) for f in facts}
     ours = {}
     for code, error in ERRORS.items():
+        if code in newer:
+            continue
         constants = [name for name in error.former_names if name.isupper()]
         ours[code] = (error.name, error.retriable, constants, error.since)
     assert ours == kafkas

@@ -18,6 +18,14 @@ from kdbg.wire.api import DIRECTIONS, Api, Direction, snake_case
 from kdbg.wire.layout import Row, layout
 
 KEYS = range(93)
+NEWER = {18: 1, 28: 1, 42: 1, 88: 1, 89: 1}
+"""Versions that Kafka 4.4 added, after the table was made: key -> how many. Keys 93 and 94 are new as well."""
+ROWS = 722
+
+
+def tabled(api: Api) -> range:
+    """The versions of an API that the table knows."""
+    return api.versions[: len(api.versions) - NEWER.get(api.key, 0)]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +60,8 @@ def test_the_layout_of_every_version_is_kafkas(
     key: int, direction: Direction, facts: dict[tuple[int, str, int], dict[str, Any]]
 ) -> None:
     api = grammars.api(key)
-    assert sorted(v for k, d, v in facts if (k, d) == (key, direction)) == list(api.versions)
-    for version in api.versions:
+    assert sorted(v for k, d, v in facts if (k, d) == (key, direction)) == list(tabled(api))
+    for version in tabled(api):
         fact = facts[key, direction, version]
         assert list(layout(api.at(direction, version))) == expected(fact["rows"]), f"version {version}"
         assert api.header_version(direction, version) == fact["header"], f"header of version {version}"
@@ -62,9 +70,10 @@ def test_the_layout_of_every_version_is_kafkas(
 
 
 def test_every_row_of_kafkas_was_looked_at(facts: dict[tuple[int, str, int], dict[str, Any]]) -> None:
-    known = {(api.key, direction, v) for api in grammars.apis() for direction in DIRECTIONS for v in api.versions}
+    old = [api for api in grammars.apis() if api.key in KEYS]
+    known = {(api.key, direction, v) for api in old for direction in DIRECTIONS for v in tabled(api)}
     assert set(facts) == known
-    assert len(facts) == 722
+    assert len(facts) == ROWS
 
 
 @pytest.mark.parametrize("key", KEYS, ids=grammars.NAMES.__getitem__)
@@ -72,7 +81,7 @@ def test_the_registry_is_kafkas_table(key: int, table: list[dict[str, Any]]) -> 
     fact, api = table[key], grammars.api(key)
     versions = [entry["version"] for entry in fact["versions"]]
     assert (api.key, api.name, grammars.NAMES[key]) == (fact["api_key"], fact["name"], fact["name"])
-    assert list(api.versions) == versions == list(range(fact["min"], fact["max"] + 1))
+    assert list(tabled(api)) == versions == list(range(fact["min"], fact["max"] + 1))
     assert first_flexible(api) == fact["flexible_from"] == fact["response_flexible_from"]
     for entry in fact["versions"]:
         headers = tuple(api.header_version(direction, entry["version"]) for direction in DIRECTIONS)
@@ -85,7 +94,8 @@ def first_flexible(api: Api) -> int | None:
 
 
 def test_the_table_has_no_other_keys(table: list[dict[str, Any]]) -> None:
-    assert [entry["api_key"] for entry in table] == list(KEYS) == list(range(len(grammars.NAMES)))
+    assert [entry["api_key"] for entry in table] == list(KEYS)
+    assert list(grammars.NAMES[len(KEYS) :]) == ["StreamsGroupTopologyDescriptionUpdate", "UnregisterController"]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=grammars.NAMES.__getitem__)

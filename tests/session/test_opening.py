@@ -205,12 +205,12 @@ def test_what_is_not_kafka_takes_little_memory(way: bool, syn: bool) -> None:
     assert most < 4 * HELD
     assert left < 1 << 20
     assert [finding.kind for finding in playbook.findings] == ["not-kafka"]
-    assert playbook.session._budget.left == opening.HELD_BY_ALL
+    assert playbook.session.budget.left == opening.HELD_BY_ALL
 
 
 def test_all_openings_together_hold_only_so_much() -> None:
     session = Session()
-    session._budget.left = limit = 1 << 20
+    session.budget.left = limit = 1 << 20
     rubbish = random.Random(7).randbytes(1 << 15)
     books = [Playbook(1 << 15, syn=False, path=flow(40000 + n), session=session) for n in range(100)]
     for book in books:

@@ -1,0 +1,141 @@
+"""A live session, saved: the bytes that the two ends sent go in, a capture that every tool opens is written.
+
+The TCP around the bytes is made up: a handshake before a connection's first bytes, numbers that fit, a FIN when the
+file is closed. Bytes stand as kdbg saw them, which is in the clear even where TLS was spoken. scapy is imported when a
+file is opened, not before; it writes the file (nanosecond pcap, packets from their IP header on).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from types import TracebackType
+
+from kdbg.capture.packet import ACK, FIN, PSH, SYN, Endpoint
+from kdbg.errors import CaptureError, CaptureRefused
+
+RAW_IP, TCP = 101, 6
+SNAPLEN = 262_144
+MOST = 60_000
+"""Bytes of a segment: IP can carry 65,535 with the headers."""
+WINDOW = 0xFFFF
+MASK = 0xFFFFFFFF
+CLIENT, BROKER = 0, 1
+
+
+class CaptureWriter:
+    """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        from scapy.utils import RawPcapWriter
+
+        self.name = os.fspath(path)
+        self._talks: dict[tuple[Endpoint, Endpoint], _Talk] = {}
+        self._time = 0
+        try:
+            with ExitStack() as undo:
+                self._file = undo.enter_context(Path(path).open("wb", buffering=0))
+                self._writer = RawPcapWriter(self._file, linktype=RAW_IP, nano=True, snaplen=SNAPLEN)
+                self._writer.write_header(None)
+                undo.pop_all()  # it stays open until `close`
+        except OSError as error:
+            raise CaptureRefused(self.name, f"cannot be written: {error.strerror}") from None
+
+    def __enter__(self) -> CaptureWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+        """These bytes went over the connection of these two ends; after `close` nothing is written any more."""
+        talk = self._talks.get((client, broker))
+        if talk is None:
+            talk = self._talks[client, broker] = _Talk(client, broker)
+            self._write(talk.opening(), time_ns)
+        self._write(talk.data(CLIENT if from_client else BROKER, data), time_ns)
+
+    def close(self) -> None:
+        """End every connection, and the file."""
+        try:
+            for talk in self._talks.values():
+                self._write(talk.ending(), self._time)
+        finally:
+            self._talks.clear()
+            self._file.close()
+
+    def _write(self, packets: Iterator[bytes], time_ns: int) -> None:
+        if self._file.closed:
+            return
+        self._time = max(self._time, time_ns)
+        seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
+        try:
+            for packet in packets:
+                self._writer.write_packet(packet, sec=seconds, usec=nanoseconds)
+        except OSError as error:
+            raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
+
+
+class _Talk:
+    """One connection: makes its packets, and counts the sequence numbers that each end has used."""
+
+    def __init__(self, client: Endpoint, broker: Endpoint) -> None:
+        addresses = _alike(client[0], broker[0])
+        self._ends = tuple(zip(addresses, (client[1], broker[1]), strict=True))
+        self._used = [0, 0]
+
+    def opening(self) -> Iterator[bytes]:
+        yield self._packet(CLIENT, SYN)
+        yield self._packet(BROKER, SYN | ACK)
+        yield self._packet(CLIENT, ACK)
+
+    def data(self, end: int, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), MOST):
+            yield self._packet(end, PSH | ACK, data[start : start + MOST])
+
+    def ending(self) -> Iterator[bytes]:
+        yield self._packet(CLIENT, FIN | ACK)
+        yield self._packet(BROKER, FIN | ACK)
+        yield self._packet(CLIENT, ACK)
+
+    def _packet(self, end: int, flags: int, payload: bytes = b"") -> bytes:
+        """The next packet that this end sends; it acknowledges all that the other end has sent."""
+        (source, port), (target, other_port) = self._ends[end], self._ends[1 - end]
+        seq, ack = self._used[end], self._used[1 - end] if flags & ACK else 0
+        self._used[end] += len(payload) + bool(flags & (SYN | FIN))
+        head = struct.pack(">HHIIBBHHH", port, other_port, seq & MASK, ack & MASK, 0x50, flags, WINDOW, 0, 0)
+        length = len(head) + len(payload)
+        pseudo_header = source + target + struct.pack(">II", length, TCP)
+        total = checksum(pseudo_header + head + payload)
+        return _ip_header(source, target, length) + head[:16] + struct.pack(">H", total) + head[18:] + payload
+
+
+def _alike(one: str, other: str) -> tuple[bytes, bytes]:
+    """Two addresses as bytes, both of the same IP version; zones (fe80::1%eth0) are of this machine alone."""
+    pair = [ip_address(text.partition("%")[0]) for text in (one, other)]
+    if {address.version for address in pair} == {4, 6}:
+        pair = [_mapped(address) for address in pair]
+    return pair[0].packed, pair[1].packed
+
+
+def _mapped(address: IPv4Address | IPv6Address) -> IPv6Address:
+    return IPv6Address(f"::ffff:{address}") if isinstance(address, IPv4Address) else address
+
+
+def _ip_header(source: bytes, target: bytes, length: int) -> bytes:
+    """What stands before a TCP segment of `length` bytes."""
+    if len(source) == 16:
+        return struct.pack(">IHBB", 6 << 28, length, TCP, 64) + source + target
+    head = struct.pack(">BBHHHBB", 0x45, 0, 20 + length, 0, 0x4000, 64, TCP)
+    return head + struct.pack(">H", checksum(head + source + target)) + source + target
+
+
+def checksum(data: bytes) -> int:
+    """The internet checksum (RFC 1071): words added in one's complement are the number modulo 2^16 - 1."""
+    return -int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF

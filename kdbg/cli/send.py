@@ -1,0 +1,93 @@
+"""`kdbg send`: one request to a real broker, and its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .sending.command import OWN, SendCommand
+from .sending.options import (
+    Options,
+    broker_options,
+    output_options,
+    request_options,
+    round_options,
+    security_options,
+)
+
+if TYPE_CHECKING:
+    from ..wire import Api
+    from .sending.live import Rounds
+
+
+@click.command(cls=SendCommand, context_settings={"max_content_width": 100})
+@click.argument("api", required=False)
+@request_options
+@broker_options
+@output_options
+@round_options
+@security_options
+@click.pass_context
+def command(ctx: click.Context, api: str | None, **general: Any) -> int:
+    """Send a request to a broker, whichever it belongs to, and show both messages as `kdbg decode` does.
+
+    APIs go by name, alias or key (`kdbg apis`). Those of every day have options of their own, which `kdbg send API
+    --help` shows; any takes its body as JSON. The highest version that both sides know is sent, if none is given.
+
+    \b
+    kdbg send metadata --broker mock: --topic orders
+    kdbg send produce --broker localhost:9092 --topic orders --key 7 --value hello
+    kdbg send fetch --broker localhost:9092 --topic orders --format hex
+    kdbg send describe-configs --show-template
+    kdbg send list-offsets --set 'topics[0]={"name": "orders", "partitions": [{"timestamp": -2}]}'
+    kdbg send --raw 0000000a00120000000000010000 --broker localhost:9092
+
+    Exit status: 0 answered, with an error code or without; 1 no answer, or none that can be decoded whole; 2 wrong
+    usage.
+    """
+    own = {option.name: general.pop(option.name) for option in ctx.meta.get(OWN, ())}
+    options = Options(**general)
+    said = {name: value for name, value in own.items() if value not in (None, (), False) or value is False}
+    return run(api, options, said)
+
+
+def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
+    """Do what the options ask for; the exit status."""
+    from .. import grammars
+
+    if name is None:
+        raise click.UsageError("send what? An API (`kdbg apis`), --raw or --from")
+    api = grammars.api(name)
+    if options.show_template:
+        return show_template(api, options.version)
+    from .sending.live import session
+
+    return session(options, rounds(api, options, said))
+
+
+def rounds(api: Api, options: Options, said: dict[str, Any]) -> Rounds:
+    """What to do in the session."""
+    from .encode import text
+    from .reencode import parse
+    from .sending.assign import parse as parse_set
+    from .sending.live import once
+    from .sending.lookups import request
+
+    given = parse(text(options.body), "--body") if options.body is not None else None
+    wanted = request(api, options.version, [parse_set(one) for one in options.sets], said, given)
+    return once(wanted)
+
+
+def show_template(api: Api, version: int | None) -> int:
+    """Print a body to fill in."""
+    import orjson
+
+    from ..client.template import template
+    from .output import Writer
+
+    writer = Writer()
+    body = template(api, version if version is not None else api.versions[-1])
+    writer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    writer.flush()
+    return 0

@@ -1,0 +1,86 @@
+"""`--set PATH=VALUE`: a value put into a body, at a path as kdbg prints them (`topics[0].partitions[1].timestamp`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+
+STEP = re.compile(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d+)\]")
+MOST = 100_000
+"""The highest index: what is missing before it is made."""
+DERIVED = ("crc", "compressed_records", "last_offset_delta", "max_timestamp", "records_count")
+"""What a batch or message says about its records: computed anew where they were touched."""
+
+
+class Assignment(NamedTuple):
+    """One `--set`: names and indexes to walk, and the value to put there."""
+
+    path: str
+    steps: tuple[str | int, ...]
+    value: Any
+
+
+def parse(text: str) -> Assignment:
+    """`PATH=VALUE`; a value that is no JSON is text."""
+    import orjson
+
+    path, equals, value = text.partition("=")
+    steps, end = [], 0
+    while (found := STEP.match(path, end)) is not None and found.end() > end:
+        steps.append(found[1] if found[1] is not None else int(found[2]))
+        end = found.end()
+    if not equals or end != len(path) or not steps or isinstance(steps[0], int):
+        raise InputError(f"--set {text!r}: write a field's path, = and a value, as in topics[0].name=orders")
+    if any(isinstance(step, int) and step > MOST for step in steps):
+        raise InputError(f"--set {path}: no array of a body is that long")
+    try:
+        return Assignment(path, tuple(steps), orjson.loads(value))
+    except orjson.JSONDecodeError:
+        return Assignment(path, tuple(steps), value)
+
+
+def in_order(given: Iterable[Assignment]) -> list[Assignment]:
+    """What is said about records last, the checksum at the very end: what comes before would undo it."""
+    return sorted(given, key=lambda one: (one.steps[-1] in DERIVED, one.steps[-1] == "crc"))
+
+
+def assign(body: dict[str, Any], given: Assignment) -> None:
+    """Put the value there, in place; structures and array elements that are missing on the way are made."""
+    place: Any = body
+    for step, following in zip(given.steps, given.steps[1:], strict=False):
+        _forget(place, step)
+        fresh: Any = [] if isinstance(following, int) else {}
+        place = _enter(place, step, fresh, given.path)
+    _forget(place, given.steps[-1])
+    _enter(place, given.steps[-1], None, given.path)
+    place[given.steps[-1]] = given.value
+
+
+def _enter(place: Any, step: str | int, fresh: Any, path: str) -> Any:
+    """What stands at a step, `fresh` if nothing did."""
+    if isinstance(step, int):
+        if not isinstance(place, list):
+            raise InputError(f"--set {path}: what [{step}] shall be taken of is no array")
+        while len(place) <= step:
+            place.append({} if not isinstance(fresh, list) else [])
+        return place[step]
+    if not isinstance(place, dict):
+        raise InputError(f"--set {path}: {step!r} is no field of what stands there")
+    if place.get(step) is None:
+        place[step] = fresh
+    return place[step]
+
+
+def _forget(place: Any, step: str | int) -> None:
+    """A batch or message that is changed loses what it says about its records, but for what is set itself."""
+    if not isinstance(place, dict) or "magic" not in place or step == "crc":
+        return
+    place.pop("crc", None)
+    if step == "records":
+        for name in DERIVED:
+            place.pop(name, None)
+        if place["magic"] != 2:
+            place.pop("value", None)

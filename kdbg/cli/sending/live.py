@@ -1,0 +1,90 @@
+"""A session with brokers, from its first connection to its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ...client.cluster import Cluster
+from ...client.mock import is_mock, mock_cluster
+from ...errors import BuildError, ClientError
+from .. import UNDECODED, printable
+from .options import Options
+from .request import Request
+from .screen import Screen
+from .security import reach
+
+Rounds = Callable[[Cluster, Screen], Awaitable[None]]
+FAILED = 1
+"""Exit status: the session broke."""
+
+
+def session(options: Options, rounds: Rounds) -> int:
+    """Open a session, let `rounds` use it, close it; the exit status."""
+    broker, settings = reach(options)
+    screen = Screen(options)
+    with addresses(broker) as bootstrap, tap(options.write) as tapped:
+
+        async def run() -> None:
+            async with Cluster(
+                bootstrap, settings, direct=options.direct, trace=screen.trace, seen=screen.seen, tap=tapped
+            ) as cluster:
+                screen.cluster = cluster
+                await rounds(cluster, screen)
+
+        try:
+            asyncio.run(run())
+        except ClientError as error:
+            screen.failed()
+            click.echo(f"kdbg: {printable(str(error))}", err=True)
+            return FAILED
+        finally:
+            screen.writer.flush()
+    return screen.status
+
+
+@contextmanager
+def addresses(broker: str) -> Iterator[str]:
+    """The brokers' addresses; a mock cluster lives as long as the context."""
+    if not is_mock(broker):
+        yield broker
+        return
+    with mock_cluster(broker) as bootstrap:
+        yield bootstrap
+
+
+@contextmanager
+def tap(path: str | None) -> Iterator[Any]:
+    """What saves a session's bytes in a capture; None where nobody wants one."""
+    if path is None:
+        yield None
+        return
+    from ...capture.write import CaptureWriter
+
+    writer = CaptureWriter(path)
+    try:
+        yield lambda connection, from_client, data, when: writer.tap(
+            connection.client, connection.broker, from_client, data, when
+        )
+    finally:
+        writer.close()
+
+
+def once(request: Request) -> Rounds:
+    """Send it, and show the answer."""
+
+    async def rounds(cluster: Cluster, screen: Screen) -> None:
+        await request.prepare(cluster)
+        try:
+            exchange = await cluster.send(
+                request.api, request.body, version=request.version, versions=request.versions
+            )
+        except BuildError as error:
+            raise request.refusal(error) from None
+        screen.asked(exchange)
+
+    return rounds

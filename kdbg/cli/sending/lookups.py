@@ -1,0 +1,114 @@
+"""Requests whose options leave something to look up: the partition to produce to, the offset to fetch from."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...client.forms import FORMS, list_offsets
+from ...client.partitioner import PARTITIONERS
+from ...client.records import carried_by
+from ...errors import InputError
+from ...wire import Api
+from .apioptions import required
+from .assign import Assignment
+from .request import FromBody, FromOptions, Request
+from .words import TIMES, now
+
+if TYPE_CHECKING:
+    from ...client import Cluster
+
+TRIES, PAUSE = 6, 0.1
+"""How often, and how long after the first time, a topic's partitions are asked for: a new one has none at first."""
+
+
+class Produce(FromOptions):
+    """Records go to a partition that the partitioner chooses, in a format that the version carries."""
+
+    def __init__(self, api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any]) -> None:
+        super().__init__(api, version, sets, {"timestamp": now()} | dict(said))
+        key, name = self.said.get("key"), self.said.pop("partitioner", None)
+        self.choose = PARTITIONERS[name or "murmur2"]()
+        self.varies = "partition" not in self.said and (key is None or name in ("random", "round-robin"))
+        about = {name: self.said[name] for name in ("record_format", "compression", "header") if name in self.said}
+        if version is None:
+            self.versions = carried_by(api.versions, **about)
+
+    async def prepare(self, cluster: Cluster) -> None:
+        if "partition" not in self.said:
+            partitions = await partitions_of(cluster, self.said["topic"])
+            self.looked_up["partition"] = self.choose(self.said.get("key"), partitions or (0,))
+
+
+class Fetch(FromOptions):
+    """Records from an offset, or from either end of the log."""
+
+    async def prepare(self, cluster: Cluster) -> None:
+        word = self.said.get("offset", "earliest")
+        if isinstance(word, str):
+            place = {"topic": self.said["topic"], "partition": (self.said.get("partition", 0),)}
+            exchange = await cluster.send("ListOffsets", partial(list_offsets, time=TIMES[word], **place))
+            message = exchange.response.message() if exchange.response is not None else None
+            self.looked_up["offset"] = offset_in(message.body if message is not None else {})
+
+
+def offset_in(answer: Mapping[str, Any]) -> int:
+    """The offset that an answer to ListOffsets tells; 0 where it tells none: the fetch will say why."""
+    for topic in answer.get("topics") or ():
+        for partition in topic.get("partitions") or ():
+            offsets = [partition.get("offset", -1), *(partition.get("old_style_offsets") or ())]
+            return max(0, *offsets)
+    return 0
+
+
+async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
+    """The partitions of a topic, which is created by asking where the broker does so."""
+    pause = PAUSE
+    for _ in range(TRIES):
+        if cluster.partitions.get(topic):
+            break
+        await cluster.refresh(topic)
+        if not cluster.partitions.get(topic):
+            await asyncio.sleep(pause)
+            pause *= 2
+    return cluster.partitions.get(topic) or ()
+
+
+KINDS: dict[str, type[FromOptions]] = {"Produce": Produce, "Fetch": Fetch}
+
+
+def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any], given: Any) -> Request:
+    """The request that --body (`given`) is, or that the API's own options (`said`) come to."""
+    said = with_values(said) if api.name == "Produce" else said
+    if given is not None and said:
+        raise InputError(f"--body is the whole body; {option(next(iter(said)))} cannot change it, --set can")
+    missing = [name for name in required(api.name) if name not in said]
+    if given is not None or api.name not in FORMS or (missing and sets and not said):
+        return FromBody(api, version, sets, {} if given is None else given)
+    if missing:
+        raise InputError(f"{api.name} wants {' and '.join(map(option, missing))}, or a --body (see --show-template)")
+    return KINDS.get(api.name, FromOptions)(api, version, sets, said)
+
+
+def option(name: str) -> str:
+    """How an option is written."""
+    return f"--{name.replace('_', '-')}"
+
+
+def with_values(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said of records, with all values as one option: given, of files, and none for a tombstone."""
+    found = dict(said)
+    values = (*found.pop("value", ()), *map(content, found.pop("file", ())), *(None,) * found.pop("tombstone", False))
+    return found | ({"value": values} if values else {})
+
+
+def content(path: str) -> bytes:
+    """The bytes of a file, or of the standard input."""
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None

@@ -1,0 +1,133 @@
+"""The options of `kdbg send` that hold for every API, in groups, and what was said by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+
+from .command import Grouped
+
+FORMATS = ("tree", "hex", "json", "summary")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was said on the command line, but for the API's own options."""
+
+    broker: str | None
+    direct: bool
+    timeout: float | None
+    client_id: str | None
+    max_response: int
+    config: str | None
+    version: int | None
+    body: str | None
+    sets: tuple[str, ...]
+    source: str | None
+    raw: str | None
+    show_template: bool
+    all_versions: bool
+    repeat: int | None
+    in_flight: int
+    format: str | None
+    show_exchanges: bool
+    trace: bool
+    write: str | None
+    color: str
+    full: bool
+    show_secrets: bool
+    tls: bool
+    ca: str | None
+    cert: str | None
+    cert_key: str | None
+    insecure: bool
+    server_name: str | None
+    sasl_mechanism: str | None
+    sasl_username: str | None
+    sasl_password: str | None
+    sasl_password_file: str | None
+    sasl_token_file: str | None
+    sasl_raw: bool
+
+
+def _decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _options(group: str) -> Callable[..., Callable[[F], F]]:
+    return partial(click.option, cls=Grouped, group=group)
+
+
+brokers = _options("The broker")
+broker_options = _decorator(
+    brokers("--broker", "-b", metavar="HOST:PORT,…", help="Where to begin; else what --config or KDBG_BROKER says. "
+            "mock: is a broker inside kdbg (mock:3 three of them), for a first try without Kafka."),
+    brokers("--direct", is_flag=True, help="Send to this broker, not to the leader or coordinator it belongs to."),
+    brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            help="For connecting, and for each answer. [default: 10]"),
+    brokers("--client-id", metavar="TEXT", help="The client id in the header. [default: kdbg]"),
+    brokers("--max-response", type=click.IntRange(1), default=100 << 20, metavar="BYTES",
+            help="Largest answer that is taken. [default: 100 MiB]"),
+    brokers("--config", metavar="FILE", help="A client.properties: brokers, TLS and SASL by the Java client's names."),
+)  # fmt: skip
+
+requests = _options("The request")
+request_options = _decorator(
+    requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N",
+             help="Send this version, whatever the broker thinks of it; else the highest that both know."),
+    requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
+    requests("--set", "sets", multiple=True, metavar="PATH=VALUE",
+             help="Set a field: topics[0].name=orders. VALUE is JSON, or text. May be repeated."),
+    requests("--from", "source", metavar="CAPTURE#N", help="Send request number N of a capture again; --set changes it."),
+    requests("--raw", metavar="HEX|@FILE", help="Send these bytes as they are, size and header included."),
+    requests("--show-template", is_flag=True, help="Print a body to fill in, and send nothing."),
+)  # fmt: skip
+
+rounds = _options("Many requests")
+round_options = _decorator(
+    rounds("--all-versions", is_flag=True, help="Send every version that both sides know, and print a table."),
+    rounds("--repeat", type=click.IntRange(1), metavar="N", help="Send it N times, and print throughput and latency."),
+    rounds("--in-flight", type=click.IntRange(1), default=1, metavar="K",
+           help="With --repeat: send up to K before the first is answered. [default: 1]"),
+)  # fmt: skip
+
+outputs = _options("The output")
+output_options = _decorator(
+    outputs("--format", "-f", type=click.Choice(FORMATS), help="The view; tree if not said."),
+    outputs("--show-exchanges", is_flag=True, help="Show all that was said, not only what was asked for: versions, "
+            "metadata, SASL, retries."),
+    outputs("--trace", is_flag=True, help="Tell each step on the standard error."),
+    outputs("--write", metavar="FILE.pcap", help="Save the session as a capture."),
+    outputs("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+            help="Colour the output; auto follows the terminal and NO_COLOR."),
+    outputs("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
+    outputs("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
+)  # fmt: skip
+
+security = _options("TLS and SASL")
+security_options = _decorator(
+    security("--tls", is_flag=True, help="Speak TLS. So does any of the next five."),
+    security("--ca", metavar="PEM", help="Whom to trust; else whom the system trusts."),
+    security("--cert", metavar="PEM", help="The client's certificate."),
+    security("--cert-key", "--key", "cert_key", metavar="PEM", help="Its key, if not in the same file; encrypted, it "
+             "wants KDBG_KEY_PASSWORD. (--key means the records' key in Produce.)"),
+    security("--server-name", metavar="NAME", help="The name that the broker's certificate must have."),
+    security("--insecure", is_flag=True, help="Trust any certificate."),
+    security("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
+    security("--sasl-username", metavar="NAME"),
+    security("--sasl-password", metavar="TEXT", help="Others see it here; better use a file, KDBG_SASL_PASSWORD, or "
+             "the prompt."),
+    security("--sasl-password-file", metavar="FILE"),
+    security("--sasl-token-file", metavar="FILE", help="The token of OAUTHBEARER; else KDBG_SASL_TOKEN."),
+    security("--sasl-raw", is_flag=True, help="Handshake v0 and raw tokens, as brokers before 1.0 want it."),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""What is to be sent: an API, and its body at whichever version it will be.
+
+The body comes from the API's own options (its form), from --body or from a capture; --set changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from ...client.forms import FORMS, Body
+from ...errors import BuildError, InputError, UnknownVersion
+from ...wire import Api
+from ...wire.nodes import build
+from ..reencode import guarded
+from .assign import Assignment, assign, in_order
+
+if TYPE_CHECKING:
+    from ...client import Cluster
+
+
+class Request:
+    """`version` is the one to send come what may, None for the highest that the broker knows too, of `versions`.
+
+    `varies` says that `prepare` may change the body each time it is called.
+    """
+
+    varies = False
+
+    def __init__(self, api: Api, version: int | None, sets: list[Assignment]) -> None:
+        if version is not None and version not in api.versions:
+            refusal = UnknownVersion(api.name, version, api.versions[0], api.versions[-1])
+            raise InputError(f"{refusal}; bytes of any kind go with --raw")
+        self.api, self.version, self.versions, self.sets = api, version, api.versions, in_order(sets)
+        self.written = 0
+        """The version that a body was last made for."""
+
+    async def prepare(self, cluster: Cluster) -> None:
+        """Look up what the body depends on."""
+
+    def initial(self, version: int) -> Body:
+        """The body before --set."""
+        raise NotImplementedError
+
+    def body(self, version: int) -> Body:
+        """The body at a version."""
+        self.written = version
+        body = self.initial(version)
+        for one in self.sets:
+            assign(body, one)
+        return body
+
+    def refusal(self, error: BuildError) -> InputError:
+        """What is wrong with the body, and where to see a right one."""
+        name, version = self.api.name, self.written
+        hint = f"`kdbg send {name} --version {version} --show-template` prints a whole body"
+        return InputError(f"{name} v{version}: {error}; {hint}")
+
+
+class FromBody(Request):
+    """A body that the user wrote, or that a capture holds: sent as it is, so that no typing error is overlooked."""
+
+    def __init__(self, api: Api, version: int | None, sets: list[Assignment], given: Any) -> None:
+        super().__init__(api, version, sets)
+        if not isinstance(given, Mapping):
+            raise InputError("--body: it is an object with fields, as --show-template prints one")
+        self.given = dict(given)
+
+    def initial(self, version: int) -> Body:
+        return deepcopy(self.given)
+
+    def body(self, version: int) -> Body:
+        body = super().body(version)
+        try:
+            guarded(lambda: build(self.api.at("request", version), body))
+        except BuildError:
+            pass  # said when it is sent: a topic's name may have become its id by then
+        return body
+
+
+class FromOptions(Request):
+    """A body that the API's own options come to; `looked_up` completes what was said."""
+
+    def __init__(self, api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any]) -> None:
+        super().__init__(api, version, sets)
+        self.said = dict(said)
+        self.looked_up: dict[str, Any] = {}
+
+    def initial(self, version: int) -> Body:
+        return FORMS[self.api.name](version, **self.said | self.looked_up)

@@ -1,0 +1,112 @@
+"""What is shown of a session: exchanges in the chosen view on stdout, steps and the closing line on stderr."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import click
+
+from ...findings import NOTICES
+from ...grammars.errors import ERRORS
+from ...render.heading import endpoint, latency
+from ...render.summary import header, summary_line
+from ...render.views import view
+from ...session.exchange import Exchange
+from ...wire.outline import outline
+from .. import UNDECODED, printable
+from ..output import Writer, look
+from .options import Options
+
+if TYPE_CHECKING:
+    from ...client import Cluster
+
+
+class Screen:
+    """Told of every exchange as it is completed (`seen`), and of those that were asked for (`asked`)."""
+
+    def __init__(self, options: Options) -> None:
+        self.look = look(options.color, options.full, options.show_secrets)
+        self.writer = Writer()
+        self.format, self.all, self.traced = options.format or "tree", options.show_exchanges, options.trace
+        self.names: dict[uuid.UUID, str] = {}
+        self.view = view(self.format, self.look, self.names)
+        self.cluster: Cluster | None = None
+        self.count = 0
+        self.status = 0
+        self.unanswered: Exchange | None = None
+        self._started = time.monotonic()
+        self._headed = False
+
+    def trace(self, text: str) -> None:
+        """A step, on stderr with the time since the beginning."""
+        if self.traced:
+            self.writer.flush()
+            since = (time.monotonic() - self._started) * 1000
+            click.echo(f"kdbg: {since:8.1f} ms  {printable(text)}", err=True)
+
+    def seen(self, exchange: Exchange) -> None:
+        """An exchange of the session, whoever wanted it."""
+        self.count += 1
+        exchange.number = self.count
+        if exchange.response is None and exchange.answered:
+            self.unanswered = exchange
+        if self.traced:
+            self.trace(summary_line(exchange, self.look, self.names).strip())
+        if self.all:
+            self.show(exchange)
+
+    def asked(self, exchange: Exchange) -> None:
+        """The exchange that the user asked for."""
+        if not self.all:
+            self.show(exchange)
+        self.close(exchange)
+        self.judge(exchange)
+
+    def show(self, exchange: Exchange) -> None:
+        """Show an exchange in the chosen view."""
+        if self.cluster is not None:
+            self.names.update({number: name for name, number in self.cluster.topic_ids.items()})
+        if self.format == "summary" and not self._headed:
+            self.writer.write(header(self.look))
+            self._headed = True
+        self.writer.write(self.view(exchange))
+
+    def judge(self, exchange: Exchange) -> None:
+        """What could not be decoded whole makes the exit status."""
+        if any(finding.kind not in NOTICES for finding in exchange.all_findings()):
+            self.status = UNDECODED
+
+    def failed(self) -> None:
+        """The session broke: what was asked and not answered is shown, as far as it went."""
+        if self.unanswered is not None and not self.all:
+            self.show(self.unanswered)
+        self.writer.flush()
+
+    def say(self, text: str) -> None:
+        """A line on stderr, behind what was shown so far."""
+        self.writer.flush()
+        click.echo(text, err=True)
+
+    def close(self, exchange: Exchange) -> None:
+        """The closing line: who answered, how fast, and what it took to get there."""
+        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in all"
+        broker = endpoint(exchange.peers.broker)
+        if exchange.response is None:
+            self.say(f"sent to {broker} · no answer wanted (acks=0) · {took}")
+            return
+        before = self.count - 1
+        words = [f"{broker} answered in {latency(exchange.latency)}", *errors_of(exchange)]
+        if before:
+            words.append(f"{before} exchange{'s' * (before != 1)} before it (--show-exchanges)" if not self.all else "")
+        self.say(" · ".join([*filter(None, words), took]))
+
+
+def errors_of(exchange: Exchange) -> list[str]:
+    """The names of the error codes in an answer."""
+    message = exchange.response.message(shallow=True) if exchange.response is not None else None
+    if message is None:
+        return []
+    codes = dict.fromkeys(outline(message.grammar)(message.body).errors)
+    return [ERRORS[code].name if code in ERRORS else f"error {code}" for code in codes]

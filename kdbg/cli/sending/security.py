@@ -1,0 +1,94 @@
+"""Options, a properties file and the environment, to the brokers and the settings of a session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ...client.properties import read
+from ...client.properties import settings as from_properties
+from ...client.settings import Sasl, Settings, Tls
+from ...errors import InputError
+from .options import Options
+
+NOWHERE = "which broker? --broker host:9092, or the variable KDBG_BROKER; --broker mock: is one inside kdbg"
+MECHANISM = "which SASL mechanism? --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
+
+
+def reach(options: Options) -> tuple[str, Settings]:
+    """(brokers, settings). The command line comes first, then --config, then the environment."""
+    given = read(options.config) if options.config is not None else {}
+    broker = options.broker or given.get("bootstrap.servers") or os.environ.get("KDBG_BROKER")
+    if not broker:
+        raise InputError(NOWHERE)
+    base = from_properties(given)
+    return broker, Settings(
+        client_id=options.client_id if options.client_id is not None else base.client_id,
+        timeout=options.timeout or base.timeout,
+        max_response=options.max_response,
+        tls=tls(options, base.tls),
+        sasl=sasl(options, base.sasl),
+    )
+
+
+def tls(options: Options, base: Tls | None) -> Tls | None:
+    """TLS if any option speaks of it, or the properties do."""
+    files = {"ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name}
+    said = {name: value for name, value in files.items() if value}
+    if not (options.tls or options.insecure or said or base):
+        return None
+    found = replace(base or Tls(), **said)
+    if options.insecure:
+        found = replace(found, verify=False)
+    password = os.environ.get("KDBG_KEY_PASSWORD")
+    return replace(found, password=password) if password and found.password is None else found
+
+
+def sasl(options: Options, base: Sasl | None) -> Sasl | None:
+    """SASL if any option speaks of it, or the properties do, with its secret."""
+    names = (options.sasl_username, options.sasl_password, options.sasl_password_file, options.sasl_token_file)
+    if not (options.sasl_mechanism or options.sasl_raw or any(names) or base):
+        return None
+    mechanism = options.sasl_mechanism or (base.mechanism if base else "")
+    if not mechanism:
+        raise InputError(MECHANISM)
+    found = replace(
+        base or Sasl(mechanism), mechanism=mechanism.upper(), raw=options.sasl_raw,
+        **({"username": options.sasl_username} if options.sasl_username else {}),
+    )  # fmt: skip
+    if found.mechanism == "OAUTHBEARER":
+        return replace(found, token=token(options))
+    return replace(found, password=password(options, found))
+
+
+def password(options: Options, found: Sasl) -> str:
+    """Of the command line, a file, the properties, the environment, or whoever sits at the terminal."""
+    if options.sasl_password is not None:
+        return options.sasl_password
+    if options.sasl_password_file is not None:
+        return secret(options.sasl_password_file)
+    known = found.password or os.environ.get("KDBG_SASL_PASSWORD")
+    if known:
+        return known
+    if not found.username:
+        return ""  # what is missing first is said first
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return str(click.prompt(f"Password of {found.username}", hide_input=True, err=True))
+    raise InputError(f"{found.mechanism} wants a password: KDBG_SASL_PASSWORD, --sasl-password-file, or a terminal")
+
+
+def token(options: Options) -> str:
+    """Of a file or the environment."""
+    return secret(options.sasl_token_file) if options.sasl_token_file else os.environ.get("KDBG_SASL_TOKEN", "")
+
+
+def secret(path: str) -> str:
+    """What a file holds, without the end of its line."""
+    try:
+        return Path(path).read_text("utf-8").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None

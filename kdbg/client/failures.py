@@ -1,0 +1,76 @@
+"""What can go wrong on an open connection, in plain words: each function makes one ClientError."""
+
+from __future__ import annotations
+
+import ssl
+
+from ..errors import ClientError, Closed, TimedOut, WrongAnswer
+from ..session.mistaken import looks_like
+from . import tls
+from .incoming import Incoming
+from .settings import Address, show
+
+WHY_HANG_UP = "brokers do so when they do not understand a request, or want TLS or SASL"
+NO_ANSWER = "this is no answer to what was asked; the connection is given up"
+
+
+def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) -> TimedOut:
+    """The time was over before an answer was there."""
+    where = show(address)
+    if incoming.received:
+        size = incoming.size
+        whole = f"{size + 4:,}" if size is not None else "an answer's"
+        text = f"no whole answer within {limit:g} s: {incoming.received:,} of {whole} bytes came"
+        return TimedOut(where, text, "try a longer --timeout")
+    if unsent:
+        text = f"the broker stopped reading: {unsent:,} bytes could not be sent within {limit:g} s"
+        return TimedOut(where, text, "see whether this is a Kafka broker, and what it logs")
+    return TimedOut(
+        where, f"no answer within {limit:g} s", "the broker took the request and kept silent; try --timeout"
+    )
+
+
+def hung_up(address: Address, received: int, waits: bool) -> Closed:
+    """The other side has closed: `received` bytes into an answer, and with a request unanswered if `waits`."""
+    where = show(address)
+    if received:
+        return Closed(where, f"the broker hung up in the middle of an answer, after {received:,} bytes")
+    if waits:
+        return Closed(where, "the broker hung up without an answer", WHY_HANG_UP)
+    return Closed(where, "the broker hung up")
+
+
+def lost(address: Address, error: Exception | None, received: int, waits: bool) -> ClientError:
+    """The connection is gone, with this error if it was not just closed."""
+    if error is None:
+        return hung_up(address, received, waits)
+    if isinstance(error, ssl.SSLError):
+        return tls.broken(address, error)
+    if isinstance(error, ConnectionError):
+        return Closed(show(address), "the broker reset the connection", WHY_HANG_UP if waits else "")
+    return Closed(show(address), f"the connection broke: {getattr(error, 'strerror', None) or error}")
+
+
+def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
+    """What comes begins with no length that an answer can have; it is often something well known."""
+    what, where = looks_like(head), show(address)
+    if what.startswith("TLS"):
+        return WrongAnswer(where, f"the answer is {what}", "the port speaks TLS: use --tls")
+    if what:
+        return WrongAnswer(where, f"the answer is {what}", "this is no Kafka broker")
+    size = int.from_bytes(head[:4], "big", signed=True)
+    if size < 4:
+        text = f"the answer says it is {size:,} bytes long (0x{head[:4].hex()}), which no answer is"
+        return WrongAnswer(where, text, "see whether this is a Kafka broker")
+    text = f"the answer says it is {size:,} bytes long (0x{head[:4].hex()}), at most {most:,} are taken"
+    return WrongAnswer(where, text, "--max-response allows more")
+
+
+def wrong_number(address: Address, number: int, due: list[int]) -> WrongAnswer:
+    """An answer came whose correlation id is not the one that is due."""
+    if not due:
+        return WrongAnswer(show(address), f"an answer with correlation id {number} came, none was due", NO_ANSWER)
+    text = f"an answer with correlation id {number} came, {due[0]} was due"
+    if number in due:
+        return WrongAnswer(show(address), text, "it came before its turn: brokers answer in the order of the requests")
+    return WrongAnswer(show(address), text, NO_ANSWER)

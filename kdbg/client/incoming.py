@@ -1,0 +1,63 @@
+"""What a broker sends, cut into frames: bytes in as they come, frames out, with the times of their first and last."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+_size = struct.Struct(">i").unpack_from
+
+
+class Frame(NamedTuple):
+    """A frame without its size; `times` are nanoseconds since the epoch."""
+
+    data: bytes
+    times: tuple[int, int]
+
+
+class Incoming:
+    """Feed it with `feed`, and `take` frames until there are none."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._first = self._last = 0
+
+    def feed(self, data: bytes, time: int) -> None:
+        """These bytes came."""
+        if not self._data:
+            self._first = time
+        self._last = time
+        self._data += data
+
+    @property
+    def received(self) -> int:
+        """How many bytes of the next frame are there, its size included; 0 between frames."""
+        return len(self._data)
+
+    @property
+    def size(self) -> int | None:
+        """What the next frame says its size is, the 4 bytes that say so not counted; None until they are there."""
+        return int(_size(self._data)[0]) if len(self._data) >= 4 else None
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes that were not taken: enough to see what they are."""
+        return bytes(self._data[:16])
+
+    def take(self) -> Frame | None:
+        """The next frame, if it is there whole."""
+        size = self.size
+        if size is None or size < 0 or len(self._data) < 4 + size:
+            return None
+        frame = Frame(bytes(self._data[4 : 4 + size]), (self._first, self._last))
+        del self._data[: 4 + size]
+        self._first = self._last
+        return frame
+
+    def take_raw(self) -> bytes:
+        """The next frame with its size, or what there is of it."""
+        size = self.size
+        end = 4 + size if size is not None and size >= 0 else len(self._data)
+        data = bytes(self._data[:end])
+        del self._data[:end]
+        return data

@@ -1,0 +1,60 @@
+"""Records to produce: in which format they go, which versions of Produce carry it, and the record set itself.
+
+Message sets of magic 0 belong to Produce 0 and 1, those of magic 1 (KIP-32) to version 2, batches of magic 2 (KIP-98)
+to version 3 and later; headers came with batches, zstd with version 7 (KIP-110).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InputError
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+"""By the number that the attributes of a batch or message carry."""
+FORMATS = {"v0": range(2), "v1": range(2, 3), "v2": range(3, 1 << 15)}
+"""The record formats, and the versions of Produce that carry them."""
+HEADERS_SINCE, ZSTD_SINCE = 3, 7
+
+
+def carried_by(
+    versions: range, *, record_format: str | None = None, compression: str = "none", header: object = ()
+) -> range:
+    """Those of `versions` that carry such records."""
+    within = FORMATS[record_format] if record_format else range(1 << 15)
+    first = max(within[0], HEADERS_SINCE if header else 0, ZSTD_SINCE if compression == "zstd" else 0)
+    found = [version for version in versions if first <= version <= within[-1]]
+    if not found:
+        what = "headers" if header else "zstd" if compression == "zstd" else "such records"
+        raise InputError(f"records of format {record_format} have no {what}: leave --record-format out, or take v2")
+    return range(found[0], found[-1] + 1)
+
+
+def entries(
+    version: int, values: tuple[bytes | str | None, ...], key: bytes | None, headers: tuple[tuple[str, Any], ...],
+    timestamp: int, compression: str, record_format: str | None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The record set of these values, in the format given or in that of a version of Produce."""
+    name = record_format or next(name for name, versions in FORMATS.items() if version in versions)
+    magic = list(FORMATS).index(name)
+    records = [{"key": key, "value": value, "timestamp": timestamp} for value in values]
+    codec = CODECS.index(compression)
+    if magic == 2:
+        named = [{"key": name, "value": value} for name, value in headers]
+        return [{"magic": 2, "attributes": codec, "records": [record | {"headers": named} for record in records]}]
+    if headers:
+        raise InputError("messages of format v0 and v1 have no headers; batches (v2), which Produce 3 brought, have")
+    return _messages(magic, codec, records)
+
+
+def _messages(magic: int, codec: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A message set; compressed, it goes into one message, which carries the last offset of those inside (KIP-31)."""
+    for record in records:
+        if not magic:
+            del record["timestamp"]
+    messages = [{"magic": magic, "offset": i} | record for i, record in enumerate(records)]
+    if not codec:
+        return messages
+    last = messages[-1] if messages else {}
+    outer = {"timestamp": last["timestamp"]} if "timestamp" in last else {}
+    return [{"magic": magic, "offset": len(messages) - 1, "attributes": codec, "records": messages} | outer]

@@ -1,0 +1,88 @@
+"""The lines around an exchange."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import kdbg
+from kdbg.findings import KINDS, NOTICES, Finding
+from kdbg.render.heading import Headings, endpoint, finding_line, findings_of, latency, moment
+from kdbg.render.look import Look
+from kdbg.session.exchange import Exchange
+
+from ..traffic import Talk, framed, pcap
+
+
+def exchanges(talk: Talk) -> list[Exchange]:
+    return list(kdbg.read(io.BytesIO(pcap(talk))))
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "shown"),
+    [
+        (None, "–"), (0, "0 µs"), (1, "0.001 µs"), (999_499, "999 µs"), (1_000_000, "1 ms"), (1_234_567, "1.23 ms"),
+        (999_999, "1 ms"), (999_600_000, "1 s"), (1_500_000_000, "1.5 s"), (-2_000_000, "-2 ms"),
+        (3_600_000_000_000, "3,600 s"),
+    ],
+)  # fmt: skip
+def test_latency_in_the_unit_that_suits_it(nanoseconds: int | None, shown: str) -> None:
+    assert latency(nanoseconds) == shown
+
+
+def test_a_moment_and_an_endpoint() -> None:
+    assert moment(1_795_264_200_000_001_999) == "2026-11-21 12:30:00.000001"
+    assert endpoint(("10.0.0.1", 9092)) == "10.0.0.1:9092"
+    assert endpoint(("::1", 9092)) == "[::1]:9092"
+
+
+def test_a_title_says_what_who_and_how_long() -> None:
+    (exchange,) = exchanges(Talk(("fe80::1", 4000), ("fe80::2", 9092), client_id="me").ask("Metadata", 1).answer())
+    assert Headings(Look()).title(exchange).splitlines() == [
+        "#1 Metadata v1 · correlation id 1 · 1 ms",
+        'client "me" · [fe80::1]:4000 → [fe80::2]:9092 · connection 1',
+    ]
+
+
+def test_titles_of_what_is_only_half_there() -> None:
+    headings = Headings(Look())
+    alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(bytes(9))))
+    assert "client" not in headings.title(alone)
+    assert headings.title(orphan).startswith("#2 Response · correlation id 0\n")
+    assert headings.half(orphan.request, orphan, "request") == "request  not seen"
+    assert headings.half(orphan.response, orphan, "response") == (
+        "response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5"
+    )
+
+
+def test_a_request_that_wants_no_answer() -> None:
+    (exchange, _) = exchanges(Talk().ask("Produce", 3, acks=0, topic_data=[]).ask("Metadata", 1).end())
+    assert Headings(Look()).half(None, exchange, "response") == "response  none wanted (acks=0)"
+
+
+def test_a_long_client_id_is_shortened_for_a_terminal_only() -> None:
+    (exchange,) = exchanges(Talk(client_id="c" * 150).ask("Metadata", 1).answer())
+    assert "c" * 150 in Headings(Look()).title(exchange)
+    assert '"… 94 more characters ·' in Headings(Look(full=False)).title(exchange)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_finding_has_the_mark_of_its_weight(kind: str) -> None:
+    mark, style = ("!", "note") if kind in NOTICES else ("✗", "bad")
+    assert finding_line(Finding(kind, "a\x1bb"), Look()) == rf"{mark} {kind}: a\x1bb"
+    look = Look("STANDARD")
+    assert finding_line(Finding(kind, "x"), look) == look.paint(style, f"{mark} {kind}: x")
+
+
+def test_where_the_end_is_missing_it_is_not_said_again() -> None:
+    talk = Talk(most=20).ask("Metadata", 1, topics=[{"name": "a" * 50}]).answer()
+    del talk.segments[4]
+    (exchange,) = (found for found in exchanges(talk) if found.request is not None)
+    half = exchange.request
+    assert half is not None
+    message = half.message()
+    assert message is not None
+    assert [finding.kind for finding in message.findings] == ["truncated"]
+    assert findings_of(half, message) == []
+    assert "truncated" in [finding.kind for finding in exchange.findings]

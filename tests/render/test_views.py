@@ -1,0 +1,134 @@
+"""The four views: whole outputs compared with files, and damaged messages in all of them.
+
+tests/golden holds what `kdbg` prints, byte for byte. `KDBG_GOLDEN=1 pytest tests/render/test_views.py` writes the
+files anew; what changed is for git to show and for somebody to read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg.cli import run
+from kdbg.render.look import Look
+from kdbg.render.views import FORMATS, view
+from kdbg.session.exchange import Exchange, Half
+
+MAIN = Path(__file__).resolve().parents[2]
+CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))
+GOLDEN = {
+    "first-contact": [
+        "first-contact.pcap --api ApiVersions --limit 1",
+        "first-contact.pcap --api Metadata --limit 1",
+        "first-contact.pcap --api Produce --limit 1",
+        "first-contact.pcap --api Fetch --errors",
+        "first-contact.pcap --api JoinGroup",
+    ],
+    "errors": [
+        "errors.pcap --api Produce --errors --limit 2",
+        "errors.pcap --api FindCoordinator --errors",
+        "errors.pcap --api Fetch --limit 2",
+        "errors.pcap --format summary",
+    ],
+    "old-versions": [
+        "old-versions.pcap --topic magic0-none --api Produce",
+        "old-versions.pcap --topic magic0-lz4 --api Produce",
+        "old-versions.pcap --topic magic1-gzip --api Fetch --limit 1",
+        "old-versions.pcap --port 9092 --api SyncGroup",
+    ],
+    "transactions": [
+        "transactions.pcap --api InitProducerId",
+        "transactions.pcap --api EndTxn --limit 1",
+        "transactions.pcap --api Fetch --errors --limit 2",
+    ],
+    "segmented-lossy": ["segmented-lossy.pcap --connection 2 --errors", "segmented-lossy.pcap --format summary"],
+    "controlled-shutdown": ["controlled-shutdown.pcap", "controlled-shutdown.pcap --format json"],
+    "sasl-plain-raw": ["sasl-plain-raw.pcap --connection 2", "sasl-plain-raw.pcap --limit 2 --show-secrets"],
+    "in-colour": [
+        "controlled-shutdown.pcap --color always",
+        "errors.pcap --format summary --limit 9 --color always",
+        "first-contact.pcap --api Produce --limit 1 --color always",
+    ],
+}
+EXCHANGES = [exchange for path in CAPTURES for exchange in kdbg.read(path)]
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_what_is_printed_is_what_it_was(
+    name: str, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(MAIN)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    text = ""
+    for command in GOLDEN[name]:
+        run(["decode", *f"captures/{command}".split()])
+        out, err = capfdbinary.readouterr()
+        text += f"$ kdbg decode captures/{command}\n{out.decode()}{err.decode()}\n"
+    path = MAIN / "tests" / "golden" / f"{name}.txt"
+    if os.environ.get("KDBG_GOLDEN"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def damaged(half: Half, dice: random.Random) -> Half:
+    """The message with some of its bytes changed, left out, put in or cut off."""
+    data = bytearray(half.data)
+    for _ in range(dice.choice((1, 1, 2, 5))):
+        at = dice.randrange(len(data) + 1)
+        what = dice.random()
+        if what < 0.4:
+            data[at : at + 1] = bytes([dice.choice((0, 1, 0xFF, 0x7F, 0x80, 0x1B, dice.randrange(256)))])
+        elif what < 0.6:
+            del data[at:]
+        elif what < 0.8:
+            data[at:at] = dice.choice((b"\0", b"\xff" * 4, b"\x1b[31m", b"\xc2\x9b", "\u202e".encode(), b"\x80\x80"))
+        else:
+            del data[at : at + dice.randrange(1, 9)]
+    data += bytes(max(4 - len(data), 0))
+    missing = dice.choice((0, 0, 0, 7))
+    other = Half(
+        bytes(data), (half.first_time, half.last_time), (half.first_packet, half.last_packet), half.direction, missing
+    )
+    other.api, other.version = half.api, half.version
+    return other
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int) -> None:
+    dice = random.Random(seed)
+    looks = {"": Look(), "colour": Look("STANDARD", 80, False)}
+    views = [(format, view(format, look, {})) for look in looks.values() for format in FORMATS]
+    for exchange in dice.sample(EXCHANGES, 40):
+        broken = Exchange(exchange.peers, exchange.api, exchange.version, exchange.correlation_id, exchange.client_id)
+        broken.request = damaged(exchange.request, dice) if exchange.request is not None else None
+        broken.response = damaged(exchange.response, dice) if exchange.response is not None else None
+        for format, render in views:
+            output = render(broken)
+            text = COLOUR.sub("", output) if isinstance(output, str) else output.decode()
+            assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]
+            if format == "json":
+                assert json.loads(text)["connection"]["id"] == exchange.peers.number
+            if format == "summary":
+                assert text.count("\n") == 1
+                assert len(text) <= 81
+
+
+def test_views_leave_an_exchange_as_it_was() -> None:
+    for exchange in EXCHANGES[:40]:
+        first = {format: view(format, Look(), {})(exchange) for format in FORMATS}
+        for format in reversed(FORMATS):
+            assert view(format, Look(), {})(exchange) == first[format]
+
+
+def test_a_message_whose_end_is_missing_says_so_once() -> None:
+    talk = next(exchange for exchange in EXCHANGES if exchange.request is not None and exchange.request.missing)
+    text = view("tree", Look(), {})(talk)
+    assert isinstance(text, str)
+    assert text.count("truncated") == 1

@@ -1,0 +1,79 @@
+"""kdbg's exceptions: one family, with values on them, and messages that say what to do."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+
+import pytest
+
+from kdbg import errors
+from kdbg.errors import (
+    BadLength,
+    BadValue,
+    BuildError,
+    CaptureError,
+    CaptureRefused,
+    ClientError,
+    GrammarError,
+    InputError,
+    KdbgError,
+    Leftover,
+    Truncated,
+    UnknownApi,
+    UnknownCapture,
+    UnknownVersion,
+    WireError,
+)
+from kdbg.findings import KINDS
+
+SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
+    (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),
+    (UnknownCapture("a.png", "is no capture"), "a.png: is no capture", ValueError),
+    (CaptureRefused("a", "no such file"), "a: no such file", OSError),
+    (GrammarError("none"), "none", LookupError),
+    (UnknownApi("fetsh", ("Fetch", "Vote")), "no API called 'fetsh'; did you mean Fetch or Vote?", GrammarError),
+    (UnknownApi(4711), "no API called 4711; `kdbg apis` lists them", GrammarError),
+    (UnknownVersion("Fetch", 99, 0, 18), "Fetch has no version 99; kdbg knows 0 to 18", GrammarError),
+    (WireError("topics[0].name", 18, "is odd"), "topics[0].name: is odd at byte 18 (0x0012)", ValueError),
+    (Truncated("crc", 8, "INT32", 4, 1), "crc: INT32 wants 4 bytes, 1 left at byte 8 (0x0008)", WireError),
+    (Truncated("", 0, "INT8", 1, 0), "message: INT8 wants 1 byte, 0 left at byte 0 (0x0000)", WireError),
+    (BadLength("x", 1, "a length of -7"), "x: a length of -7 at byte 1 (0x0001)", WireError),
+    (BadValue("x", 1, "no boolean"), "x: no boolean at byte 1 (0x0001)", WireError),
+    (Leftover(9, 1), "message: 1 byte left over after the message at byte 9 (0x0009)", WireError),
+    (BuildError("topics[0]", "no field 'nam'"), "topics[0]: no field 'nam'", ValueError),
+    (BuildError("", "no structure"), "body: no structure", ValueError),
+    (InputError("these are no bytes"), "these are no bytes", ValueError),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "text", "family"), SAMPLES, ids=lambda value: type(value).__name__)
+def test_an_error_says_what_is_wrong_and_belongs_to_its_family(
+    error: KdbgError, text: str, family: type[Exception]
+) -> None:
+    assert str(error) == text
+    assert isinstance(error, KdbgError)
+    assert isinstance(error, family)
+
+
+@pytest.mark.parametrize("error", [error for error, _, _ in SAMPLES], ids=lambda error: type(error).__name__)
+def test_an_error_crosses_processes(error: KdbgError) -> None:
+    """Spark's workers send theirs home."""
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_every_error_is_in_the_tree_that_the_module_shows() -> None:
+    """Those of live sessions are looked at with the client."""
+    classes = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, KdbgError)]
+    assert [
+        kind for kind in classes if not re.search(rf"^[ |+]*{kind.__name__}\b", f"{errors.__doc__}", re.MULTILINE)
+    ] == []
+    assert {kind for kind in classes if not issubclass(kind, ClientError)} == {
+        type(error) for error, _, _ in SAMPLES
+    } | {KdbgError}
+
+
+def test_the_bytes_errors_are_of_a_kind_that_findings_have() -> None:
+    assert {kind.kind for kind in (WireError, Truncated, BadLength, BadValue, Leftover)} <= KINDS.keys()

@@ -1,0 +1,99 @@
+"""Every kind of finding there is: made, seen in the views, counted, and weighed for the exit status."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.cli import run
+from kdbg.findings import KINDS, NOTICES, Finding
+
+from .traffic import Talk, framed, packed, pcap
+
+
+def metadata(body: bytes, version: int = 1) -> Talk:
+    """A Metadata request with this body."""
+    return Talk().ask_bytes("Metadata", version, body).answer()
+
+
+def produce(entry: dict[str, Any]) -> Talk:
+    """A Produce request of one batch, or of what stands for one."""
+    partition = {"index": 0, "records": [entry]}
+    return Talk().ask("Produce", 3, acks=1, topic_data=[{"name": "t", "partition_data": [partition]}]).answer()
+
+
+def good() -> Talk:
+    return Talk().ask("Metadata", 1).answer()
+
+
+MADE: dict[str, Callable[[], Talk]] = {
+    "gap": lambda: good().lose(100).ask("Metadata", 1).answer(),
+    "skipped": lambda: good().send(b"\xde\xad\xbe\xef" * 30).ask("Metadata", 1).answer().ask("Metadata", 1).answer(),
+    "truncated": lambda: metadata(b"\0\0\0\1\0\6order"),
+    "leftover": lambda: metadata(b"\0\0\0\0\1\2"),
+    "bad-length": lambda: metadata(b"\xff\xff\xff\xf9"),
+    "bad-value": lambda: metadata(b"\xff" * 11, 9),
+    "null": lambda: metadata(b"\0\0\0\1\xff\xff"),
+    "not-utf8": lambda: metadata(b"\0\0\0\1\0\1\xff"),
+    "non-minimal-varint": lambda: metadata(b"\x81\0\0\0\0\0", 9),
+    "unknown-api": lambda: good().ask_bytes(31_999, 0, b"what"),
+    "unknown-version": lambda: good().ask_bytes(3, 99, b"what"),
+    "unknown-tag": lambda: metadata(b"\1\0\0\0\1\x63\1x", 9),
+    "tag-order": lambda: metadata(b"\1\0\0\0\2\x63\1x\x62\1y", 9),
+    "crc": lambda: produce({"magic": 2, "crc": 1, "records": [{"value": b"x"}]}),
+    "compression": lambda: produce({"magic": 2, "attributes": 1, "records_count": 1, "compressed_records": b"no gzip"}),
+    "record-set": lambda: produce({"raw": b"\xff" * 30}),
+    "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
+    "unanswered": lambda: good().ask("Metadata", 1),
+    "unasked": lambda: good().reply(framed(struct.pack(">i", 77) + packed(b"what"))),
+    "not-kafka": lambda: (
+        Talk().send(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").reply(b"HTTP/1.1 200 OK\r\n\r\n").end()
+    ),
+    "capture": good,
+}
+ON_STDERR = {"not-kafka", "capture"}
+"""Kinds that belong to no exchange."""
+DEEP = {"compression"}
+"""Kinds that a summary, which does not look inside batches, cannot know of."""
+
+
+def test_every_kind_is_made_here_and_has_a_sentence() -> None:
+    assert MADE.keys() == KINDS.keys()
+    assert KINDS.keys() > NOTICES
+    assert all(text[0].islower() and not text.endswith(".") for text in KINDS.values())
+    assert str(Finding("gap", "2 bytes")) == "gap: 2 bytes"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_shown_counted_and_weighed(kind: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(MADE[kind]())[: -1 if kind == "capture" else None])
+    mark = "!" if kind in NOTICES else "✗"
+
+    def decode(format: str) -> tuple[str, str]:
+        status = run(["decode", str(path), "-f", format])
+        out, err = capfdbinary.readouterr()
+        if format != "summary" or kind not in DEEP:
+            assert status == (kind not in NOTICES)
+            assert kind in err.decode().splitlines()[-1], "the closing line"
+        return out.decode(), err.decode()
+
+    tree, said = decode("tree")
+    lines, _ = decode("json")
+    summary, _ = decode("summary")
+    hexdump, _ = decode("hex")
+    notes = [note for line in lines.splitlines() for note in json.loads(line)["notes"]]
+    if kind in ON_STDERR:
+        assert said.startswith(f"kdbg: {path}: ")
+        assert f"{mark} {kind}" not in tree
+        return
+    assert f"{mark} {kind}: " in tree
+    assert f"{kind}: " in "\n".join(notes)
+    assert "^" in hexdump or f"{mark} {kind}: " in hexdump
+    assert f"{mark} {kind}" in summary or "✗ UNSUPPORTED_VERSION" in summary or kind in DEEP
+    assert tree.count(f"{mark} {kind}: ") == sum(note.startswith(f"{kind}: ") for note in notes)

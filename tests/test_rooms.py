@@ -1,0 +1,132 @@
+"""The rooms and the arrows between them, as the imports of every file have it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kdbg
+
+ROOT = Path(kdbg.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+ANYWHERE = {"errors", "findings", "__version__"}
+"""What every room may import: exceptions, findings and the version know of no room."""
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "findings": set(),
+    "wire": set(),
+    "grammars": {"wire"},
+    "definitions": {"wire", "grammars"},
+    "capture": set(),
+    "tcp": {"capture.packet"},
+    "session": {"tcp", "grammars", "wire", "capture.packet"},
+    "client": {"session", "grammars", "wire", "definitions", "tcp", "capture.packet"},
+    "render": {"session", "grammars", "wire", "definitions"},
+    "spark": {"session", "grammars", "wire", "capture", "library", "definitions"},
+    "library": {"capture", "session", "grammars", "wire", "definitions"},
+    "__init__": {"library", "session"},
+    "cli": {
+        "render", "client", "spark", "capture", "session", "grammars", "wire", "definitions", "library", "encode",
+        "decode", "read",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
+"""Room by room, what it may import beside itself. `capture.packet` says what a packet is, and imports nothing."""
+OWNERS = {
+    "scapy": {"capture"},
+    "rich": {"cli", "render"},
+    "click": {"cli"},
+    "pyspark": {"spark"},
+    "pyarrow": {"spark"},
+    "socket": {"client"},
+    "ssl": {"client"},
+    "asyncio": {"client", "cli"},
+}
+"""Packages, and the rooms that alone may import them."""
+PURE = ("wire", "grammars", "definitions", "session", "tcp", "render")
+"""Rooms that open nothing."""
+LONGEST = 400
+TABLES = {"grammars/errors.py"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of what a file imports, wherever in it."""
+    package = path.relative_to(ROOT.parent).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            yield from (".".join((*base, *filter(None, [node.module]), alias.name)) for alias in node.names)
+
+
+def targets(path: Path) -> Iterator[str]:
+    """The names inside kdbg that a file imports, without `kdbg.`."""
+    yield from (name.removeprefix("kdbg.") for name in imports(path) if name.startswith("kdbg."))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(FILES) > 100
+    assert {room_of(path) for path in FILES} <= ARROWS.keys(), "a new room needs its arrows"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_arrows_hold(path: Path) -> None:
+    room = room_of(path)
+    allowed = ARROWS[room] | ANYWHERE | {room}
+    for target in targets(path):
+        parts = target.split(".")
+        assert parts[0] in allowed or ".".join(parts[:2]) in allowed, f"{room} imports {target}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_packages_stay_in_their_rooms(path: Path) -> None:
+    for name in imports(path):
+        owners = OWNERS.get(name.split(".")[0])
+        assert owners is None or room_of(path) in owners, f"{room_of(path)} imports {name}"
+
+
+def test_the_arrows_make_no_circle() -> None:
+    left = {room: {target.split(".")[0] for target in targets if target != "capture.packet"} & ARROWS.keys()
+            for room, targets in ARROWS.items()}  # fmt: skip
+    while left:
+        ends = [room for room, targets in left.items() if not targets & left.keys()]
+        assert ends, f"a circle among {sorted(left)}"
+        for room in ends:
+            del left[room]
+
+
+def test_grammars_take_their_words_from_wire_alone() -> None:
+    """Never from construct, whose names mean something else."""
+    for path in FILES:
+        if room_of(path) == "grammars":
+            assert not [name for name in imports(path) if name.split(".")[0] == "construct"], path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_are_read_and_lines_printed_where_they_should_be(path: Path) -> None:
+    room = room_of(path)
+    tree = ast.parse(path.read_text())
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    if room != "cli":
+        assert not called & {"print", "input"}
+        assert "sys.exit" not in path.read_text() or room == "cli"
+    if room in PURE:
+        assert "open" not in called
+        assert not {"pathlib", "subprocess", "tempfile", "shutil", "os"} & {
+            name.split(".")[0] for name in imports(path)
+        }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_says_what_it_is_for_and_is_short(path: Path) -> None:
+    text = path.read_text()
+    assert ast.get_docstring(ast.parse(text)), "no docstring"
+    assert text.count("\n") <= LONGEST or str(path.relative_to(ROOT)) in TABLES

@@ -27,7 +27,7 @@ from .traffic import Talk, pcap
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 HEADER = {"correlation_id": 7, "client_id": "me"}
 METADATA: dict[str, Any] = {"topics": [{"name": "orders"}]}
-BODY = {"api": "Metadata", "version": 1, "direction": "request"}
+BODY: dict[str, Any] = {"api": "Metadata", "version": 1, "direction": "request"}
 
 
 class TestDecode:
@@ -130,8 +130,8 @@ class TestEncode:
             kdbg.encode({}, api=3, version=-1, direction="request")
 
     def test_bytes_may_be_written_as_json_has_them(self) -> None:
-        sasl = {"api": "SaslAuthenticate", "version": 0, "direction": "request"}
-        assert kdbg.encode({"auth_bytes": {"base64": "AGE="}}, **sasl) == kdbg.encode({"auth_bytes": b"\0a"}, **sasl)  # type: ignore[arg-type]
+        sasl: dict[str, Any] = {"api": "SaslAuthenticate", "version": 0, "direction": "request"}
+        assert kdbg.encode({"auth_bytes": {"base64": "AGE="}}, **sasl) == kdbg.encode({"auth_bytes": b"\0a"}, **sasl)
 
     def test_a_response_has_a_header_too(self) -> None:
         data = kdbg.encode({}, api=3, version=1, direction="response", header={"correlation_id": 9})
@@ -157,7 +157,7 @@ class TestRead:
                 piece, self.left = self.left[:64], self.left[64:]
                 return piece
 
-        assert next(kdbg.read(Endless())).correlation_id == 1  # type: ignore[arg-type]
+        assert next(kdbg.read(Endless())).correlation_id == 1
 
     def test_filters_are_those_of_the_command(self) -> None:
         path = CAPTURES / "errors.pcap"
@@ -200,4 +200,4 @@ class TestRead:
 def test_the_package_names_what_it_offers() -> None:
     assert all(getattr(kdbg, name) for name in kdbg.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'decoed'"):
-        kdbg.decoed  # type: ignore[attr-defined]
+        kdbg.decoed

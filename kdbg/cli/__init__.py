@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         drop_output()
-        return refuse(error.strerror or str(error))
+        return refuse(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
 
 
 def refuse(problem: str) -> int:

@@ -13,6 +13,8 @@ from .output import Writer, look
 if TYPE_CHECKING:
     from ..render.look import Look
 
+WIDEST = 30
+"""Letters of a name that the table makes room for: one API's name is longer than that of all others."""
 HEADINGS = ("key", "name", "version", "flexible", "aliases")
 
 
@@ -49,4 +51,4 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
         )
         for api in apis()
     ]  # fmt: skip
-    yield "\n".join(aligned([HEADINGS, *rows], look, ("dim", "name", "", "", "dim"), right=(0,))) + "\n"
+    yield "\n".join(aligned([HEADINGS, *rows], look, ("dim", "name", "", "", "dim"), right=(0,), widest=WIDEST)) + "\n"

@@ -19,6 +19,7 @@ from .sending.options import (
 if TYPE_CHECKING:
     from ..wire import Api
     from .sending.live import Rounds
+    from .sending.request import Request
 
 
 @click.command(cls=SendCommand, context_settings={"max_content_width": 100})
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @round_options
 @security_options
 @click.pass_context
-def command(ctx: click.Context, api: str | None, **general: Any) -> int:
+def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     """Send a request to a broker, whichever it belongs to, and show both messages as `kdbg decode` does.
 
     APIs go by name, alias or key (`kdbg apis`). Those of every day have options of their own, which `kdbg send API
@@ -54,29 +55,70 @@ def command(ctx: click.Context, api: str | None, **general: Any) -> int:
 
 def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
     """Do what the options ask for; the exit status."""
-    from .. import grammars
+    check(name, options)
+    if name is not None and options.show_template:
+        from .. import grammars
 
-    if name is None:
-        raise click.UsageError("send what? An API (`kdbg apis`), --raw or --from")
-    api = grammars.api(name)
-    if options.show_template:
-        return show_template(api, options.version)
+        return show_template(grammars.api(name), options.version)
     from .sending.live import session
 
-    return session(options, rounds(api, options, said))
+    return session(options, rounds(name, options, said))
 
 
-def rounds(api: Api, options: Options, said: dict[str, Any]) -> Rounds:
+def check(name: str | None, options: Options) -> None:
+    """Refuse what does not go together."""
+    whole = [word for word, said in (("--raw", options.raw), ("--from", options.source)) if said is not None]
+    if name is None and not whole:
+        raise click.UsageError("send what? An API (`kdbg apis`), --raw or --from")
+    if (name is not None and whole) or len(whole) > 1:
+        raise click.UsageError(f"{whole[0]} says it all: it goes with no API and no other source")
+    if whole and (options.body is not None or options.show_template or (options.raw is not None and options.sets)):
+        raise click.UsageError(f"{whole[0]} is the request already; --set changes one of --from")
+    if options.repeat is not None and options.all_versions:
+        raise click.UsageError("--repeat or --all-versions, not both")
+    if options.raw is not None and (options.repeat is not None or options.all_versions or options.version is not None):
+        raise click.UsageError("--raw is sent once, as it is")
+    if options.all_versions and options.version is not None:
+        raise click.UsageError("--all-versions or --version, not both")
+
+
+def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
     """What to do in the session."""
+    from .sending.live import once
+
+    if options.raw is not None:
+        from .sending.raw import Raw, given
+
+        return Raw(given(options.raw))
+    wanted = request(name, options, said)
+    if options.all_versions:
+        from .sending.sweep import Sweep
+
+        return Sweep(wanted)
+    if options.repeat is not None:
+        from .sending.repeat import Repeat
+
+        return Repeat(wanted, options.repeat, options.in_flight)
+    return once(wanted)
+
+
+def request(name: str | None, options: Options, said: dict[str, Any]) -> Request:
+    """The request that an API's options, --body or --from come to."""
+    from .. import grammars
     from .encode import text
     from .reencode import parse
     from .sending.assign import parse as parse_set
-    from .sending.live import once
-    from .sending.lookups import request
+
+    sets = [parse_set(one) for one in options.sets]
+    if name is None:
+        from .sending.captured import captured
+
+        assert options.source is not None
+        return captured(options.source, options.version, sets)
+    from .sending import lookups
 
     given = parse(text(options.body), "--body") if options.body is not None else None
-    wanted = request(api, options.version, [parse_set(one) for one in options.sets], said, given)
-    return once(wanted)
+    return lookups.request(grammars.api(name), options.version, sets, said, given)
 
 
 def show_template(api: Api, version: int | None) -> int:

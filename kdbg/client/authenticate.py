@@ -2,55 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import Closed, NotAuthenticated
-from ..grammars import api
-from ..session.exchange import Exchange
+from ..grammars import by_key as api
+from ..grammars.errors import describe
 from .connection import Connection
-from .sasl import Mechanism, mechanism
+from .sasl import Mechanism, Rejected, mechanism
 from .settings import Sasl, show
+from .versions import Versions, choose
 
+WRONG_SECRET = "see whether user, password and mechanism are right"
+HANDSHAKE, AUTHENTICATE = 17, 36
 UNSUPPORTED_MECHANISM = 33
 
 
-async def authenticate(connection: Connection, sasl: Sasl) -> None:
-    """Prove who the client is; `NotAuthenticated` with the broker's reason where it does not believe it."""
+async def authenticate(connection: Connection, sasl: Sasl, known: Versions | None = None) -> None:
+    """Prove who the client is; `NotAuthenticated` with the broker's reason where it does not believe it.
+
+    Brokers before 1.0 know no SaslAuthenticate, which `known` tells: they take the tokens alone.
+    """
     talk = mechanism(sasl)
-    await _shake_hands(connection, sasl, 0 if sasl.raw else 1)
+    raw = sasl.raw or (known is not None and AUTHENTICATE not in known)
     try:
-        await (_raw(connection, talk) if sasl.raw else _framed(connection, talk))
-    except ValueError as error:
-        raise _failed(connection, sasl, f"the broker could not prove that it knows the password: {error}") from None
-    except Closed:
-        raise _failed(connection, sasl, "the broker hung up instead of answering") from None
+        await _shake_hands(connection, sasl, 0 if raw else 1)
+        await (_raw(connection, talk) if raw else _framed(connection, talk, choose(api(AUTHENTICATE), known or {})))
+    except Rejected as error:
+        raise _failed(connection, sasl, str(error)) from None
+    except Closed as error:
+        raise _failed(connection, sasl, error.problem) from None
 
 
 async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None:
-    exchange = await connection.answer(
-        connection.send(api("sasl-handshake"), version, {"mechanism": sasl.mechanism.upper()})
-    )
-    body = _body(exchange)
-    if body.get("error_code") == UNSUPPORTED_MECHANISM:
-        offered = ", ".join(body.get("mechanisms") or ()) or "none"
-        raise _failed(
-            connection, sasl, f"the broker does not take it; it offers {offered}", "choose one with --sasl-mechanism"
-        )
-    if body.get("error_code"):
-        raise _failed(connection, sasl, f"the handshake ended in error {body['error_code']}")
+    body = await connection.ask(api(HANDSHAKE), version, {"mechanism": sasl.mechanism.upper()})
+    if body["error_code"] == UNSUPPORTED_MECHANISM:
+        offered = ", ".join(body["mechanisms"]) or "none"
+        problem = f"the broker does not take this mechanism; it offers {offered}"
+        raise _failed(connection, sasl, problem, "choose one with --sasl-mechanism")
+    if body["error_code"]:
+        raise _failed(connection, sasl, f"the handshake ended in {describe(body['error_code'])}")
 
 
-async def _framed(connection: Connection, talk: Mechanism) -> None:
+async def _framed(connection: Connection, talk: Mechanism, version: int) -> None:
     """Tokens in SaslAuthenticate (KIP-152)."""
     token: bytes | None = talk.first()
     while token is not None:
-        body = _body(await connection.answer(connection.send(api("sasl-authenticate"), 1, {"auth_bytes": token})))
-        if body.get("error_code"):
-            reason = body.get("error_message") or f"error {body['error_code']}"
-            raise NotAuthenticated(
-                show(connection.address), f"not authenticated: {reason}", "see whether user and password are right"
-            )
-        token = talk.next(body.get("auth_bytes") or b"")
+        body = await connection.ask(api(AUTHENTICATE), version, {"auth_bytes": token})
+        if body["error_code"]:
+            raise Rejected(body["error_message"] or describe(body["error_code"]))
+        token = talk.next(body["auth_bytes"])
 
 
 async def _raw(connection: Connection, talk: Mechanism) -> None:
@@ -58,15 +56,11 @@ async def _raw(connection: Connection, talk: Mechanism) -> None:
     token: bytes | None = talk.first()
     while token is not None:
         exchange = await connection.answer(connection.send_token(token))
-        assert exchange.response is not None
+        assert exchange.response is not None, "tokens are always answered"
         token = talk.next(exchange.response.data)
 
 
-def _body(exchange: Exchange) -> dict[str, Any]:
-    message = exchange.response.message() if exchange.response is not None else None
-    return message.body if message is not None else {}
-
-
-def _failed(connection: Connection, sasl: Sasl, problem: str, remedy: str = "") -> NotAuthenticated:
-    hint = remedy or "see whether user, password and mechanism are right"
-    return NotAuthenticated(show(connection.address), f"SASL {sasl.mechanism.upper()}: {problem}", hint)
+def _failed(connection: Connection, sasl: Sasl, problem: str, remedy: str = WRONG_SECRET) -> NotAuthenticated:
+    for secret in filter(None, (sasl.password, sasl.token)):  # a broker may say anything, that too
+        problem = problem.replace(secret, "***")
+    return NotAuthenticated(show(connection.address), f"SASL {sasl.mechanism.upper()}: {problem}", remedy)

@@ -7,12 +7,13 @@ metadata told, and where an answer or a broken connection shows that it is out o
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 from uuid import UUID
 
-from .. import __version__, grammars
-from ..errors import CannotConnect, ClientError, Closed, TimedOut
+from .. import grammars
+from ..errors import CannotConnect, ClientError, Closed, TimedOut, WrongAnswer
 from ..grammars.errors import describe
 from ..session.exchange import Exchange
 from ..wire import Api
@@ -23,12 +24,11 @@ from .connection import Connection, Seen, Tap
 from .routes import KEY_TYPES, RETRY, Route, route
 from .settings import Address, Settings, addresses, show
 from .topics import by_id, unnamed
+from .versions import Versions, ask_versions, choose
 
-API_VERSIONS, METADATA, FIND_COORDINATOR = 18, 3, 10
-PATIENCE = 5
-"""How often a request is sent again."""
-PAUSE = 0.1
-"""Seconds before the first retry; each later one waits twice as long."""
+METADATA, FIND_COORDINATOR = 3, 10
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 0)
+"""Seconds before a request is sent again, after each attempt; after the last it is not."""
 Trace = Callable[[str], None]
 Body = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
 """A request's body: one whose fields each version picks for itself, or what it is at a version, exactly."""
@@ -57,14 +57,14 @@ class Cluster:
         self.topic_ids: dict[str, UUID] = {}
         self.controller: int | None = None
         self.coordinators: dict[tuple[str, str], Address] = {}
-        self.known_versions: dict[Address, dict[int, tuple[int, int]]] = {}
+        self.known_versions: dict[Address, Versions] = {}
+        self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for connection in self.connections.values():
-            await connection.close()
+        await asyncio.gather(*(connection.close() for connection in self.connections.values()))
         self.connections.clear()
 
     async def send(
@@ -73,30 +73,29 @@ class Cluster:
     ) -> Exchange:  # fmt: skip
         """Send a request where it belongs and wait for its answer.
 
-        Without `version`, the highest that both sides know, among `versions` if given. Raises `ClientError`; an error code in the answer is no
-        exception: retried where that may help, handed over where it does not.
+        Without `version`, the highest that both sides know, among `versions` if given. Raises `ClientError`; an error
+        code in the answer is no exception: retried where that may help, handed over where it does not.
         """
         wanted = api if isinstance(api, Api) else grammars.api(api)
-        pause, failure = PAUSE, None
-        for attempt in range(PATIENCE + 1):
-            if attempt:
-                await asyncio.sleep(pause)
-                pause *= 2
+        hung_up: set[str] = set()
+        for pause in PAUSES:
             try:
                 exchange = await self._attempt(wanted, body or {}, version, versions, timeout)
             except (Closed, CannotConnect) as error:
-                if self.direct or attempt == PATIENCE or version is not None:
+                if self.direct or not pause or version is not None or error.address in hung_up:
                     raise
-                failure = error
+                if isinstance(error, Closed):
+                    hung_up.add(error.address)
                 self.trace(f"{error}; asking for the metadata again")
-                self.forget()
-                continue
-            code = self._curable(exchange)
-            if code is None or self.direct or attempt == PATIENCE:
-                return exchange
-            self.trace(f"{wanted.name}: {describe(code)}; asking for the metadata again")
+                self.mistrust(error.address)
+            else:
+                code = self._curable(exchange)
+                if code is None or self.direct or not pause:
+                    return exchange
+                self.trace(f"{wanted.name}: {describe(code)}; asking for the metadata again")
             self.forget()
-        raise failure or AssertionError("unreachable")
+            await asyncio.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
 
     async def _attempt(
         self, api: Api, body: Body, version: int | None, versions: range | None, timeout: float | None
@@ -131,15 +130,17 @@ class Cluster:
         return await self.any()
 
     async def any(self) -> Address:
-        """A broker that a connection is open to, or the first bootstrap broker that can be reached."""
+        """A broker that a connection is open to, or the first that answers: of the bootstrap brokers, then of all."""
         for connection in self.connections.values():
             if connection.open_:
                 return connection.address
         failures: list[ClientError] = []
-        for address in self.bootstrap:
+        for address in dict.fromkeys([*self.bootstrap, *(() if self.direct else self.brokers.values())]):
             try:
                 await self.connect(address)
-            except (CannotConnect, TimedOut, Closed) as error:
+                if len(self.bootstrap) > 1 and not self.direct:
+                    await self.versions(address)  # to be connected is no answer yet
+            except (CannotConnect, TimedOut, Closed, WrongAnswer) as error:
                 failures.append(error)
                 if len(self.bootstrap) > 1:
                     self.trace(f"{error}; trying the next")
@@ -154,61 +155,56 @@ class Cluster:
 
     async def connect(self, address: Address) -> Connection:
         """The connection to a broker: the one there is, or a new one, authenticated."""
-        connection = self.connections.get(address)
-        if connection is not None and connection.open_:
-            return connection
+        async with self._opening[address]:
+            connection = self.connections.get(address)
+            if connection is None or not connection.open_:
+                connection = self.connections[address] = await self._open(address)
+        return connection
+
+    async def _open(self, address: Address) -> Connection:
+        """A new connection, authenticated."""
         self.trace(f"connecting to {show(address)}")
         connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
-        if self.settings.sasl is not None:
-            try:
-                await authenticate(connection, self.settings.sasl)
-            except BaseException:
+        sasl = self.settings.sasl
+        if sasl is None:
+            return connection
+        try:
+            if not sasl.raw and not await self._learn_versions(connection):
                 await connection.close()
-                raise
-            self.trace(f"authenticated by {self.settings.sasl.mechanism.upper()}")
-        self.connections[address] = connection
+                connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
+            await authenticate(connection, sasl, self.known_versions.get(address))
+        except BaseException:
+            await connection.close()
+            raise
+        self.trace(f"authenticated by {sasl.mechanism.upper()}")
         return connection
 
     async def negotiate(self, address: Address, api: Api, within: range | None = None) -> int:
-        """The highest version of an API that both sides know (KIP-35), of those `within`; 0 if the broker is silent.
+        """The version of an API to speak with a broker."""
+        return choose(api, await self.versions(address), within)
 
-        Where there is none, the nearest to what the broker knows: its refusal says it best.
-        """
-        known, within = await self.versions(address), within or api.versions
-        if not known:
-            return within[0]
-        lowest, highest = known.get(api.key, (within[0], within[-1]))
-        return min(max(min(highest, within[-1]), lowest), within[-1])
-
-    async def versions(self, address: Address) -> dict[int, tuple[int, int]]:
+    async def versions(self, address: Address) -> Versions:
         """What a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10, which hang up."""
         if address not in self.known_versions:
-            try:
-                self.known_versions[address] = await self._ask_versions(address)
-            except (Closed, TimedOut) as error:
-                if isinstance(error, TimedOut):
-                    raise
-                self.trace(f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
-                self.known_versions[address] = {}
+            await self._learn_versions(await self.connect(address))
         return self.known_versions[address]
 
-    async def _ask_versions(self, address: Address) -> dict[int, tuple[int, int]]:
-        api = grammars.by_key(API_VERSIONS)
-        software = {"client_software_name": "kdbg", "client_software_version": __version__}
-        for version in (3, 0):
+    async def _learn_versions(self, connection: Connection) -> bool:
+        """Ask for the versions, unless they are known; False if the broker hung up on the question."""
+        address = connection.address
+        if address not in self.known_versions:
             self.trace(f"asking {show(address)} for its versions")
-            body = await self._ask(address, api, version, software)
-            if not body.get("error_code"):
-                entries = body.get("api_keys") or ()
-                return {e["api_key"]: (e["min_version"], e["max_version"]) for e in entries}
-        return {}
+            try:
+                self.known_versions[address] = await ask_versions(connection)
+            except Closed:
+                self.trace(f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+                self.known_versions[address] = {}
+        return connection.open_
 
     async def _ask(self, address: Address, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of the answer to a request of the client's own."""
         connection = await self.connect(address)
-        exchange = await connection.answer(connection.send(api, version, fitting(api, version, body)))
-        message = exchange.response.message() if exchange.response is not None else None
-        return message.body if message is not None else {}
+        return await connection.ask(api, version, fitting(api, version, body))
 
     async def leader(self, topic: Any, partition: int) -> Address:
         """The leader of a partition."""
@@ -262,6 +258,11 @@ class Cluster:
                 self.partitions[name] = sorted(p["partition_index"] for p in partitions)
                 for partition in partitions:
                     self.leaders[name, partition["partition_index"]] = partition["leader_id"]
+
+    def mistrust(self, address: str) -> None:
+        """A broker failed: the others come first now, and that it tells no versions may not be true."""
+        self.bootstrap.sort(key=lambda broker: show(broker) == address)
+        self.known_versions = {broker: known for broker, known in self.known_versions.items() if known}
 
     def forget(self) -> None:
         """What was known may be out of date."""

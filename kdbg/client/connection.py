@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
         except TimeoutError:
             pass
         finally:
-            self._transport.abort()
+            self._abort()
         await self._lost.wait()
 
     # What the event loop tells
@@ -204,9 +204,9 @@ class Connection(asyncio.Protocol):
         self._fail(failures.hung_up(self.address, self._incoming.received, waits))
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._lost.set()
         waits = bool(self._conversation.waiting)
         self._fail(failures.lost(self.address, error, self._incoming.received, waits))
-        self._lost.set()
 
     # Answers
 
@@ -252,7 +252,11 @@ class Connection(asyncio.Protocol):
     def _fail(self, error: Exception) -> None:
         """The end, whatever the reason, without another byte."""
         self._give_up(error)
-        self._transport.abort()
+        self._abort()
+
+    def _abort(self) -> None:
+        if not self._lost.is_set():  # asyncio loses what has been flushed and closed a second time
+            self._transport.abort()
 
     def _give_up(self, error: Exception) -> None:
         """Tell everybody who waits. Only the first error counts: others follow from it."""

@@ -23,8 +23,8 @@ CONSUMER = "consumer"
 
 
 def produce(
-    version: int, *, topic: str, value: tuple[bytes | None, ...], key: bytes | None = None, partition: int | None = None,
-    header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = 30_000, compression: str = "none",
+    version: int, *, topic: str, value: tuple[bytes | None, ...], key: bytes | None = None,
+    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = 30_000, compression: str = "none",
     record_format: str | None = None,
 ) -> Body:  # fmt: skip
     records = entries(version, value, key, header, timestamp, compression, record_format)
@@ -53,8 +53,7 @@ def list_offsets(
 
 def metadata(version: int, *, topic: Words = (), create: bool = True) -> Body:
     """All topics are an empty list in v0, a null one since v1."""
-    every = None if version else []
-    topics = [{"name": name} for name in topic] if topic else every
+    topics = [{"name": name} for name in topic] or (None if version else [])
     return {"topics": topics} | ({"allow_auto_topic_creation": create} if version >= 4 else {})
 
 
@@ -70,8 +69,8 @@ def offset_commit(
 
 def offset_fetch(version: int, *, group: str, topic: Words = (), partition: tuple[int, ...] = (0,)) -> Body:
     """Without topics all of the group's, which v0 and v1 cannot ask for."""
-    every = None if version >= 2 else []
-    topics = [{"name": name, "partition_indexes": list(partition)} for name in topic] or every
+    named = [{"name": name, "partition_indexes": list(partition)} for name in topic]
+    topics = named or (None if version >= 2 else [])
     one = {"group_id": group, "topics": topics}
     return {"groups": [one]} if version >= 8 else one
 
@@ -86,7 +85,7 @@ def find_coordinator(version: int, *, group: str | None = None, transactional_id
 
 def join_group(
     version: int, *, group: str, topic: Words = (), member_id: str = "", instance_id: str | None = None,
-    protocol_type: str = CONSUMER, protocol: str = "range", session_timeout_ms: int = 45_000,
+    protocol_type: str = CONSUMER, protocol: str = "range", session_timeout_ms: int = 30_000,
     rebalance_timeout_ms: int = 60_000,
 ) -> Body:  # fmt: skip
     protocols = [{"name": protocol, "metadata": subscription(topic)}]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import InputError
 from .settings import Sasl
 
+if TYPE_CHECKING:
+    from scramp import ScramException
+
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+
+class Rejected(Exception):
+    """One end does not believe the other; no secret stands in the text."""
 
 
 class Mechanism(Protocol):
     """What the client says first, and what it says to each challenge; None when it has nothing more to say.
 
-    Raises ValueError for a challenge that proves the server wrong.
+    Raises `Rejected` for a challenge that ends it.
     """
 
     def first(self) -> bytes: ...
@@ -47,11 +54,16 @@ class _Plain:
 
 
 class _Scram:
-    def __init__(self, name: str, sasl: Sasl) -> None:
-        from scramp import ScramClient
+    """Both ends prove that they know the password: the broker's proof comes last."""
 
-        self.client = ScramClient([name], sasl.username, sasl.password)
-        self.rounds = 0
+    def __init__(self, name: str, sasl: Sasl) -> None:
+        from scramp import ScramClient, ScramException
+
+        try:
+            self.client = ScramClient([name], sasl.username, sasl.password)
+        except ScramException as error:
+            raise InputError(f"{name}: user name or password cannot be sent: {error}") from None
+        self.begun = False
 
     def first(self) -> bytes:
         return bytes(self.client.get_client_first().encode())
@@ -59,23 +71,39 @@ class _Scram:
     def next(self, challenge: bytes) -> bytes | None:
         from scramp import ScramException
 
-        self.rounds += 1
         try:
-            if self.rounds == 1:
-                self.client.set_server_first(challenge.decode())
-                return bytes(self.client.get_client_final().encode())
-            self.client.set_server_final(challenge.decode())
+            if self.begun:
+                self.client.set_server_final(challenge.decode())
+                return None
+            self.begun = True
+            self.client.set_server_first(challenge.decode())
+            return bytes(self.client.get_client_final().encode())
         except ScramException as error:
-            raise ValueError(str(error)) from None
-        return None
+            raise Rejected(_complaint(error)) from None
+        except ValueError:
+            raise Rejected("what the broker says is no SCRAM message") from None
+
+
+def _complaint(error: ScramException) -> str:
+    """What scramp objects to, in kdbg's words where they are clearer."""
+    text = str(error)
+    if "signature doesn't match" in text:
+        return "the broker could not prove that it knows the password"
+    return text[:1].lower() + text[1:].replace(".: ", ": ")
 
 
 class _OAuthBearer:
+    """One message; a broker that does not like it says why, and wants that acknowledged before it refuses."""
+
     def __init__(self, token: str) -> None:
         self.token = token
+        self.complaint = ""
 
     def first(self) -> bytes:
         return f"n,,\x01auth=Bearer {self.token}\x01\x01".encode()
 
     def next(self, challenge: bytes) -> bytes | None:
-        return b"\x01" if challenge else None  # a challenge is the server's complaint; this ends it politely
+        if self.complaint:
+            raise Rejected(f"the broker refused the token: {self.complaint}")
+        self.complaint = challenge.decode(errors="replace")
+        return b"\x01" if challenge else None

@@ -13,11 +13,16 @@ LEAST = 24
 
 
 def aligned(
-    rows: Iterable[Sequence[str]], look: Look, styles: Sequence[str] = (), *, indent: int = 0, right: Sequence[int] = ()
-) -> list[str]:
-    """The lines of a table; `styles` are those of the columns, `right` the columns whose words end in line."""
+    rows: Iterable[Sequence[str]], look: Look, styles: Sequence[str] = (), *, indent: int = 0, right: Sequence[int] = (),
+    widest: int = 1 << 30,
+) -> list[str]:  # fmt: skip
+    """The lines of a table; `styles` are those of the columns, `right` the columns whose words end in line.
+
+    Words of more than `widest` letters make no column wider: they push the rest of their line aside.
+    """
     rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
+    columns = zip(*(row[:-1] for row in rows), strict=True)
+    widths = [max((len(word) for word in column if len(word) <= widest), default=0) for column in columns]
     start = indent + sum(widths) + GAP * len(widths)
     lines = []
     for row in rows:

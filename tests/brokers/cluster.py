@@ -117,7 +117,11 @@ class Cluster:
         users = self.security.format_options() if self.security else []
 
         def one(broker: Broker) -> None:
-            where = [f"--cluster-id={cluster_id}", "--config", str(self.plan.config(broker.node))]  # an id may begin "-"
+            where = [
+                f"--cluster-id={cluster_id}",
+                "--config",
+                str(self.plan.config(broker.node)),
+            ]  # an id may begin "-"
             run_tool(self.release, self.home, FORMAT, "format", *where, *users)
 
         with ThreadPoolExecutor() as threads:

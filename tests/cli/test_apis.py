@@ -30,7 +30,7 @@ def test_the_table_fits_80_columns() -> None:
     assert text.startswith(BEGINNING)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [int(line[:3]) for line in lines[1:] if line[:3].strip()] == list(range(93))
+    assert [int(line[:3]) for line in lines[1:] if line[:3].strip()] == list(range(95))
     assert " 17  SaslHandshake                 0-1      no" in lines
 
 

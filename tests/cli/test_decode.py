@@ -84,7 +84,7 @@ CONDITIONS: list[tuple[Path, list[str], Callable[[Any], bool]]] = [
 
 
 class TestFilters:
-    @pytest.mark.parametrize(("path", "options", "wanted"), CONDITIONS, ids=lambda value: str(value))
+    @pytest.mark.parametrize(("path", "options", "wanted"), CONDITIONS, ids=[" ".join(row[1]) for row in CONDITIONS])
     def test_a_filter_shows_what_fits_and_counts_the_rest(
         self, cli: Cli, path: Path, options: list[str], wanted: Callable[[Any], bool]
     ) -> None:
@@ -303,6 +303,9 @@ class TestTerminal:
         for columns in (80, 100):
             lines = terminal("decode", ERRORS, "-f", "summary", columns=columns, NO_COLOR="1").splitlines()
             assert columns - 10 < max(map(len, lines)) <= columns
+        whole = terminal("decode", ERRORS, "-f", "summary", "--full", NO_COLOR="1").splitlines()
+        assert max(map(len, whole)) > 100
+        assert not any("…" in line[59:] for line in whole)
 
 
 def terminal(*arguments: object, columns: int = 80, **environment: str) -> str:

@@ -115,8 +115,8 @@ def test_json(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("9999", "kdbg: no error code 9999; kdbg knows -1 to 133\n"),
-        ("-2", "kdbg: no error code -2; kdbg knows -1 to 133\n"),
+        ("9999", "kdbg: no error code 9999; kdbg knows -1 to 136\n"),
+        ("-2", "kdbg: no error code -2; kdbg knows -1 to 136\n"),
         ("NOTLEADR", "kdbg: no error called 'NOTLEADR'; did you mean NOT_LEADER_OR_FOLLOWER?\n"),
         ("qqqqqq", "kdbg: no error called 'qqqqqq'; `kdbg errors` lists all\n"),
         ("", "kdbg: no error called ''; `kdbg errors` lists all\n"),

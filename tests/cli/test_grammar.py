@@ -196,7 +196,7 @@ def test_record_sets(kdbg: Kdbg) -> None:
 
 def test_what_bnf_has_no_words_for(kdbg: Kdbg) -> None:
     text = kdbg("grammar describe-configs --version 4 --response")
-    assert "# results[].configs[].value  secret if is_sensitive is true: shown with\n" in text
+    assert re.search(r"# results\[\].configs\[\].value +secret if is_sensitive is true: shown", text)
     assert "DELEGATION" not in text
     text = kdbg("grammar sasl-authenticate --version 0 --request")
     assert "# auth_bytes  secret: shown with --show-secrets only\n" in text
@@ -215,7 +215,7 @@ SHEETS = [
 
 
 def test_every_sheet_is_bnf_with_comments_that_fit_80_columns() -> None:
-    assert len(SHEETS) == 722 + 5 + 3
+    assert len(SHEETS) == 736 + 5 + 3
     for sheet in SHEETS:
         for line in sheet_text(sheet, Look()).splitlines():
             if line.startswith("#"):

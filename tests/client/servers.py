@@ -1,8 +1,8 @@
 """Servers on loopback that behave, well or badly, as a test says; and event loops in which nothing may leak.
 
-    @in_loop
-    async def test_...() -> None:
-        async with server(serve) as address: ...
+@in_loop
+async def test_...() -> None:
+    async with server(serve) as address: ...
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import pytest
@@ -33,7 +33,7 @@ async def ask(address: Address, settings: Settings = PATIENT, **kwargs: object) 
 
 
 @contextmanager
-def fails(kind: type[ClientError], *words: str):  # type: ignore[no-untyped-def]
+def fails(kind: type[ClientError], *words: str) -> Iterator[None]:
     """What follows ends in one line that names the address, what happened, and what to try."""
     with pytest.raises(kind) as caught:
         yield

@@ -19,7 +19,8 @@ from ...client.records import FORMATS as RECORD_FORMATS
 from .words import TIMES, Acks, Bytes, Moment, Offset, Pair
 
 ABOUT: dict[str, dict[str, Any]] = {
-    "acks": {"help": "Who must have the records before the broker answers; 0: nobody, and no answer.", "type": Acks()},
+    "acks": {"help": "Who must have the records before the broker answers; 0: nobody, and no answer.", "type": Acks(),
+             "metavar": "all|1|0"},
     "compression": {"help": "The codec of the batch.", "type": click.Choice(CODECS)},
     "create": {"help": "Whether the broker may create the topic (v4 on)."},
     "generation": {"help": "The generation id that the join was answered with.", "metavar": "N"},
@@ -74,8 +75,8 @@ SAID = {("Produce", "timestamp"): "now", ("Produce", "acks"): "all", ("ListOffse
 """Defaults in words."""
 MORE: dict[str, tuple[Callable[[type[click.Option]], click.Option], ...]] = {
     "Produce": (
-        lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="A file as the value of a record; - is a pipe."),
-        lambda cls: cls(["--tombstone"], is_flag=True, help="A record without a value."),
+        lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="A file as a record's value; - is a pipe."),
+        lambda cls: cls(["--tombstone"], is_flag=True, default=None, help="A record without a value."),
         lambda cls: cls(
             ["--partitioner"], type=click.Choice(list(PARTITIONERS)), help="Who chooses the partition: Java's murmur2, "
             "librdkafka's crc32 (by key), round-robin, random. [default: murmur2 with a key, else random]",

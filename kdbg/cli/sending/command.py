@@ -52,6 +52,11 @@ class SendCommand(click.Command):
                 next(rest, None)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from ...client.forms import FORMS
+
+        if NAMED not in ctx.meta:
+            with formatter.section("APIs with options of their own (kdbg send API --help)"):
+                formatter.write_text(", ".join(FORMS))
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for group, members in groupby(options, key=lambda option: getattr(option, "group", "Options")):
             rows = [row for option in members if (row := option.get_help_record(ctx)) is not None]

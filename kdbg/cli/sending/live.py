@@ -12,7 +12,7 @@ import click
 from ...client.cluster import Cluster
 from ...client.mock import is_mock, mock_cluster
 from ...errors import BuildError, ClientError
-from .. import UNDECODED, printable
+from .. import printable
 from .options import Options
 from .request import Request
 from .screen import Screen
@@ -80,9 +80,7 @@ def once(request: Request) -> Rounds:
     async def rounds(cluster: Cluster, screen: Screen) -> None:
         await request.prepare(cluster)
         try:
-            exchange = await cluster.send(
-                request.api, request.body, version=request.version, versions=request.versions
-            )
+            exchange = await cluster.send(request.api, request.body, version=request.version, versions=request.versions)
         except BuildError as error:
             raise request.refusal(error) from None
         screen.asked(exchange)

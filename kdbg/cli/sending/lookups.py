@@ -60,7 +60,7 @@ def offset_in(answer: Mapping[str, Any]) -> int:
     """The offset that an answer to ListOffsets tells; 0 where it tells none: the fetch will say why."""
     for topic in answer.get("topics") or ():
         for partition in topic.get("partitions") or ():
-            offsets = [partition.get("offset", -1), *(partition.get("old_style_offsets") or ())]
+            offsets: list[int] = [partition.get("offset", -1), *(partition.get("old_style_offsets") or ())]
             return max(0, *offsets)
     return 0
 
@@ -79,6 +79,7 @@ async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
 
 
 KINDS: dict[str, type[FromOptions]] = {"Produce": Produce, "Fetch": Fetch}
+OTHERWISE = {"value": " (or --file, or --tombstone)"}
 
 
 def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any], given: Any) -> Request:
@@ -90,7 +91,8 @@ def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping
     if given is not None or api.name not in FORMS or (missing and sets and not said):
         return FromBody(api, version, sets, {} if given is None else given)
     if missing:
-        raise InputError(f"{api.name} wants {' and '.join(map(option, missing))}, or a --body (see --show-template)")
+        words = " and ".join(f"{option(name)}{OTHERWISE.get(name, '')}" for name in missing)
+        raise InputError(f"{api.name} wants {words}; or a --body, which --show-template prints")
     return KINDS.get(api.name, FromOptions)(api, version, sets, said)
 
 

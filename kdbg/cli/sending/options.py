@@ -88,7 +88,7 @@ request_options = _decorator(
     requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
     requests("--set", "sets", multiple=True, metavar="PATH=VALUE",
              help="Set a field: topics[0].name=orders. VALUE is JSON, or text. May be repeated."),
-    requests("--from", "source", metavar="CAPTURE#N", help="Send request number N of a capture again; --set changes it."),
+    requests("--from", "source", metavar="CAPTURE#N", help="Send request N of a capture again; --set changes it."),
     requests("--raw", metavar="HEX|@FILE", help="Send these bytes as they are, size and header included."),
     requests("--show-template", is_flag=True, help="Print a body to fill in, and send nothing."),
 )  # fmt: skip

@@ -6,6 +6,7 @@ The body comes from the API's own options (its form), from --body or from a capt
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,8 @@ class FromBody(Request):
 
     def body(self, version: int) -> Body:
         body = super().body(version)
-        try:
+        with suppress(BuildError):  # said when it is sent: a topic's name may have become its id by then
             guarded(lambda: build(self.api.at("request", version), body))
-        except BuildError:
-            pass  # said when it is sent: a topic's name may have become its id by then
         return body
 
 

@@ -103,10 +103,12 @@ class Screen:
         self.say(" · ".join([*filter(None, words), took]))
 
 
+def codes_of(exchange: Exchange) -> list[int]:
+    """The error codes in an answer, each once."""
+    message = exchange.response.message(shallow=True) if exchange.response is not None else None
+    return list(dict.fromkeys(outline(message.grammar)(message.body).errors)) if message is not None else []
+
+
 def errors_of(exchange: Exchange) -> list[str]:
     """The names of the error codes in an answer."""
-    message = exchange.response.message(shallow=True) if exchange.response is not None else None
-    if message is None:
-        return []
-    codes = dict.fromkeys(outline(message.grammar)(message.body).errors)
-    return [ERRORS[code].name if code in ERRORS else f"error {code}" for code in codes]
+    return [ERRORS[code].name if code in ERRORS else f"error {code}" for code in codes_of(exchange)]

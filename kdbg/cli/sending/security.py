@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,7 +39,7 @@ def reach(options: Options) -> tuple[str, Settings]:
 def tls(options: Options, base: Tls | None) -> Tls | None:
     """TLS if any option speaks of it, or the properties do."""
     files = {"ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name}
-    said = {name: value for name, value in files.items() if value}
+    said: dict[str, Any] = {name: value for name, value in files.items() if value}
     if not (options.tls or options.insecure or said or base):
         return None
     found = replace(base or Tls(), **said)

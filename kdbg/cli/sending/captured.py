@@ -1,0 +1,57 @@
+"""`--from CAPTURE#N`: a request taken from a capture, to be sent again."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from ...capture import open_capture
+from ...errors import InputError
+from ...session.exchange import Exchange
+from ...session.message import strict
+from ...session.session import Session
+from .assign import Assignment
+from .request import FromBody
+
+
+def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBody:
+    """The request of number N, as `kdbg decode` counts exchanges, in its own version if none is given."""
+    path, mark, number = source.rpartition("#")
+    if not mark or not path or not number.isdecimal():
+        raise InputError(f"--from {source!r}: write the capture and the number of an exchange in it: orders.pcap#3")
+    exchange, names = find(path, int(number))
+    half = exchange.request
+    if half is None or exchange.api is None:
+        raise InputError(f"{source}: the capture does not hold the request of this exchange")
+    if exchange.api.headerless:
+        raise InputError(f"{source}: a raw SASL token is no request; --sasl-raw with a mechanism sends such")
+    message = half.message()
+    if message is None or half.missing:
+        raise InputError(f"{source}: the capture does not hold the whole request")
+    strict(message)
+    chosen = version if version is not None else exchange.version
+    return FromBody(exchange.api, chosen, sets, by_name(message.body, names))
+
+
+def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
+    """The exchange of that number, and the names of the topic ids met on the way."""
+    session = Session()
+    with open_capture(path) as capture:
+        last = 0
+        for exchange in session.run(capture):
+            last = exchange.number
+            if last == number:
+                return exchange, session.topic_names
+    raise InputError(f"{path}: no exchange #{number}; it has {last}")
+
+
+def by_name(value: Any, names: Mapping[uuid.UUID, str]) -> Any:
+    """The value with topics by name where the capture tells it: the same topic has another id in another cluster."""
+    if isinstance(value, list):
+        return [by_name(item, names) for item in value]
+    if not isinstance(value, dict):
+        return value
+    topic = names.get(value.get("topic_id", uuid.UUID(int=0)))
+    found = {name: by_name(item, names) for name, item in value.items() if topic is None or name != "topic_id"}
+    return found | {"name": topic} if topic is not None else found

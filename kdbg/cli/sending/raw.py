@@ -1,0 +1,84 @@
+"""`--raw`: bytes sent as they are, and what came back, read as the answer to whatever request they begin with."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ...capture.pasted import read_bytes
+from ...errors import InputError
+from ...render import explained
+from ...render.heading import endpoint, latency
+from ...session.exchange import Exchange, Half, Peers
+from ...session.pieces import pieces
+from ...session.requests import RequestHeader, begins
+from ..encode import text
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ...client import Cluster, Connection
+
+SILENT, GONE = "kept silent", "hung up without an answer"
+UNANSWERED = 1
+
+
+def given(option: str) -> bytes:
+    """The bytes of --raw: hex and whatever else `kdbg explain` takes, or a file that holds such text or the bytes."""
+    data = read_bytes(text(option)).data
+    if not data:
+        raise InputError("--raw: there are no bytes to send")
+    return data
+
+
+class Raw:
+    """Sends bytes and waits for one answer."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    async def __call__(self, cluster: Cluster, screen: Screen) -> None:
+        connection = await cluster.connect(await cluster.any())
+        sent = time.time_ns()
+        connection.write(self.data)
+        answer = await connection.read_raw(cluster.settings.timeout)
+        came = time.time_ns()
+        header = begins(self.data)
+        if header is not None:
+            screen.show(exchange(connection, self.data, answer, header, (sent, came)))
+        else:
+            screen.writer.write(explain("sent", self.data, screen))
+            screen.writer.write(explain("came back", answer, screen) if answer else "")
+        self.close(connection, answer, screen, came - sent)
+
+    def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
+        """The closing line, and the exit status."""
+        broker = endpoint(connection.broker)
+        if answer:
+            short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
+            whole = ", less than they say" if short else ""
+            screen.say(f"{broker} answered with {len(answer):,} bytes{whole} after {latency(took)}")
+        else:
+            screen.say(f"{broker} {GONE if connection.ended else SILENT} ({latency(took)})")
+        screen.status = 0 if answer else UNANSWERED
+
+
+def exchange(
+    connection: Connection, data: bytes, answer: bytes, header: RequestHeader, times: tuple[int, int]
+) -> Exchange:
+    """Request and answer as an exchange."""
+    peers = Peers(1, connection.client, connection.broker)
+    found = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
+    found.number = 1
+    found.request = Half(data[4:], (times[0], times[0]), (0, 0), "request")
+    if len(answer) >= 8:
+        found.response = Half(answer[4:], (times[1], times[1]), (0, 0), "response")
+    for half in (found.request, found.response):
+        if half is not None:
+            half.api, half.version = header.api, header.version
+    return found
+
+
+def explain(what: str, data: bytes, screen: Screen) -> str:
+    """Bytes that are no request, or the answer to none, explained on their own."""
+    texts = [explained.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
+    return "\n".join([screen.look.paint("heading", f"{what} · {len(data):,} bytes"), *texts, ""])

@@ -1,0 +1,158 @@
+"""`--repeat N --in-flight K`: the same request many times, up to K of them unanswered; throughput and latency."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ClientError
+from ...render.columns import aligned
+from ...render.heading import latency
+from ...render.jsonlines import dump
+from ...session.exchange import Exchange
+from .plain import written
+from .request import Request
+from .screen import Screen, errors_of
+
+if TYPE_CHECKING:
+    from ...client import Cluster, Connection
+
+PERCENTILES = (50, 90, 99)
+
+
+class Repeat:
+    """Workers share the rounds: each sends a request, waits for its answer (by correlation id), sends the next."""
+
+    def __init__(self, request: Request, rounds: int, in_flight: int) -> None:
+        self.request, self.rounds, self.in_flight = request, rounds, in_flight
+        self.left = rounds
+        self.version = 0
+        self.made: dict[str, tuple[Connection, bytes]] = {}
+        self.stats = Stats()
+
+    async def __call__(self, cluster: Cluster, screen: Screen) -> None:
+        await self.begin(cluster)
+        try:
+            with progress(self.rounds) as advance:
+                self.stats.begin()
+                await self.work(cluster, advance)
+        finally:
+            self.stats.end()
+            if self.stats.count:
+                screen.writer.write(self.shown(screen))
+
+    async def begin(self, cluster: Cluster) -> None:
+        """Choose the version, and open the connection, before the clock starts."""
+        request = self.request
+        await request.prepare(cluster)
+        address = await cluster.address_for(request.api, request.body)
+        given = request.version
+        self.version = given if given is not None else await cluster.negotiate(address, request.api, request.versions)
+        await self.next(cluster)
+
+    async def work(self, cluster: Cluster, advance: Any) -> None:
+        """Let the workers work; the first error ends it."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.in_flight, self.rounds)):
+                    group.create_task(self.worker(cluster, advance))
+        except* ClientError as errors:
+            raise errors.exceptions[0] from None
+
+    async def worker(self, cluster: Cluster, advance: Any) -> None:
+        while self.left > 0:
+            self.left -= 1
+            connection, data = await self.next(cluster)
+            self.stats.add(await connection.answer(connection.send(self.request.api, self.version, data=data)))
+            advance()
+
+    async def next(self, cluster: Cluster) -> tuple[Connection, bytes]:
+        """Where the next request goes, and its bytes: made once for each of its variants."""
+        if self.request.varies:
+            await self.request.prepare(cluster)
+        variant = repr(getattr(self.request, "looked_up", ""))
+        if variant not in self.made:
+            self.made[variant] = await written(cluster, self.request, self.version)
+        return self.made[variant]
+
+    def shown(self, screen: Screen) -> str | bytes:
+        """The figures as text, or as a line of JSON."""
+        name, stats = f"{self.request.api.name} v{self.version}", self.stats
+        if screen.format == "json":
+            about = {"api": self.request.api.name, "api_version": self.version, "in_flight": self.in_flight}
+            return dump(about | stats.figures())
+        heading = f"{name} · {stats.count:,} of {self.rounds:,} done, {self.in_flight:,} in flight"
+        rows = aligned(list(stats.rows()), screen.look, ("name",))
+        return "\n".join([screen.look.paint("heading", heading), *rows]) + "\n"
+
+
+class Stats:
+    """Counts and latencies of exchanges."""
+
+    def __init__(self) -> None:
+        self.count = self.sent = self.received = 0
+        self.latencies: list[int] = []
+        self.errors: Counter[str] = Counter()
+        self.started = self.seconds = 0.0
+
+    def begin(self) -> None:
+        self.started = time.perf_counter()
+
+    def end(self) -> None:
+        self.seconds = time.perf_counter() - self.started
+
+    def add(self, exchange: Exchange) -> None:
+        self.count += 1
+        self.sent += exchange.request.size if exchange.request is not None else 0
+        if exchange.response is not None and exchange.latency is not None:
+            self.received += exchange.response.size
+            self.latencies.append(exchange.latency)
+            self.errors.update(errors_of(exchange))
+
+    def percentile(self, percent: int) -> int:
+        """The latency that so many percent of the answers did not exceed, in nanoseconds."""
+        ordered = sorted(self.latencies)
+        return ordered[max(math.ceil(len(ordered) * percent / 100), 1) - 1]
+
+    def figures(self) -> dict[str, Any]:
+        """Everything as numbers."""
+        spread = {f"p{percent}_ms": self.percentile(percent) / 1e6 for percent in (*PERCENTILES, 100) if self.latencies}
+        return {
+            "requests": self.count, "answers": len(self.latencies), "seconds": self.seconds,
+            "requests_per_second": self.count / self.seconds if self.seconds else None,
+            "bytes_sent": self.sent, "bytes_received": self.received, "errors": dict(self.errors),
+        } | spread  # fmt: skip
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Everything as words."""
+        per = 1 / self.seconds if self.seconds else 0.0
+        out, back = (f"{size * per / 1e6:,.2f} MB/s" for size in (self.sent, self.received))
+        yield "throughput", f"{self.count * per:,.0f} requests/s · {out} out · {back} back · {self.seconds:.3g} s"
+        if self.latencies:
+            spread = [f"p{percent} {latency(self.percentile(percent))}" for percent in PERCENTILES]
+            yield "latency", " · ".join([*spread, f"max {latency(self.percentile(100))}"])
+        else:
+            yield "latency", "no answers wanted (acks=0)"
+        if self.errors:
+            yield "errors", ", ".join(f"{name} {count:,}" for name, count in self.errors.most_common())
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Any]:
+    """A bar on stderr where that is a terminal; what is called for each round done."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)

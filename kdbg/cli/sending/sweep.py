@@ -1,0 +1,125 @@
+"""`--all-versions`: a request in every version that both sides know, and what came of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...client.routes import RETRY
+from ...errors import ClientError, Closed, InputError, TimedOut
+from ...findings import NOTICES
+from ...render.columns import aligned
+from ...render.heading import latency
+from ...render.jsonlines import dump
+from ...session.exchange import Exchange
+from .. import UNDECODED
+from .plain import send_once
+from .request import Request
+from .screen import Screen, codes_of, errors_of
+
+if TYPE_CHECKING:
+    from ...client import Cluster
+
+PAUSE, PATIENCE = 0.1, 6
+"""How long after the first, and how often in all, a version is sent again where the broker is not ready yet."""
+HEADINGS = ("version", "request", "response", "time", "result")
+
+
+class Row(NamedTuple):
+    """What came of one version: `good` if it was answered, and every byte of the answer is understood."""
+
+    version: int
+    result: str
+    good: bool
+    exchange: Exchange | None = None
+
+
+class Sweep:
+    """Sends every version of a request; a broker that tells no versions is asked up to the first that it refuses."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.pauses = [PAUSE * 2**i for i in range(PATIENCE)]
+
+    async def __call__(self, cluster: Cluster, screen: Screen) -> None:
+        request = self.request
+        await request.prepare(cluster)
+        offered = await self.offered(cluster)
+        rows = []
+        for version in request.versions if offered is None else offered:
+            rows.append(await self.row(cluster, version))
+            if offered is None and rows[-1].exchange is None:
+                screen.say(f"the broker tells no versions; {request.api.name} v{version} is the first that it refuses")
+                break
+        for piece in shown(request, rows, screen):
+            screen.writer.write(piece)
+        screen.status = 0 if all(row.good for row in rows) else UNDECODED
+
+    async def offered(self, cluster: Cluster) -> list[int] | None:
+        """The versions that broker and kdbg both know; None where the broker does not tell."""
+        api = self.request.api
+        address = await cluster.address_for(api, self.request.body)
+        known = await cluster.versions(address)
+        if not known:
+            return None
+        if api.key not in known:
+            raise InputError(f"the broker does not offer {api.name}; --version N sends it all the same")
+        lowest, highest = known[api.key]
+        return [version for version in self.request.versions if lowest <= version <= highest]
+
+    async def row(self, cluster: Cluster, version: int) -> Row:
+        """Send one version."""
+        try:
+            exchange = await self.settled(cluster, version)
+        except InputError as error:
+            return Row(version, str(error), good=False)
+        except Closed:
+            return Row(version, "hung up", good=False)
+        except TimedOut:
+            return Row(version, "no answer", good=False)
+        except ClientError as error:
+            return Row(version, str(error), good=False)
+        kinds = (finding.kind for finding in exchange.all_findings() if finding.kind not in NOTICES)
+        odd = list(dict.fromkeys(kinds))
+        if exchange.response is None:
+            return Row(version, "sent, no answer wanted", True, exchange)
+        return Row(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
+
+    async def settled(self, cluster: Cluster, version: int) -> Exchange:
+        """The answer, once no leader and no coordinator is still being made; all versions share that patience."""
+        while True:
+            exchange = await send_once(cluster, self.request, version)
+            if not self.pauses or not RETRY.intersection(codes_of(exchange)):
+                return exchange
+            await asyncio.sleep(self.pauses.pop(0))
+            cluster.forget()
+
+
+def shown(request: Request, rows: Iterable[Row], screen: Screen) -> Iterable[str | bytes]:
+    """The table, or JSON Lines."""
+    if screen.format == "json":
+        yield from (dump(_object(request, row)) for row in rows)
+        return
+    cells = [(str(row.version), *_sizes(row.exchange), row.result) for row in rows]
+    lines = aligned([HEADINGS, *cells], screen.look, ("name", "", "", "", "good"), right=(0, 1, 2, 3))
+    yield "\n".join([screen.look.paint("heading", request.api.name), *lines]) + "\n"
+
+
+def _sizes(exchange: Exchange | None) -> tuple[str, str, str]:
+    if exchange is None or exchange.request is None:
+        return "–", "–", "–"
+    answer = f"{exchange.response.size:,} B" if exchange.response is not None else "–"
+    return f"{exchange.request.size:,} B", answer, latency(exchange.latency)
+
+
+def _object(request: Request, row: Row) -> dict[str, object]:
+    exchange = row.exchange
+    sent, got = (exchange.request, exchange.response) if exchange is not None else (None, None)
+    took = exchange.latency if exchange is not None else None
+    return {
+        "api": request.api.name, "api_version": row.version, "result": row.result, "good": row.good,
+        "request_bytes": sent.size if sent is not None else None,
+        "response_bytes": got.size if got is not None else None,
+        "latency_ms": took / 1e6 if took is not None else None,
+    }  # fmt: skip

@@ -1,0 +1,38 @@
+"""Which versions of which APIs a broker understands (KIP-35), and which one to speak to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import __version__, grammars
+from ..wire import Api
+from .connection import Connection
+
+Versions = Mapping[int, tuple[int, int]]
+"""API key -> (lowest, highest); empty where the broker does not tell."""
+API_VERSIONS = 18
+ASKED_IN = (3, 0)
+"""Every broker since 0.10 answers one of these, at least with error 35 in version 0 (KIP-511)."""
+
+
+async def ask_versions(connection: Connection) -> Versions:
+    """What the broker says it understands. Brokers before 0.10 hang up instead: that is `Closed`."""
+    api = grammars.by_key(API_VERSIONS)
+    software = {"client_software_name": "kdbg", "client_software_version": __version__}
+    for version in ASKED_IN:
+        body = await connection.ask(api, version, software if version else {})
+        if not body.get("error_code"):
+            return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body["api_keys"] or ()}
+    return {}
+
+
+def choose(api: Api, known: Versions, within: range | None = None) -> int:
+    """The highest version that both sides know, of those `within`; the lowest if the broker does not tell.
+
+    Where there is none, the nearest to what the broker knows: its refusal says it best.
+    """
+    wanted = within or api.versions
+    if not known:
+        return wanted[0]
+    lowest, highest = known.get(api.key, (wanted[0], wanted[-1]))
+    return min(max(min(highest, wanted[-1]), lowest), wanted[-1])

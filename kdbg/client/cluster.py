@@ -82,7 +82,7 @@ class Cluster:
             try:
                 exchange = await self._attempt(wanted, body or {}, version, versions, timeout)
             except (Closed, CannotConnect) as error:
-                if self.direct or not pause or version is not None or error.address in hung_up:
+                if not pause or version is not None or error.address in hung_up or self._hopeless(error):
                     raise
                 if isinstance(error, Closed):
                     hung_up.add(error.address)
@@ -135,7 +135,8 @@ class Cluster:
             if connection.open_:
                 return connection.address
         failures: list[ClientError] = []
-        for address in dict.fromkeys([*self.bootstrap, *(() if self.direct else self.brokers.values())]):
+        known = [] if self.direct else list(self.brokers.values())
+        for address in dict.fromkeys(self.bootstrap + known):
             try:
                 await self.connect(address)
                 if len(self.bootstrap) > 1 and not self.direct:
@@ -269,6 +270,10 @@ class Cluster:
         self.leaders.clear()
         self.coordinators.clear()
         self.controller = None
+
+    def _hopeless(self, error: ClientError) -> bool:
+        """Whether there is nobody else to turn to: no broker at all could be reached, or only this one is wanted."""
+        return self.direct or (isinstance(error, CannotConnect) and not self.brokers)
 
     def _curable(self, exchange: Exchange) -> int | None:
         """An error in the answer that newer metadata may cure."""

@@ -24,8 +24,8 @@ CONSUMER = "consumer"
 
 def produce(
     version: int, *, topic: str, value: tuple[bytes | None, ...], key: bytes | None = None,
-    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = 30_000, compression: str = "none",
-    record_format: str | None = None,
+    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = 30_000,
+    compression: str = "none", record_format: str | None = None,
 ) -> Body:  # fmt: skip
     records = entries(version, value, key, header, timestamp, compression, record_format)
     partitions = [{"index": partition or 0, "records": records}]

@@ -1,32 +1,85 @@
-"""From an address to an open transport: TCP, then TLS where it is wanted, and in plain words why there is none."""
+"""From an address to an open transport: a name looked up, TCP, then TLS where it is wanted; in plain words why not."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
+import socket
+import threading
+from contextlib import suppress
 
-from ..errors import CannotConnect, ClientError, TimedOut
+from ..errors import CannotConnect, TimedOut
 from . import tls
 from .settings import Address, Settings, show
 
 
 async def reach(address: Address, settings: Settings, protocol: asyncio.Protocol) -> asyncio.Transport:
     """A transport for `protocol` to this address; `CannotConnect` or `TimedOut` where that fails."""
-    loop = asyncio.get_running_loop()
     secure = tls.context(settings.tls) if settings.tls is not None else None
     plain: asyncio.Transport | None = None
     try:
         async with asyncio.timeout(settings.timeout):
-            plain, _ = await loop.create_connection(lambda: protocol, *address)
+            plain = await _connect(address, protocol)
             if secure is None or settings.tls is None:
                 return plain
             name = settings.tls.server_name or address[0]
-            return await loop.start_tls(plain, protocol, secure, server_hostname=name)  # type: ignore[return-value]
+            loop = asyncio.get_running_loop()
+            wrapped = await loop.start_tls(plain, protocol, secure, server_hostname=name)
+            if wrapped is None:  # it was lost in the very moment
+                raise ConnectionResetError
+            return wrapped
     except TimeoutError:
         raise _too_slow(address, settings, connected=plain is not None) from None
-    except (OSError, ValueError, OverflowError) as error:
-        raise tls.refused(address, error) if plain is not None else _unreachable(address, error) from None
+    except (OSError, ValueError) as error:
+        if plain is None:
+            raise
+        raise tls.refused(address, error) from None
+
+
+async def _connect(address: Address, protocol: asyncio.Protocol) -> asyncio.Transport:
+    """TCP to the first of the host's addresses that answers."""
+    reasons: dict[str, None] = {}
+    for found in await _look_up(address):
+        try:
+            return (await asyncio.get_running_loop().create_connection(lambda: protocol, *found))[0]
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            reasons[os.strerror(error.errno).lower() if error.errno else str(error)] = None
+    raise CannotConnect(show(address), ", ".join(reasons), "see whether the broker runs and listens there")
+
+
+async def _look_up(address: Address) -> list[Address]:
+    """The host's addresses. Done in a thread that nobody waits for: name servers can keep silent for minutes."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Address] | Exception] = loop.create_future()
+
+    def tell(found: list[Address] | Exception) -> None:
+        if not answer.done():
+            answer.set_result(found)
+
+    def look() -> None:
+        found: list[Address] | Exception
+        try:
+            found = [entry[4][:2] for entry in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]  # type: ignore[misc]
+        except Exception as error:
+            found = error
+        with suppress(RuntimeError):  # the loop is closed: too late
+            loop.call_soon_threadsafe(tell, found)
+
+    threading.Thread(target=look, daemon=True).start()
+    found = await answer
+    if isinstance(found, Exception):
+        raise _unknown(address, found)
+    return list(dict.fromkeys(found))
+
+
+def _unknown(address: Address, error: Exception) -> CannotConnect:
+    if isinstance(error, OSError):
+        text = f"no address is known for this host ({(error.strerror or str(error)).lower()})"
+        return CannotConnect(show(address), text, "see whether it is written right")
+    # a label too long, a port too high: brokers may advertise anything
+    return CannotConnect(show(address), "this is no host and port that can be connected to")
 
 
 def _too_slow(address: Address, settings: Settings, *, connected: bool) -> TimedOut:
@@ -36,19 +89,3 @@ def _too_slow(address: Address, settings: Settings, *, connected: bool) -> Timed
         return TimedOut(show(address), text, "leave --tls out if this is no TLS listener's port")
     text = f"no connection {limit}"
     return TimedOut(show(address), text, "see whether host and port are right and no firewall drops packets")
-
-
-def _unreachable(address: Address, error: Exception) -> ClientError:
-    where = show(address)
-    if isinstance(error, OSError) and error.errno is not None and error.errno < 0:  # socket.gaierror's
-        return CannotConnect(where, f"no address is known for this host ({error.strerror})", "see whether it is right")
-    if not isinstance(error, OSError):  # a label too long, a port too high: brokers may advertise anything
-        return CannotConnect(where, "this is no host and port that can be connected to")
-    return CannotConnect(where, reason(error), "see whether the broker runs and listens there")
-
-
-def reason(error: OSError) -> str:
-    """What went wrong, without the addresses that asyncio adds; each reason once where it tried several."""
-    numbers = [error.errno] if error.errno else map(int, re.findall(r"\[Errno (\d+)\]", str(error)))
-    texts = dict.fromkeys(os.strerror(number).lower() for number in numbers)
-    return ", ".join(texts) or str(error) or "it failed without a reason"

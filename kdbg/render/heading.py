@@ -67,10 +67,10 @@ class Headings:
                 return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
             return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
         first, last = half.first_packet, half.last_packet
-        packets = f"packet {first}" if first == last else f"packets {first}–{last}"
+        packets = f"  packet {first}" if first == last else f"  packets {first}–{last}"
         return (
-            f"{self.bold}{name}{self.plain}  {self.dim}{half.size:,} bytes  {moment(half.first_time)} UTC  "
-            f"{packets}{self.undim}"
+            f"{self.bold}{name}{self.plain}  {self.dim}{half.size:,} bytes  {moment(half.first_time)} UTC"
+            f"{packets if first else ''}{self.undim}"
         )
 
 

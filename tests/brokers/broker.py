@@ -14,6 +14,7 @@ from .waiting import NotReady, until
 from .zookeeper import forgets
 
 HEAP = "-Xmx320m"
+STARTED = " started (kafka.server.Kafka"  # is in the log of every release, of KafkaServer or KafkaRaftServer
 METADATA_LOG = "__cluster_metadata"
 
 
@@ -84,7 +85,7 @@ class Broker:
         def ready() -> bool:
             if not self.running:
                 raise NotReady(f"Kafka {self.version} ended while starting; its log:\n{self.process.log_tail()}")
-            return self.ready(self.node, *others)
+            return self.ready(self.node, *others) and STARTED in self.log_text()  # it, and nobody else on its port
 
         until(ready, lambda: f"Kafka {self.version} isn't ready; its log:\n{self.process.log_tail()}")
 

@@ -18,7 +18,8 @@ LEFT_OUT = (  # of kafka-tools: Connect's web server, half its size; of Kafka 4.
     "org.apache.kafka:connect-json",
 )
 ABSENT = {"org.apache.kafka:kafka_2.13:4.4.0": ("org.apache.kafka:kafka-tools-api",)}
-FETCH_TIMEOUT = 900
+TIMEOUT = 900
+ATTEMPTS = 2
 
 
 class Unavailable(RuntimeError):
@@ -52,13 +53,15 @@ def _fetch(artifacts: tuple[str, ...], known: Path) -> None:
     pom = known.with_suffix(".pom")
     pom.write_text(_pom(artifacts))
     fresh = known.with_suffix(".new")
-    options = [f"-Dmaven.repo.local={cache() / 'repository'}", f"-Dmdep.outputFile={fresh}", "-B", "-q"]
-    done = subprocess.run(
-        [maven, *options, "-f", str(pom), PLUGIN], capture_output=True, text=True, timeout=FETCH_TIMEOUT, check=False
-    )
-    if done.returncode:
-        raise Unavailable(f"Maven could not fetch {', '.join(artifacts)}:\n{done.stdout}{done.stderr}")
-    fresh.replace(known)
+    options = [f"-Dmaven.repo.local={cache() / 'repository'}", f"-Dmdep.outputFile={fresh}", "-B", "-q", "-U"]
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(
+            [maven, *options, "-f", str(pom), PLUGIN], capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+        if done.returncode == 0:
+            fresh.replace(known)
+            return
+    raise Unavailable(f"Maven could not fetch {', '.join(artifacts)}:\n{done.stdout}{done.stderr}")
 
 
 def _pom(artifacts: Sequence[str]) -> str:

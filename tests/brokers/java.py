@@ -36,6 +36,7 @@ class JavaProcess:
         # setpriv keeps the pid; should the tests be killed outright, the kernel kills their broker with them
         guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         self.log = log
+        self._before = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:
             starting = _LAUNCHER.submit(
                 subprocess.Popen[bytes],
@@ -71,7 +72,8 @@ class JavaProcess:
         self._process.wait()
 
     def log_text(self) -> str:
-        return self.log.read_text(errors="replace")
+        """What it has logged; earlier processes with the same log file are not asked."""
+        return self.log.read_bytes()[self._before :].decode(errors="replace")
 
     def log_tail(self) -> str:
         return "\n".join(self.log_text().splitlines()[-TAIL:])

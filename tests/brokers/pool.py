@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,11 +35,12 @@ class Pool:
 
     def close(self, *, keep_logs: bool) -> None:
         """Stop everything; the logs of a failed run stay in the cache."""
-        for cluster in self._clusters.values():
-            if keep_logs:
-                _keep(cluster, cache() / "logs" / cluster.home.name)
-            cluster.close()
+        clusters = list(self._clusters.values())
         self._clusters.clear()
+        for cluster in clusters if keep_logs else ():
+            _keep(cluster, cache() / "logs" / cluster.home.name)
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(Cluster.close, clusters))
 
 
 @contextmanager

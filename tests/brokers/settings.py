@@ -36,6 +36,8 @@ UNSTABLE = {"unstable.api.versions.enable": "true", "unstable.feature.versions.e
 
 LOG4J = """\
 log4j.rootLogger=${kdbg.level}, out
+log4j.logger.kafka.server.KafkaConfig=WARN
+log4j.logger.org.apache.kafka.common.config=WARN
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.target=System.err
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
@@ -48,6 +50,8 @@ appender.out.name = out
 appender.out.target = SYSTEM_ERR
 appender.out.layout.type = PatternLayout
 appender.out.layout.pattern = %d %p %m (%c)%n
+logger.config.name = org.apache.kafka.common.config
+logger.config.level = warn
 rootLogger.level = ${sys:kdbg.level}
 rootLogger.appenderRef.out.ref = out
 """
@@ -106,6 +110,7 @@ def _zookeeper(plan: Plan, node: int) -> dict[str, str]:
         **where,
         "zookeeper.connect": f"{HOST}:{plan.zookeeper_port}",
         "zookeeper.connection.timeout.ms": "30000",
+        "zookeeper.session.timeout.ms": "4000",  # as below
         "controlled.shutdown.enable": "false",  # nobody is there to take over: it would only be tried again and again
     }
 

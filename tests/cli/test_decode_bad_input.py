@@ -198,15 +198,18 @@ class TestInterrupted:
         assert said.decode() == "7 packets · 2 connections · 2 exchanges · 1 unanswered · 0 findings\n"
 
     def test_ctrl_c_before_the_first_byte(self) -> None:
-        process = subprocess.Popen(
-            [*COMMAND[:1], "-c", "import kdbg.cli, os; os.write(1, b'!'); kdbg.cli.main()", "decode", "-"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
-        )  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdout.read(1) == b"!"
-        process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=60)
-        assert (process.returncode, out.strip(), said.strip()) == (130, b"", b"")
+        """The signal comes while the first byte is waited for."""
+        program = """if True:
+            import io, signal, sys
+            from kdbg.cli import main
+            class Silent(io.RawIOBase):
+                def readable(self): return True
+                def readinto(self, buffer): signal.raise_signal(signal.SIGINT)
+            sys.stdin = io.TextIOWrapper(io.BufferedReader(Silent()))
+            main()
+        """
+        done = subprocess.run([*COMMAND[:1], "-c", program, "decode", "-"], capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr.strip()) == (130, b"", b"")
 
 
 class TestWrongUsage:

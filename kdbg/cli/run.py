@@ -86,9 +86,7 @@ class Run:
             for chunk in self.chunks(session.run(self.packets(capture))):
                 if checks is None:
                     checks = self.checks(capture, session)
-                shown = (
-                    [exchange for exchange in chunk if all(check(exchange) for check in checks)] if checks else chunk
-                )
+                shown = [exchange for exchange in chunk if all(check(exchange) for check in checks)]
                 self.count(chunk, shown)
                 for exchange in shown:
                     self.writer.write(render(exchange))
@@ -100,7 +98,7 @@ class Run:
             self.tell(session, name)
             for problem in capture.problems:
                 self.note(problem)
-                self.say(f"{name}: {problem.text}")
+                self.say(f"{name}: {escape(problem.text)}")
 
     def packets(self, capture: Capture) -> Iterable[Packet]:
         """The packets; where somebody waits for them, Ctrl-C is their end, and what is known by then is shown."""

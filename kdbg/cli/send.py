@@ -49,7 +49,7 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     """
     own = {option.name: general.pop(option.name) for option in ctx.meta.get(OWN, ())}
     options = Options(**general)
-    said = {name: value for name, value in own.items() if value not in (None, (), False) or value is False}
+    said = {name: value for name, value in own.items() if value is not None and value != ()}
     return run(api, options, said)
 
 

@@ -7,10 +7,13 @@ import os
 import socket
 import threading
 from contextlib import suppress
+from typing import Any
 
 from ..errors import CannotConnect, TimedOut
 from . import tls
 from .settings import Address, Settings, show
+
+NO_ADDRESS = "this is no host and port that can be connected to"
 
 
 async def reach(address: Address, settings: Settings, protocol: asyncio.Protocol) -> asyncio.Transport:
@@ -39,7 +42,7 @@ async def reach(address: Address, settings: Settings, protocol: asyncio.Protocol
 async def _connect(address: Address, protocol: asyncio.Protocol) -> asyncio.Transport:
     """TCP to the first of the host's addresses that answers."""
     reasons: dict[str, None] = {}
-    for found in await _look_up(address):
+    for found in await look_up(address):
         try:
             return (await asyncio.get_running_loop().create_connection(lambda: protocol, *found))[0]
         except OSError as error:
@@ -49,8 +52,10 @@ async def _connect(address: Address, protocol: asyncio.Protocol) -> asyncio.Tran
     raise CannotConnect(show(address), ", ".join(reasons), "see whether the broker runs and listens there")
 
 
-async def _look_up(address: Address) -> list[Address]:
+async def look_up(address: Address) -> list[Address]:
     """The host's addresses. Done in a thread that nobody waits for: name servers can keep silent for minutes."""
+    if not (address[0] and 0 < address[1] < 65536):  # brokers may advertise anything
+        raise CannotConnect(show(address), NO_ADDRESS)
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[Address] | Exception] = loop.create_future()
 
@@ -61,7 +66,7 @@ async def _look_up(address: Address) -> list[Address]:
     def look() -> None:
         found: list[Address] | Exception
         try:
-            found = [entry[4][:2] for entry in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]  # type: ignore[misc]
+            found = [_numeric(entry[4]) for entry in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]
         except Exception as error:
             found = error
         with suppress(RuntimeError):  # the loop is closed: too late
@@ -74,12 +79,17 @@ async def _look_up(address: Address) -> list[Address]:
     return list(dict.fromkeys(found))
 
 
+def _numeric(sockaddr: tuple[Any, ...]) -> Address:
+    """A socket's address as (host, port); an IPv6 one of a link needs to say which (its fourth part)."""
+    host, port = sockaddr[:2]
+    return (f"{host}%{sockaddr[3]}" if sockaddr[3:] and sockaddr[3] else host), port
+
+
 def _unknown(address: Address, error: Exception) -> CannotConnect:
     if isinstance(error, OSError):
         text = f"no address is known for this host ({(error.strerror or str(error)).lower()})"
         return CannotConnect(show(address), text, "see whether it is written right")
-    # a label too long, a port too high: brokers may advertise anything
-    return CannotConnect(show(address), "this is no host and port that can be connected to")
+    return CannotConnect(show(address), NO_ADDRESS)  # a label that is too long, say
 
 
 def _too_slow(address: Address, settings: Settings, *, connected: bool) -> TimedOut:

@@ -33,7 +33,7 @@ class Route(NamedTuple):
 
 
 def route(api: Api, body: dict[str, Any]) -> Route:
-    """Where a request with this body goes, in whichever version it is written. What names no subject can go anywhere."""
+    """Where a request with this body goes, whatever its version. One that names no subject can go anywhere."""
     if api.key in CONTROLLER:
         return Route("controller")
     names = ("transactional_id", "v3_and_below_transactional_id")

@@ -55,11 +55,11 @@ response = Struct(
     "zk_migration_ready" / Since(3, Tag(3, Boolean)),
 )
 unknown_version = Dialect(
-    "response", range(1, FOREVER), "the form of version 0, in which brokers refuse a version they do not know (KIP-511)",
+    "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",
     response,
 )  # fmt: skip
 librdkafka_mock = Dialect(
-    "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, and no tagged fields",
+    "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, no tagged fields",
     Struct(
         "error_code" / ErrorCode,
         "api_keys" / Array("api_key" / ApiKey, "min_version" / Int16, "max_version" / Int16, number=Int8),

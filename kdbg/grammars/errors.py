@@ -315,7 +315,7 @@ ERRORS: dict[int, Error] = {error.code: error for error in (
     Error(134, "GROUP_DELETION_FAILED", False, "The group could not be deleted; the error message says why.",
           since="4.4.0"),
     Error(135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False,
-          "The coordinator could not keep the description of this topology; the error message says why.", since="4.4.0"),
+          "The coordinator could not keep this topology's description; the error message says why.", since="4.4.0"),
     Error(136, "CONTROLLER_ID_NOT_REGISTERED", False, "No controller of this id is registered in the cluster.",
           since="4.4.0"),
 )}

@@ -13,9 +13,14 @@ LEAST = 24
 
 
 def aligned(
-    rows: Iterable[Sequence[str]], look: Look, styles: Sequence[str] = (), *, indent: int = 0, right: Sequence[int] = (),
+    rows: Iterable[Sequence[str]],
+    look: Look,
+    styles: Sequence[str] = (),
+    *,
+    indent: int = 0,
+    right: Sequence[int] = (),
     widest: int = 1 << 30,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """The lines of a table; `styles` are those of the columns, `right` the columns whose words end in line.
 
     Words of more than `widest` letters make no column wider: they push the rest of their line aside.

@@ -16,7 +16,6 @@ from ..session.mistaken import number as mistaken_number
 from ..session.mistaken import recognise
 from ..session.pieces import Piece
 from ..session.search import MAX_FRAME
-from ..wire.secrets import hide
 from .beside import count, printable
 from .heading import finding_line
 from .hexdump import hexdump, plain_hexdump, size_finding
@@ -140,7 +139,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     found = Explained(data, piece)
     message, tree = found.message, Tree(look, {})
     tree.lines += [found.heading(look), *_dim(found.why(), look)]
-    body = message.body if look.show_secrets else hide(message.grammar, message.body)
+    body = message.body if look.show_secrets else message.open_body
     if message.header is not None:
         header = header_grammar(found.guess.api, found.guess.version, found.guess.direction)
         tree.struct(header)(message.header, f"{tree.mid}{look.paint('heading', 'header')}", tree.mid_below)

@@ -21,7 +21,7 @@ from ..session.message import Message
 from ..wire.layout import layout
 from ..wire.nodes import WireArray, WireStruct
 from ..wire.recordsnode import RecordsNode
-from ..wire.secrets import Hidden, has_secrets, hide
+from ..wire.secrets import Hidden
 from .heading import endpoint, findings_of
 from .values import escape
 
@@ -68,9 +68,7 @@ def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None,
 
 def json_body(message: Message, *, show_secrets: bool = False) -> Any:
     """A message's body as JSON wants it; changes the record sets of `message` in place."""
-    body = message.body
-    if not show_secrets and has_secrets(message.grammar):
-        body = hide(message.grammar, body)
+    body = message.body if show_secrets else message.open_body
     for path in record_sets(message.grammar):
         _texts(body, path)
     return plain(body) if has_floats(message.grammar) else body

@@ -54,9 +54,10 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
     for half in (exchange.request, exchange.response):
         message = half.message(shallow=True) if half is not None else None
         if message is not None:
-            outlines.append(outline(message.grammar)(message.body))
             if message.findings:
                 findings = [*findings, *message.findings]
+            if not message.shifted:
+                outlines.append(outline(message.grammar)(message.body))
     about = _subjects(outlines, topics)
     codes = [code for found in outlines for code in found.errors]
     if codes:

@@ -156,7 +156,7 @@ class Tree:
         if isinstance(node, UuidNode):
             return (lambda value: values.topic_id(value, self.topics)) if node.kind == "topic_id" else str
         if isinstance(node, Sized) and node.text:
-            return self._text if node.kind == "secret" else self.strings.__getitem__
+            return self.strings.__getitem__
         if isinstance(node, (Sized, Rest)):
             return lambda value: values.octets(value, self.look.max_text)
         write = values.number(node)
@@ -175,11 +175,10 @@ class Tree:
 
         return show
 
-    def _string(self, text: str | None) -> str:
+    def _string(self, text: Any) -> str:
+        if isinstance(text, Hidden):
+            return values.octets(text)
         return self.null if text is None else self.look.paint("text", values.quote(text, self.look.max_text))
-
-    def _text(self, text: Any) -> str:
-        return values.octets(text) if isinstance(text, Hidden) else self._string(text)
 
     def _items(self, show: Show) -> Show:
         most = self.look.max_items

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Mapping
 
 from ..session.exchange import Exchange, Half
-from ..wire.secrets import has_secrets, hide
 from .heading import Headings, finding_line, findings_of
 from .hexdump import hexdump
 from .jsonlines import json_line
@@ -55,9 +54,7 @@ class TreeView:
         if half is None or message is None:
             self.tree.lines.append(head)
             return
-        body = message.body
-        if not self.look.show_secrets and has_secrets(message.grammar):
-            body = hide(message.grammar, body)
+        body = message.body if self.look.show_secrets else message.open_body
         self.tree.struct(message.grammar)(body, head, below)
         for finding in findings_of(half, message):
             self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")

@@ -18,7 +18,7 @@ from ..wire import Api, Remainder, SecretRemainder, Struct
 from ..wire.api import Direction
 from ..wire.compiled import UNREADABLE, Reader, message_reader
 from ..wire.nodes import WireStruct
-from ..wire.secrets import has_secrets
+from ..wire.secrets import SHIFTING, has_secrets, hide, hide_all
 from ..wire.spans import Inspection, inspect
 from ..wire.types import FOREVER
 
@@ -43,6 +43,16 @@ class Message:
     findings: tuple[Finding, ...] = ()
     unexplained: int = 0
     """Bytes of the message that no field claims; each has a finding."""
+
+    @property
+    def shifted(self) -> bool:
+        """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
+        return any(finding.kind in SHIFTING for finding in self.findings) and has_secrets(self.grammar)
+
+    @property
+    def open_body(self) -> Any:
+        """The body with its secrets hidden, and with all strings and bytes where it has shifted."""
+        return hide_all(self.body) if self.shifted else hide(self.grammar, self.body)
 
 
 def read(

@@ -107,7 +107,7 @@ def _tags(data: bytes, pos: int, value: dict[str, Any], known: dict[int, tuple[s
 
 
 class _Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
-    """How many -> what unpacks so many numbers of one type; remembers the small counts, which is nearly all there are."""
+    """How many -> what unpacks so many numbers of one type; remembers small counts, which is nearly all there are."""
 
     def __init__(self, code: str) -> None:
         super().__init__()

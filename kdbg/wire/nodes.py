@@ -40,9 +40,10 @@ from .leaves import (
 )
 
 __all__ = [
-    "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16", "UINT32",
-    "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct", "Rest",
-    "Sized", "Stream", "UuidNode", "Varint", "WireArray", "WireStruct", "build", "join", "read_tags", "take", "to_bytes",
+    "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",
+    "UINT32", "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct",
+    "Rest", "Sized", "Stream", "UuidNode", "Varint", "WireArray", "WireStruct", "build", "join", "read_tags", "take",
+    "to_bytes",
 ]  # fmt: skip
 
 NO_DEFAULT: Any = object()

@@ -71,3 +71,18 @@ def hide(node: Node, value: Any) -> Any:
             secret = item is not None and is_secret(field.node, value)
             shown[field.name] = Hidden(len(item)) if secret else hide(field.node, item)
     return shown
+
+
+SHIFTING = frozenset({"truncated", "bad-length", "bad-value", "leftover", "null", "tag-order"})
+"""Findings after which no field can be trusted to hold what its name says: a wrong length shifts all that follow."""
+
+
+def hide_all(value: Any) -> Any:
+    """The value with every string and all bytes hidden: for broken messages of a grammar that has secrets."""
+    if isinstance(value, Mapping):
+        return {key: hide_all(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [hide_all(item) for item in value]
+    if isinstance(value, str):
+        return Hidden(len(value.encode("utf-8", "surrogateescape")))
+    return Hidden(len(value)) if isinstance(value, bytes) else value

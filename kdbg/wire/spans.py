@@ -31,6 +31,7 @@ from .nodes import (
     take,
 )
 from .recordsnode import RecordsNode
+from .secrets import SHIFTING, is_secret
 
 PENDING: Any = object()
 
@@ -85,11 +86,13 @@ def inspect(node: Node, data: bytes, start: int = 0, *, header: Node | None = No
     try:
         if header is not None:
             walker.read(header, "", root, "header")
+        walker.body_at = len(walker.result.spans)
         walker.read(node, "", root, "body")
     except WireError as error:
         walker.stop(error)
     walker.result.header, walker.result.value = root.get("header"), root.get("body")
     walker.close()
+    walker.conceal()
     return walker.result
 
 
@@ -101,6 +104,7 @@ class Walker:
         self.data, self.buffer, self.opaque = data, 0, opaque
         self.stream = io.BytesIO(data)
         self.stream.seek(start)
+        self.body_at = 0
 
     def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:
         end = self.stream.tell()
@@ -127,6 +131,15 @@ class Walker:
             self.stream.seek(0, io.SEEK_END)
             path = "" if self.result.broken is None else self.result.broken.path
             self.span(path, self.result.end, "BYTES", self.data[self.result.end :], role="raw")
+
+    def conceal(self) -> None:
+        """Make secret all text and bytes of a broken message that may hold secrets: its fields may have shifted."""
+        if not self.opaque or not any(finding.kind in SHIFTING for finding in self.result.findings):
+            return
+        spans = self.result.spans
+        for i in range(self.body_at, len(spans)):
+            if isinstance(spans[i].node, Sized):
+                spans[i] = spans[i]._replace(secret=True)
 
     def read(self, node: Node, path: str, holder: Any, key: Any) -> None:
         """Read one node into `holder[key]`."""
@@ -226,7 +239,6 @@ class Walker:
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
-        from .secrets import is_secret
 
         paths = {join(path, known.name) for known in node.fields if is_secret(known.node, value)}
         if not paths:

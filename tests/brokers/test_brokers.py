@@ -67,7 +67,8 @@ def test_java_reads_what_java_wrote_and_the_segment_holds_it(broker: Broker) -> 
 
 
 def test_a_broker_that_was_stopped_comes_back_with_its_topics(broker: Broker) -> None:
-    broker.create_topic("kept")
+    probe.metadata(broker.port, "kept")
+    broker.wait_for_topic("kept")
     before = broker.pid
     broker.stop()
     assert not broker.running

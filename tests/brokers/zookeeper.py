@@ -20,7 +20,7 @@ def start_zookeeper(release: Release, home: Path, port: int) -> JavaProcess:
     config = home / "zookeeper.properties"
     settings = {"dataDir": str(home / "zookeeper"), "clientPort": str(port), "clientPortAddress": HOST}
     newer = {"admin.enableServer": "false", "4lw.commands.whitelist": "dump"}
-    write(config, settings | {"maxClientCnxns": "0"} | newer)
+    write(config, settings | {"maxClientCnxns": "0", "tickTime": "500"} | newer)
     jars = classpath(release.broker_artifacts)
     options = [HEAP, *logging_options(home, release, "INFO"), "-cp", jars, MAIN, str(config)]
     process = JavaProcess(options, folder=home, log=home / "zookeeper.log")

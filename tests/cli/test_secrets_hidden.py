@@ -125,8 +125,8 @@ def test_a_message_that_breaks_off_anywhere_shows_none_of_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["PLAIN", "PLAIN in version 0", "SCRAM proof", "OAUTH", "SCRAM answer"])
-def test_a_length_that_is_wrong_shows_none_of_it(name: str) -> None:
-    """In messages that are all secret; elsewhere bytes of a secret may seem to be a field that is none."""
+def test_a_byte_that_is_wrong_shows_none_of_it(name: str) -> None:
+    """In messages that are all secret; in others a wrong byte may make a secret of the name of something open."""
 
     def damaged(data: bytes) -> list[bytes]:
         return [data[:at] + bytes([wrong]) + data[at + 1 :] for at in range(len(data)) for wrong in (0, 1, 0x7F, 0xFF)]

@@ -138,13 +138,20 @@ async def server(serve: Serve, *, ssl: SSLContext | None = None, port: int = 0) 
     try:
         yield listening.sockets[0].getsockname()[:2]
     finally:
+        await _settled()  # asyncio leaks what it accepts while it closes
         listening.close()
-        await asyncio.sleep(0)
+        await _settled()
         for task in list(tasks):
             task.cancel()
         while tasks:
             await asyncio.sleep(0.001)
         await asyncio.sleep(0.01)
+
+
+async def _settled() -> None:
+    """Some steps of the loop: more than it takes from accepting to serving."""
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 def dead_port() -> int:

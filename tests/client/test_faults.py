@@ -95,7 +95,8 @@ async def test_a_host_that_never_accepts() -> None:
     [
         (("a..b", 9092), "no host and port that can be connected to"),
         (("x" * 64, 9092), "no host and port that can be connected to"),
-        (("a\0b", 9092), "no host and port that can be connected to"),
+        (("a\0b", 9092), "no address is known for this host"),
+        (("", 9092), "no host and port that can be connected to"),
         ((HOST, 70_000), "no host and port that can be connected to"),
         ((HOST, -1), "no host and port that can be connected to"),
     ],

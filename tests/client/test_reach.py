@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kdbg.client import Settings, Tls
-from kdbg.client.reach import reach
+from kdbg.client.reach import look_up, reach
 from kdbg.client.settings import Address
 from kdbg.errors import CannotConnect, InputError, TimedOut
 
@@ -98,3 +98,10 @@ def test_name_servers_that_keep_silent(stuck: None) -> None:
 async def test_an_authority_that_cannot_be_read_is_said_before_anything_is_sent() -> None:
     with pytest.raises(InputError, match=r"/no/such\.pem: no certificates to trust in it"):
         await reach((HOST, dead_port()), Settings(tls=Tls(ca="/no/such.pem")), asyncio.Protocol())
+
+
+@in_loop
+async def test_an_address_of_a_link_keeps_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("fe80::1", 9092, 0, 7))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    assert await look_up(("fe80::1%eth7", 9092)) == [("fe80::1%7", 9092)]

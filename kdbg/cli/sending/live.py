@@ -65,13 +65,10 @@ def tap(path: str | None) -> Iterator[Any]:
         return
     from ...capture.write import CaptureWriter
 
-    writer = CaptureWriter(path)
-    try:
+    with CaptureWriter(path) as writer:
         yield lambda connection, from_client, data, when: writer.tap(
             connection.client, connection.broker, from_client, data, when
         )
-    finally:
-        writer.close()
 
 
 def once(request: Request) -> Rounds:

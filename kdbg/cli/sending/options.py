@@ -107,7 +107,7 @@ output_options = _decorator(
     outputs("--show-exchanges", is_flag=True, help="Show all that was said, not only what was asked for: versions, "
             "metadata, SASL, retries."),
     outputs("--trace", is_flag=True, help="Tell each step on the standard error."),
-    outputs("--write", metavar="FILE.pcap", help="Save the session as a capture."),
+    outputs("--write", metavar="FILE.pcap", help="Save the session as a capture: in the clear, passwords too."),
     outputs("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
             help="Colour the output; auto follows the terminal and NO_COLOR."),
     outputs("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),

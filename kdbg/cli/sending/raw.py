@@ -43,7 +43,7 @@ class Raw:
         answer = await connection.read_raw(cluster.settings.timeout)
         came = time.time_ns()
         header = begins(self.data)
-        if header is not None:
+        if header is not None and answers(answer, header):
             screen.show(exchange(connection, self.data, answer, header, (sent, came)))
         else:
             screen.writer.write(explain("sent", self.data, screen))
@@ -62,6 +62,14 @@ class Raw:
         screen.status = 0 if answer else UNANSWERED
 
 
+def answers(data: bytes, header: RequestHeader) -> bool:
+    """Whether these bytes are the answer to a request: one whole frame with its correlation id, or nothing at all."""
+    if not data:
+        return True
+    size, number = (int.from_bytes(data[start : start + 4], "big", signed=True) for start in (0, 4))
+    return len(data) >= 8 and len(data) == size + 4 and number == header.correlation_id
+
+
 def exchange(
     connection: Connection, data: bytes, answer: bytes, header: RequestHeader, times: tuple[int, int]
 ) -> Exchange:
@@ -70,7 +78,7 @@ def exchange(
     found = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
     found.number = 1
     found.request = Half(data[4:], (times[0], times[0]), (0, 0), "request")
-    if len(answer) >= 8:
+    if answer:
         found.response = Half(answer[4:], (times[1], times[1]), (0, 0), "response")
     for half in (found.request, found.response):
         if half is not None:

@@ -102,7 +102,7 @@ def shown(request: Request, rows: Iterable[Row], screen: Screen) -> Iterable[str
         yield from (dump(_object(request, row)) for row in rows)
         return
     cells = [(str(row.version), *_sizes(row.exchange), row.result) for row in rows]
-    lines = aligned([HEADINGS, *cells], screen.look, ("name", "", "", "", "good"), right=(0, 1, 2, 3))
+    lines = aligned([HEADINGS, *cells], screen.look, ("name",), right=(0, 1, 2, 3))
     yield "\n".join([screen.look.paint("heading", request.api.name), *lines]) + "\n"
 
 

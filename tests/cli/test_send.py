@@ -1,0 +1,518 @@
+"""`kdbg send` as its users run it, against librdkafka's mock cluster: a real peer, on real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.client.mock import mock_cluster
+
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome
+
+Cli = Callable[..., Outcome]
+API_VERSIONS = "0000000a0012000000000001ffff"
+"""A whole request: ApiVersions v0, correlation id 1, no client id."""
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    """Three mock brokers."""
+    with mock_cluster("mock:3") as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture
+def send(cli: Cli, broker: str, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Runs `kdbg send` against them."""
+    monkeypatch.setenv("KDBG_BROKER", broker)
+    return lambda *arguments: cli("send", *arguments)
+
+
+@contextmanager
+def peer(behave: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A listener that does what it is told with each connection."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                behave(connection)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+class TestOne:
+    """One request, and what is shown of it."""
+
+    def test_the_quick_start(self, cli: Cli) -> None:
+        outcome = cli("send", "metadata", "--broker", "mock:", "--topic", "orders", "--version", 8)
+        assert outcome.status == 0
+        assert re.match(r"#\d+ Metadata v8 · correlation id \d+ · ", outcome.out)
+        assert '"orders"' in outcome.out
+        assert re.fullmatch(r"127\.0\.0\.1:\d+ answered in .* in all", outcome.closing)
+
+    @pytest.mark.parametrize("format", ["tree", "hex", "json", "summary"])
+    def test_the_views_are_those_of_decode(self, send: Cli, tmp_path: Path, cli: Cli, format: str) -> None:
+        path = tmp_path / "out.pcap"
+        asked = send("list-offsets", "--topic", "orders", "--format", format, "--write", path)
+        assert asked.status == 0
+        decoded = cli("decode", path, "--api", "list-offsets", "--format", format)
+        assert shape(asked.out) == shape(decoded.out)
+
+    def test_only_what_was_asked_for_is_shown_or_all_of_it(self, send: Cli) -> None:
+        one = send("list-offsets", "--topic", "orders", "-f", "json")
+        assert [line["api"] for line in one.lines] == ["ListOffsets"]
+        assert "exchanges before it" in one.closing
+        every = send("list-offsets", "--topic", "orders", "-f", "json", "--show-exchanges")
+        assert {"ApiVersions", "Metadata", "ListOffsets"} == {line["api"] for line in every.lines}
+        assert every.lines[-1]["api"] == "ListOffsets"
+
+    def test_trace_tells_the_steps_on_stderr(self, send: Cli) -> None:
+        outcome = send("list-offsets", "--topic", "orders", "-f", "json", "--trace")
+        assert len(outcome.lines) == 1
+        assert re.search(r"^kdbg: +[\d.]+ ms  connecting to 127", outcome.err, re.MULTILINE)
+        assert re.search(r"ms  ListOffsets v\d+ to 127", outcome.err)
+        assert re.search(r"ms  \d+ \d\d:.* Metadata v13", outcome.err)
+
+    def test_an_exact_version(self, send: Cli) -> None:
+        for version in (0, 3, 7):
+            (line,) = send("list-offsets", "--topic", "orders", "-f", "json", "--version", version).lines
+            assert line["api_version"] == version
+
+    def test_an_error_code_is_an_answer(self, send: Cli) -> None:
+        outcome = send("list-offsets", "--topic", "orders", "--partition", 99, "--direct", "-f", "json")
+        (line,) = outcome.lines
+        assert line["response"]["body"]["topics"][0]["partitions"][0]["error_code"] == 3
+        assert "UNKNOWN_TOPIC_OR_PARTITION" in outcome.closing
+        assert outcome.status == 0
+
+    def test_names_aliases_and_keys(self, send: Cli) -> None:
+        for name in ("ApiVersions", "api-versions", "APIVERSIONS", "18", "versions"):
+            assert send(name, "-f", "json", "--version", 0).lines[0]["api"] == "ApiVersions"
+        for name in ("offsets", "Offset", "listOffsets"):
+            assert send(name, "--topic", "orders", "-f", "json").lines[0]["api"] == "ListOffsets"
+
+    def test_options_may_stand_before_the_api(self, send: Cli) -> None:
+        assert send("-f", "json", "--topic", "orders", "list-offsets").lines[0]["api"] == "ListOffsets"
+
+    def test_the_header_says_what_it_is_told(self, send: Cli) -> None:
+        (line,) = send("api-versions", "--version", 0, "-f", "json", "--client-id", "me").lines
+        assert line["client_id"] == "me"
+
+
+class TestRecords:
+    """What is produced is fetched again."""
+
+    def produce(self, send: Cli, *options: object) -> Any:
+        outcome = send("produce", "-f", "json", *options)
+        assert outcome.status == 0, outcome.err
+        return outcome.lines[0]
+
+    @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+    def test_values_keys_headers_and_times_survive(self, send: Cli, codec: str) -> None:
+        topic = f"survive-{codec}"
+        line = self.produce(
+            send, "--topic", topic, "--partition", 1, "--key", "k", "--value", "a", "--value", "größe", "--tombstone",
+            "--header", "x=1", "--header", "y", "--compression", codec, "--timestamp", "2026-01-02T03:04:05",
+        )  # fmt: skip
+        assert line["response"]["body"]["responses"][0]["partition_responses"][0]["error_code"] == 0
+        fetched = send("fetch", "--topic", topic, "--partition", 1, "-f", "json").lines[0]["response"]["body"]
+        (batch,) = fetched["responses"][0]["partitions"][0]["records"]
+        assert [record["value"] for record in batch["records"]] == ["a", "größe", None]
+        assert {record["key"] for record in batch["records"]} == {"k"}
+        assert {record["timestamp"] for record in batch["records"]} == {1767323045000}
+        headers = [{"key": "x", "value": "1"}, {"key": "y", "value": None}]
+        assert all(record["headers"] == headers for record in batch["records"])
+
+    def test_files_are_values(self, send: Cli, tmp_path: Path) -> None:
+        (tmp_path / "value").write_bytes(b"\x00\xff")
+        line = self.produce(send, "--topic", "orders", "--file", tmp_path / "value")
+        (batch,) = line["request"]["body"]["topic_data"][0]["partition_data"][0]["records"]
+        assert batch["records"][0]["value"] == {"base64": "AP8="}
+
+    @pytest.mark.parametrize(("format", "version", "magic"), [("v0", 1, 0), ("v1", 2, 1), ("v2", 10, 2)])
+    def test_the_record_format_limits_the_version(self, send: Cli, format: str, version: int, magic: int) -> None:
+        line = self.produce(send, "--topic", "orders", "--value", "x", "--record-format", format)
+        assert line["api_version"] == version
+        assert line["request"]["body"]["topic_data"][0]["partition_data"][0]["records"][0]["magic"] == magic
+
+    def test_a_partitioner_chooses(self, send: Cli) -> None:
+        def partition(*options: object) -> int:
+            line = self.produce(send, "--topic", "orders", "--value", "x", *options)
+            number: int = line["request"]["body"]["topic_data"][0]["partition_data"][0]["index"]
+            return number
+
+        assert partition("--key", "21") == (-973932308 & 0x7FFFFFFF) % 4
+        assert partition("--key", "21", "--partitioner", "crc32") == zlib.crc32(b"21") % 4
+        assert partition("--partitioner", "round-robin") == 0
+        assert {partition() for _ in range(30)} == {0, 1, 2, 3}
+
+    def test_no_answer_is_wanted_with_acks_0(self, send: Cli) -> None:
+        outcome = send("produce", "--topic", "orders", "--value", "x", "--acks", 0)
+        assert outcome.status == 0
+        assert "none wanted (acks=0)" in outcome.out
+        assert "no answer wanted" in outcome.closing
+
+    def test_offsets_are_looked_up_by_word(self, send: Cli) -> None:
+        for value in "abc":
+            self.produce(send, "--topic", "ends", "--partition", 0, "--value", value)
+
+        def offset(*options: object) -> int:
+            (line,) = send("fetch", "--topic", "ends", "--max-wait", 1, "-f", "json", *options).lines
+            number: int = line["request"]["body"]["topics"][0]["partitions"][0]["fetch_offset"]
+            return number
+
+        assert offset() == offset("--offset", "earliest") == 0
+        assert offset("--offset", "latest") == 3
+        assert offset("--offset", 2) == 2
+
+
+class TestBodies:
+    """--body, --set and --show-template."""
+
+    def body(self, send: Cli, *options: object) -> Any:
+        outcome = send(*options, "-f", "json")
+        assert outcome.lines, outcome.err
+        return outcome.lines[0]["request"]["body"]
+
+    def test_a_body_takes_defaults(self, send: Cli, tmp_path: Path) -> None:
+        text = '{"topics": [{"name": "orders", "partitions": [{"timestamp": -2}]}]}'
+        (tmp_path / "body.json").write_text(text)
+        for given in (text, f"@{tmp_path / 'body.json'}"):
+            body = self.body(send, "list-offsets", "--version", 1, "--body", given)
+            assert body["topics"][0]["partitions"] == [{"partition_index": 0, "timestamp": -2}]
+
+    def test_set_changes_what_options_and_bodies_say(self, send: Cli) -> None:
+        changed = self.body(send, "list-offsets", "--topic", "orders", "--set", "topics[0].partitions[0].timestamp=-2")
+        assert changed["topics"][0]["partitions"][0]["timestamp"] == -2
+        alone = self.body(send, "list-offsets", "--set", "topics[0].name=orders", "--set", "topics[0].partitions=[{}]")
+        assert alone["topics"][0]["name"] == "orders"
+        both = self.body(send, "metadata", "--version", 1, "--body", '{"topics": []}', "--set", "topics=null")
+        assert both == {"topics": None}
+
+    def test_a_template_is_a_body(self, send: Cli) -> None:
+        template = send("list-offsets", "--show-template", "--version", 2)
+        assert template.status == 0
+        body = json.loads(template.out)
+        assert list(body) == ["replica_id", "isolation_level", "topics"]
+        body["topics"][0]["name"] = "orders"
+        assert self.body(send, "list-offsets", "--version", 2, "--body", json.dumps(body)) == body
+
+    def test_a_template_needs_no_broker(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("KDBG_BROKER", raising=False)
+        newest = json.loads(cli("send", "fetch", "--show-template").out)
+        assert "topic_id" in newest["topics"][0]
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: there is no such field in this version; `kdbg"),
+            (["metadata", "--body", '{"topcs": []}'], "Metadata v13: topcs: there is no such field"),
+            (["metadata", "--body", "{"], "--body: no JSON"),
+            (["metadata", "--body", "[]"], "--body: it is an object with fields"),
+            (["metadata", "--body", "{}", "--topic", "t"], "--body is the whole body; --topic cannot change it"),
+            (["metadata", "--set", "topics"], "--set 'topics': write a field's path"),
+            (["metadata", "--version", 99], "Metadata has no version 99; kdbg knows 0 to 13"),
+            (["metadta"], "did you mean Metadata"),
+            (["produce", "--topic", "t"], "Produce wants --value (or --file, or --tombstone)"),
+            (["fetch"], "Fetch wants --topic"),
+            (["fetch", "--topic", "t", "--offset", "soon"], "is no offset"),
+            (["produce", "--topic", "t", "--value", "v", "--acks", "some"], "is no acks"),
+            (["produce", "--topic", "t", "--value", "v", "--record-format", "v0", "--header", "a=b"], "no headers"),
+            (["produce", "--topic", "t", "--file", "/nosuch"], "/nosuch: No such file"),
+            (["find-coordinator"], "whose coordinator?"),
+            (["list-groups", "--topic", "t"], "No such option '--topic'"),
+            (["describe-groups", "--all-versions", "--group", "g"], "does not offer DescribeGroups"),
+            (["list-offsets", "--topic", "t", "--time", "noon"], "is no time"),
+            (["produce", "--set", 'topic_data[0].partition_data[0].records=[{"records":[{"timestamp":[]}]}]'], "[]"),
+            ([], "send what?"),
+            (["metadata", "--raw", "00"], "--raw says it all"),
+            (["--raw", "zz"], "fits none of the forms"),
+            (["--raw", API_VERSIONS, "--repeat", 2], "--raw is sent once"),
+            (["--from", "x.pcap"], "write the capture and the number"),
+            (["--from", CAPTURES / "first-contact.pcap#9999"], "no exchange #9999"),
+            (["metadata", "--repeat", 2, "--all-versions"], "not both"),
+            (["metadata", "--all-versions", "--version", 2], "not both"),
+        ],
+        ids=lambda value: " ".join(map(str, value))[:60] if isinstance(value, list) else "",
+    )
+    def test_mistakes_are_one_line_and_status_2(self, send: Cli, arguments: list[object], said: str) -> None:
+        outcome = send(*arguments)
+        assert outcome.status == 2, outcome.out
+        assert outcome.out == ""
+        assert outcome.closing.startswith("kdbg: ")
+        assert said in outcome.err
+        assert len(outcome.err.splitlines()) == 1
+
+    def test_no_broker_is_said_with_what_to_try(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("KDBG_BROKER", raising=False)
+        outcome = cli("send", "metadata")
+        assert outcome.status == 2
+        assert "--broker mock:" in outcome.err
+
+
+class TestMany:
+    """Sweeps and measurements."""
+
+    def test_every_version_in_a_table(self, send: Cli) -> None:
+        outcome = send("list-offsets", "--topic", "orders", "--all-versions")
+        assert outcome.status == 0
+        name, heading, *rows = outcome.out.splitlines()
+        assert name == "ListOffsets"
+        assert heading.split() == ["version", "request", "response", "time", "result"]
+        assert [row.split()[0] for row in rows] == [str(version) for version in range(8)]
+        assert all(row.endswith("OK") for row in rows)
+
+    def test_every_version_as_json(self, send: Cli) -> None:
+        lines = send("list-offsets", "--topic", "orders", "--partition", 99, "--all-versions", "-f", "json").lines
+        assert [line["api_version"] for line in lines] == list(range(8))
+        assert {line["result"] for line in lines} == {"UNKNOWN_TOPIC_OR_PARTITION"}
+        assert all(line["good"] and line["latency_ms"] > 0 for line in lines)
+
+    def test_what_cannot_be_read_is_named_and_makes_the_status(self, send: Cli) -> None:
+        """librdkafka's mock broker leaves a byte behind flexible Metadata responses."""
+        outcome = send("metadata", "--topic", "orders", "--all-versions")
+        results = dict(re.findall(r"^ +(\d+) .*(OK.*)$", outcome.out, re.MULTILINE))
+        assert results["8"] == "OK"
+        assert results["9"] == "OK · leftover"
+        assert outcome.status == 1
+
+    def test_a_broker_that_tells_no_versions_is_asked_up_to_its_first_refusal(self, cli: Cli) -> None:
+        def old(connection: socket.socket) -> None:
+            while frame := connection.recv(4096):
+                if frame[4:8] not in (b"\0\x10\0\0", b"\0\x10\0\1"):  # all but ListGroups v0 and v1
+                    return
+                answer = frame[8:12] + bytes((0, 0, 0, 0, 0, 0) if frame[7] == 0 else (0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+                connection.sendall(len(answer).to_bytes(4, "big") + answer)
+
+        with peer(old) as broker:
+            outcome = cli("send", "list-groups", "--all-versions", "--broker", broker)
+        rows = [row.split() for row in outcome.out.splitlines()[2:]]
+        assert [(row[0], row[-1]) for row in rows] == [("0", "OK"), ("1", "OK"), ("2", "up")]
+        assert "ListGroups v2 is the first that it refuses" in outcome.err
+
+    @pytest.mark.parametrize("in_flight", [1, 7, 100])
+    def test_repeating_measures(self, send: Cli, in_flight: int) -> None:
+        options = ("--topic", "orders", "--repeat", 50, "--in-flight", in_flight)
+        outcome = send("list-offsets", *options)
+        assert outcome.status == 0
+        assert f"50 of 50 done, {in_flight} in flight" in outcome.out
+        assert re.search(r"latency +p50 .* · p90 .* · p99 .* · max ", outcome.out)
+        (figures,) = send("list-offsets", *options, "-f", "json").lines
+        assert figures["requests"] == figures["answers"] == 50
+        assert 0 < figures["p50_ms"] <= figures["p90_ms"] <= figures["p99_ms"] <= figures["p100_ms"]
+        assert figures["errors"] == {}
+
+    def test_repeated_records_go_round_the_partitions(self, send: Cli) -> None:
+        outcome = send("produce", "--topic", "round", "--value", "x", "--partitioner", "round-robin", "--repeat", 8)
+        assert "8 of 8 done" in outcome.out
+        (line,) = send(
+            "list-offsets", "--topic", "round", *(f"--partition={i}" for i in range(4)), "--direct", "-f", "json"
+        ).lines  # whoever is asked knows only its own partitions
+        offsets = [p["offset"] for p in line["response"]["body"]["topics"][0]["partitions"] if not p["error_code"]]
+        assert offsets
+        assert set(offsets) == {2}
+
+    def test_errors_are_counted(self, send: Cli) -> None:
+        outcome = send("list-offsets", "--topic", "orders", "--partition", 99, "--repeat", 5)
+        assert "errors" in outcome.out
+        assert "UNKNOWN_TOPIC_OR_PARTITION 5" in outcome.out
+
+    def test_records_without_answers_are_counted_too(self, cli: Cli) -> None:
+        """Against a peer that is silent, as brokers are then: the mock one answers acks=0 too."""
+
+        def silent(connection: socket.socket) -> None:
+            while connection.recv(4096):
+                pass
+
+        options = ("--direct", "--version", 3, "--topic", "t", "--partition", 0, "--value", "x", "--acks", 0)
+        with peer(silent) as broker:
+            outcome = cli("send", "produce", "--broker", broker, *options, "--repeat", 9)
+        assert outcome.status == 0
+        assert "9 of 9 done" in outcome.out
+        assert "no answers wanted" in outcome.out
+
+
+class TestBytes:
+    """--raw and --from."""
+
+    def test_a_raw_request_and_its_answer_are_an_exchange(self, send: Cli) -> None:
+        outcome = send("--raw", API_VERSIONS, "-f", "json")
+        (line,) = outcome.lines
+        assert line["api"] == "ApiVersions"
+        assert line["response"]["body"]["error_code"] == 0
+        assert outcome.status == 0
+        assert "answered with" in outcome.closing
+
+    def test_an_unknown_version_and_its_refusal(self, cli: Cli) -> None:
+        """As Kafka brokers answer ApiVersions v99: in version 0, with error 35 and the versions they know (KIP-511)."""
+
+        def refuse(connection: socket.socket) -> None:
+            connection.recv(4096)
+            connection.sendall(bytes.fromhex("00000010 00000001 0023 00000001 0012 0000 0005"))
+
+        with peer(refuse) as broker:
+            (line,) = cli("send", "--raw", "0000000b0012006300000001ffff00", "-f", "json", "--broker", broker).lines
+        assert line["api_version"] == 99
+        assert line["response"]["body"]["error_code"] == 35
+
+    def test_a_file_of_hex(self, send: Cli, tmp_path: Path) -> None:
+        (tmp_path / "request.hex").write_text("0000000a 0012 0000 00000001 ffff\n")
+        assert send("--raw", f"@{tmp_path / 'request.hex'}", "-f", "json").lines[0]["api"] == "ApiVersions"
+
+    def test_what_is_no_request_is_explained(self, send: Cli) -> None:
+        outcome = send("--raw", "00000004ffffffff", "--timeout", 1)
+        assert outcome.out.startswith("sent · 8 bytes")
+        assert re.search("hung up without an answer|kept silent", outcome.closing)
+        assert outcome.status == 1
+
+    def test_half_a_request_is_waited_for_in_vain(self, send: Cli) -> None:
+        started = time.monotonic()
+        outcome = send("--raw", API_VERSIONS[:-4], "--timeout", 0.5)
+        assert time.monotonic() - started < 5
+        assert "kept silent" in outcome.closing
+        assert outcome.status == 1
+
+    @pytest.mark.parametrize("answer", [b"\0", b"\0\0\0\x10\0\0", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0\0\0\0"])
+    def test_what_is_no_answer_is_shown_all_the_same(self, cli: Cli, answer: bytes) -> None:
+        def speak(connection: socket.socket) -> None:
+            connection.recv(4096)
+            connection.sendall(answer)
+
+        with peer(speak) as broker:
+            for sent in (API_VERSIONS, "00000004ffffffff"):
+                outcome = cli("send", "--raw", sent, "--broker", broker, "--timeout", 1, "-f", "hex")
+                assert f"answered with {len(answer)} byte" in outcome.closing
+                assert answer[:4].hex(" ") in outcome.out
+
+    def test_a_captured_request_is_sent_again_changed(self, send: Cli) -> None:
+        capture = CAPTURES / "first-contact.pcap"
+        outcome = send("--from", f"{capture}#{number_of('Metadata')}", "-f", "json", "--set", "topics[0].name=other")
+        (line,) = outcome.lines
+        assert line["api"] == "Metadata"
+        assert line["request"]["body"]["topics"][0]["name"] == "other"
+        assert line["response"]["body"]["topics"][0]["name"] == "other"
+
+    def test_checksums_follow_what_was_set(self, send: Cli) -> None:
+        source = f"{CAPTURES / 'first-contact.pcap'}#{number_of('Produce')}"
+        (same,) = send("--from", source, "-f", "json", "--direct").lines
+        path = "topic_data[0].partition_data[0].records[0].records[0].value"
+        (changed,) = send("--from", source, "-f", "json", "--direct", "--set", f"{path}=something else").lines
+        was, now = (batches(line)[0] for line in (same, changed))
+        assert now["records"][0]["value"] == "something else"
+        assert now["crc"] != was["crc"]
+        assert changed["notes"] == same["notes"] == []
+
+
+def number_of(api: str) -> int:
+    """The number of the first request of an API in the capture of a first contact."""
+    import kdbg
+
+    exchanges = kdbg.read(CAPTURES / "first-contact.pcap")
+    return next(exchange.number for exchange in exchanges if exchange.api is not None and exchange.api.name == api)
+
+
+def batches(line: Any) -> Any:
+    """The record set of a Produce request."""
+    return line["request"]["body"]["topic_data"][0]["partition_data"][0]["records"]
+
+
+class TestTrouble:
+    """A session that breaks ends in one line and status 1."""
+
+    @pytest.mark.parametrize("arguments", [(), ("--all-versions",), ("--repeat", 3), ("--trace",)])
+    def test_nobody_there(self, cli: Cli, arguments: tuple[object, ...]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        outcome = cli("send", "list-groups", "--broker", f"127.0.0.1:{port}", *arguments)
+        assert outcome.status == 1
+        assert outcome.closing.startswith(f"kdbg: 127.0.0.1:{port}: ")
+        assert outcome.out == ""
+
+    def test_a_broker_that_hangs_up_and_what_it_was_asked(self, cli: Cli) -> None:
+        with peer(lambda connection: connection.recv(4096) and None) as broker:
+            outcome = cli("send", "list-groups", "--version", 0, "--broker", broker, "--direct")
+        assert outcome.status == 1
+        assert "ListGroups v0" in outcome.out
+        assert "unanswered" in outcome.out
+        assert "hung up" in outcome.closing
+
+    def test_a_broker_that_keeps_silent(self, cli: Cli) -> None:
+        done = threading.Event()
+        with peer(lambda connection: done.wait(10) and None) as broker:
+            started = time.monotonic()
+            outcome = cli("send", "list-groups", "--version", 0, "--broker", broker, "--direct", "--timeout", 0.3)
+            done.set()
+        assert time.monotonic() - started < 5
+        assert outcome.status == 1
+        assert "no answer within 0.3 s" in outcome.closing
+
+    def test_a_capture_that_cannot_be_written(self, send: Cli, tmp_path: Path) -> None:
+        outcome = send("api-versions", "--write", tmp_path / "nosuch" / "out.pcap")
+        assert outcome.status == 2
+        assert "cannot be written" in outcome.err
+
+    @pytest.mark.parametrize("arguments", [[], ["--repeat", "1000000"]], ids=["one", "many"])
+    def test_interrupted(self, broker: str, arguments: list[str]) -> None:
+        silent = threading.Event()
+        with peer(lambda connection: silent.wait(20) and None) as nowhere:
+            target = broker if arguments else nowhere
+            call = [*COMMAND, "send", "list-offsets", "--topic", "orders", "--broker", target, *arguments]
+            running = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+            time.sleep(2)
+            os.kill(running.pid, signal.SIGINT)
+            out, err = running.communicate(timeout=10)
+            silent.set()
+        assert running.returncode == 130
+        assert b"Traceback" not in err
+        assert (b"in flight" in out) == bool(arguments)
+
+
+class TestHelp:
+    """The help shows what holds for the API at hand."""
+
+    def test_general_options_in_sections(self, cli: Cli) -> None:
+        text = cli("send", "--help").out
+        for section in ("The request:", "The broker:", "The output:", "Many requests:", "TLS and SASL:"):
+            assert f"\n{section}\n" in text
+        assert "Produce, Fetch, ListOffsets" in text
+
+    def test_an_apis_own_options_come_first(self, cli: Cli) -> None:
+        text = cli("send", "produce", "--help").out
+        assert "\nOptions of Produce:\n" in text
+        assert text.index("--record-format") < text.index("The request:")
+        assert "--cert-key PEM" in text
+        assert "--cert-key, --key PEM" in cli("send", "fetch", "--help").out
+        assert "Options of" not in cli("send", "describe-configs", "--help").out
+
+
+def shape(text: str) -> str:
+    """Output without what differs between a session and its capture: numbers of packets and connections, times."""
+    text = re.sub(r"connection \d+|\bc\d+ +|\"id\":\d+", "…", text)
+    text = re.sub(r"packets? [\d–]+|\d\d:\d\d:\d\d\.\d+|[\d.]+ (?:µs|ms)\b|[\d.]+(?:µs|ms)\b", "…", text)
+    text = re.sub(r'"(?:latency_ms|time)":[\d.]+|"packets":\[\d+,\d+\]', "…", text)
+    return "\n".join(line.rstrip(" …") for line in text.splitlines() if line)

@@ -1,8 +1,8 @@
 """kdbg: what really went over the wire between Kafka clients and brokers, decoded and explained.
 
-    kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
-    kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
-    kdbg.read("capture.pcap")                                           -> Iterator[Exchange]
+kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
+kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
+kdbg.read("capture.pcap")                                           -> Iterator[Exchange]
 """
 
 from __future__ import annotations

@@ -57,11 +57,11 @@ def views(paths: dict[str, Path], rounds: int) -> str:
 def starts(rounds: int) -> str:
     """What it costs to start, beside Python itself."""
     python = sys.executable
-    frame = "00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f".split()
+    frame = "0000001700030001000000020004" + "6b646267" + "00000001" + "0003666f6f"
     commands = {
         "python -c pass": [python, "-c", "pass"],
         "kdbg --help": [python, "-m", "kdbg", "--help"],
-        "kdbg explain (27 bytes)": [python, "-m", "kdbg", "explain", *frame],
+        "kdbg explain (27 bytes)": [python, "-m", "kdbg", "explain", frame],
         "import kdbg; kdbg.decode(…)": [python, "-c", DECODE_ONE],
     }
     found = costs(list(commands.values()), max(rounds, 9))

@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -22,7 +23,7 @@ class Cost(NamedTuple):
 
 def cost(command: Sequence[str]) -> Cost:
     """Run a command to its end, output thrown away."""
-    with open(os.devnull, "wb") as nowhere:
+    with Path(os.devnull).open("wb") as nowhere:
         process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0

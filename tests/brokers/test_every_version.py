@@ -42,8 +42,8 @@ HARMLESS: Mapping[str, Mapping[str, Any]] = {
     "ApiVersions": {"client_software_name": "kdbg", "client_software_version": "1"},
 }
 REFUSED: Mapping[str, range] = {"Envelope": range(1), "Produce": range(3)}
-"""What a broker may answer by hanging up: Envelope is for controllers; Kafka 4 says that it serves the first versions of
-Produce, because old librdkafka looks for them, and does not (KIP-896)."""
+"""What a broker may answer by hanging up: Envelope is for controllers; Kafka 4 says that it serves the first versions
+of Produce, because old librdkafka looks for them, and does not (KIP-896)."""
 FAILED = ("HUNG UP", "ODD: ", "127.0.0.1")
 SERVED_BY_0_8_2 = {key: (0, 1 if key in (8, 9) else 0) for key in range(11)}
 """Kafka 0.8.2 cannot say what it serves: the APIs of its guide, offsets in ZooKeeper and in a topic."""

@@ -23,7 +23,7 @@ from .brokers import ORDERS_ID, UNSUPPORTED_VERSION, Brokers
 from .servers import HOST, Peer, Request, dead_port, in_loop, server
 
 SETTINGS = Settings(timeout=10)
-QUICK = Settings(timeout=0.2)
+QUICK = Settings(timeout=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,7 @@ def test_a_bootstrap_that_makes_no_sense(text: str) -> None:
 @in_loop
 async def test_a_silent_broker() -> None:
     async with server(Peer.silence) as (host, port), Cluster(f"{host}:{port}", QUICK) as cluster:
-        with pytest.raises(TimedOut, match=r"no answer within 0.2 s"):
+        with pytest.raises(TimedOut, match=r"no answer within 0.5 s"):
             await cluster.send("metadata")
 
 

@@ -402,9 +402,7 @@ def test_any_cut_shuffled_repeated_and_overlapped_gives_the_bytes(
 
 @settings(max_examples=200, deadline=None)
 @given(content=CONTENT, origin=ORIGIN, choice=st.randoms(use_true_random=False), fin=st.booleans())
-def test_one_lost_segment_is_one_gap_of_its_size(
-    content: bytes, origin: int, choice: random.Random, fin: bool
-) -> None:
+def test_one_lost_segment_is_one_gap_of_its_size(content: bytes, origin: int, choice: random.Random, fin: bool) -> None:
     segments = cut(content, choice)
     start, lost = segments.pop(choice.randrange(len(segments)))
     choice.shuffle(segments)

@@ -27,6 +27,8 @@ from .topics import by_id, unnamed
 from .versions import Versions, ask_versions, choose
 
 METADATA, FIND_COORDINATOR = 3, 10
+TOPIC_IDS_SINCE = 12
+"""The first version of Metadata that brokers answer by id (KIP-516)."""
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 0)
 """Seconds before a request is sent again, after each attempt; after the last it is not."""
 Trace = Callable[[str], None]
@@ -120,7 +122,7 @@ class Cluster:
     async def address_for(self, api: Api, body: Body) -> Address:
         """The broker that this request belongs to."""
         shown = body(api.versions[-1]) if callable(body) else body
-        where = Route("any") if self.direct else route(api, dict(shown))
+        where = Route("any") if self.direct else route(api, shown)
         if where.kind == "leader":
             return await self.leader(*where.subject)
         if where.kind in KEY_TYPES:
@@ -242,6 +244,8 @@ class Cluster:
         asked, api = await self.any(), grammars.by_key(METADATA)
         version = await self.negotiate(asked, api)
         named = [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None}] if topic else []
+        if isinstance(topic, UUID) and version < TOPIC_IDS_SINCE:
+            return  # nobody can ask this broker for an id
         self.trace(f"asking {show(asked)} for metadata")
         self.learn(await self._ask(asked, api, version, {"topics": named}))
 

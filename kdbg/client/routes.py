@@ -5,9 +5,13 @@ From the guide's "Partitioning and bootstrapping" and, for later APIs, from what
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from ..wire import Api
+from ..wire.nodes import Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..wire.outline import outline
 
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
@@ -32,19 +36,48 @@ class Route(NamedTuple):
     subject: Any = None
 
 
-def route(api: Api, body: dict[str, Any]) -> Route:
-    """Where a request with this body goes, whatever its version. One that names no subject can go anywhere."""
+def route(api: Api, body: Mapping[str, Any]) -> Route:
+    """Where a request with this body goes, whichever version it is written in. What names no subject can go anywhere."""
     if api.key in CONTROLLER:
         return Route("controller")
-    names = ("transactional_id", "v3_and_below_transactional_id")
-    if api.key in TRANSACTION and any(body.get(name) for name in names):
-        return Route("transaction", next(body[name] for name in names if body.get(name)))
+    if api.key in TRANSACTION:
+        transaction = _transaction(body)
+        return Route("transaction", transaction) if transaction else Route("any")
     if api.key not in LEADER and api.key not in GROUP:
         return Route("any")
     for version in reversed(api.versions):
-        found = outline(api.at("request", version))(body)
-        if api.key in LEADER and found.rows and found.rows[0].topic:
-            return Route("leader", (found.rows[0].topic, found.rows[0].partition or 0))
-        if api.key in GROUP and found.groups:
-            return Route("group", found.groups[0])
+        grammar = api.at("request", version)
+        rows, groups, _ = outline(grammar)(completed(grammar, body))
+        if api.key in LEADER and rows and _is_topic(rows[0].topic):
+            return Route("leader", (rows[0].topic, rows[0].partition or 0))
+        if api.key in GROUP and groups and isinstance(groups[0], str) and groups[0]:
+            return Route("group", groups[0])
     return Route("any")
+
+
+def completed(grammar: Node, value: Any) -> Any:
+    """The value as it would be read back, defaults where something is left out; what does not fit stays as it is."""
+    if isinstance(grammar, NullableStruct):
+        grammar = grammar.struct
+    if isinstance(grammar, WireArray) and isinstance(value, list):
+        return [completed(grammar.item, item) for item in value]
+    if isinstance(grammar, WireStruct) and isinstance(value, Mapping):
+        return {field.name: completed(field.node, value.get(field.name, field.default)) for field in grammar.fields}
+    if isinstance(grammar, UuidNode) and isinstance(value, str):
+        with suppress(ValueError):
+            return UUID(value)
+    return value
+
+
+def _transaction(body: Mapping[str, Any]) -> Any:
+    """The first transactional id that a body names."""
+    lists = [body.get("transactional_ids"), body.get("transactions")]
+    firsts = [first[0] for first in lists if isinstance(first, list) and first]
+    found = [body.get("transactional_id"), body.get("v3_and_below_transactional_id"), *firsts]
+    names = (one.get("transactional_id") if isinstance(one, Mapping) else one for one in found)
+    return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _is_topic(name: Any) -> bool:
+    """Whether this names a topic: no empty name, and not the id of none."""
+    return bool(name.int) if isinstance(name, UUID) else isinstance(name, str) and bool(name)

@@ -10,6 +10,7 @@ from .settings import Address, Tls, show
 NOT_TLS = ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "RECORD_LAYER", "UNEXPECTED_MESSAGE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL calls bytes that are no TLS."""
 NO_TLS_HERE = "leave --tls out, or use the port of a TLS listener"
+NO_CERTIFICATE = "or the broker wants a client certificate (--cert, --key)"
 UNTRUSTED = "give its authority with --ca, its name with --server-name, or --insecure to trust anybody"
 ABOUT_OURS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED",
               "UNSUPPORTED_CERTIFICATE", "ACCESS_DENIED", "HANDSHAKE_FAILURE")  # fmt: skip
@@ -47,7 +48,7 @@ def refused(address: Address, error: Exception) -> CannotConnect:
         what = (error.verify_message or reason).rstrip(".")
         return CannotConnect(where, f"its certificate is not trusted: {what}", UNTRUSTED)
     if isinstance(error, (ConnectionError, ssl.SSLEOFError)):
-        return CannotConnect(where, "it hung up during the TLS handshake", NO_TLS_HERE)
+        return CannotConnect(where, "it hung up during the TLS handshake", f"{NO_TLS_HERE}; {NO_CERTIFICATE}")
     if any(name in reason for name in NOT_TLS):
         return CannotConnect(where, "what answers does not speak TLS", NO_TLS_HERE)
     return CannotConnect(where, f"TLS failed: {reason}", _about_ours(reason))

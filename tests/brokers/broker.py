@@ -128,11 +128,16 @@ class Broker:
         self.wait_for_topic(topic)
 
     def wait_for_topic(self, topic: str) -> None:
-        """Until each of its partitions has a leader."""
-        until(lambda: topic in probe.metadata(self.port).led(), lambda: f"broker {self.node} has no topic {topic}")
+        """Until each of its partitions has a leader, and those that this broker leads are there to be written to."""
+        until(lambda: self._serves(topic), lambda: f"broker {self.node} has no topic {topic}")
 
     def topics(self) -> set[str]:
         return set(probe.metadata(self.port).leaders)
+
+    def _serves(self, topic: str) -> bool:
+        seen = probe.metadata(self.port)
+        own = (partition for partition, leader in seen.leaders.get(topic, {}).items() if leader == self.node)
+        return topic in seen.led() and all((self.data / f"{topic}-{partition}").is_dir() for partition in own)
 
     def _topics_held(self) -> set[str]:
         folders = [folder.name.rpartition("-") for folder in self.data.iterdir() if folder.is_dir()]

@@ -13,6 +13,7 @@ import pytest
 
 from .classpath import Unavailable, cache
 from .cluster import Cluster, start
+from .releases import release
 
 REQUIRED = ("CI", "KDBG_REQUIRE_BROKERS")
 
@@ -25,7 +26,7 @@ class Pool:
 
     def cluster(self, name: str, *, nodes: int = 1, secure: bool = False, unstable: bool = False) -> Cluster:
         """This cluster, with all of its brokers running."""
-        wanted = (name, nodes, secure, unstable)
+        wanted = (release(name).version, nodes, secure, unstable)
         if wanted in self._clusters:
             self._clusters[wanted].heal()
         else:

@@ -220,7 +220,7 @@ def test_both_halves_have_their_headers(encode: Encode) -> None:
 
 
 def test_another_known_form_is_told_by_its_note(encode: Encode) -> None:
-    note = "dialect: this is the form of version 0, in which brokers refuse a version they do not know (KIP-511)"
+    note = "dialect: this is the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
     body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
     exchange = {
         "api_key": 18, "api_version": 4, "correlation_id": 1, "notes": [note], "request": None,

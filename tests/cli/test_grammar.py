@@ -202,7 +202,7 @@ def test_what_bnf_has_no_words_for(kdbg: Kdbg) -> None:
     assert "# auth_bytes  secret: shown with --show-secrets only\n" in text
     text = kdbg("grammar apiversions --version 3 --response")
     assert "# finalized_features_epoch  tagged field 1; default -1\n" in text
-    assert "# Also seen: the form of version 0, in which brokers refuse a version they do\n" in text
+    assert "# Also seen: the form of version 0, in which brokers refuse versions they do not\n" in text
     text = kdbg("grammar find-coordinator --version 1 --request")
     assert "# key_type  0 GROUP, 1 TRANSACTION, 2 SHARE\n" in text
 

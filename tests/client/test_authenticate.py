@@ -21,6 +21,8 @@ from ..traffic import forms
 from .saslbroker import MECHANISMS, SECRETS, USER, SaslBroker, good
 from .servers import Peer, Serve, in_loop, metadata, server
 
+WRONG = "-".join(["not", "the", "secret"])  # so that no line of a traceback holds it
+
 
 async def session(serve: Serve, sasl: Sasl, **told: Any) -> Exchange:
     """One Metadata request of somebody who authenticates."""
@@ -31,7 +33,7 @@ async def session(serve: Serve, sasl: Sasl, **told: Any) -> Exchange:
 def leaks(text: str | bytes) -> list[str]:
     """The secrets that stand in a text, in whatever form."""
     data = text.encode() if isinstance(text, str) else text
-    secrets = [*SECRETS, "wrong-secret"]
+    secrets = [*SECRETS, WRONG]
     return [secret for secret in secrets if any(form in data for form in forms(secret.encode()))]
 
 
@@ -96,11 +98,11 @@ async def test_without_knowing_the_versions_the_newer_way_is_tried() -> None:
 @in_loop
 async def test_every_connection_is_authenticated_and_versions_are_asked_for_once() -> None:
     broker = SaslBroker()
-    async with server(broker) as address:
-        async with Cluster(show(address), Settings(timeout=10, sasl=good("PLAIN"))) as cluster:
-            await cluster.send("metadata")
-            await cluster.connections[address].close()
-            await cluster.send("metadata")
+    settings = Settings(timeout=10, sasl=good("PLAIN"))
+    async with server(broker) as address, Cluster(show(address), settings) as cluster:
+        await cluster.send("metadata")
+        await cluster.connections[address].close()
+        await cluster.send("metadata")
     assert [name for name, _ in broker.said].count("SaslAuthenticate") == 2
     assert [name for name, _ in broker.said].count("ApiVersions") == 1
 
@@ -123,7 +125,7 @@ REFUSED = "see whether user, password and mechanism are right"
 @in_loop
 async def test_a_wrong_secret(mechanism: str, words: str) -> None:
     with pytest.raises(NotAuthenticated) as caught:
-        await session(SaslBroker(), good(mechanism, password="wrong-secret", token="wrong-secret"))
+        await session(SaslBroker(), good(mechanism, password=WRONG, token=WRONG))
     assert words in str(caught.value)
     assert str(caught.value).endswith(REFUSED)
     assert not leaks("".join(traceback.format_exception(caught.value)))
@@ -133,7 +135,7 @@ async def test_a_wrong_secret(mechanism: str, words: str) -> None:
 @in_loop
 async def test_a_wrong_secret_and_a_broker_that_just_hangs_up(mechanism: str) -> None:
     with pytest.raises(NotAuthenticated, match="the broker hung up without an answer; see whether") as caught:
-        await session(SaslBroker(authenticate=None), good(mechanism, password="wrong-secret", token="wrong-secret"))
+        await session(SaslBroker(authenticate=None), good(mechanism, password=WRONG, token=WRONG))
     assert not leaks("".join(traceback.format_exception(caught.value)))
 
 
@@ -305,7 +307,7 @@ async def test_no_view_and_no_step_shows_a_secret(mechanism: str, raw: bool) -> 
         hidden, shown = view(format, Look(), names), view(format, Look(show_secrets=True), names)
         for exchange in seen:
             assert not leaks(hidden(exchange))
-        if mechanism == "PLAIN" and format in ("json", "hex"):
+        if mechanism == "PLAIN" and format == "json":
             assert any(leaks(shown(exchange)) for exchange in seen), "or this test would see none"
     assert not leaks("\n".join(steps) + repr(settings) + repr(Settings(sasl=settings)))
     assert (USER in repr(settings)) == (mechanism != "OAUTHBEARER")

@@ -75,7 +75,7 @@ class TestApiVersions:
 
     @pytest.mark.parametrize("version", [3, 4])
     def test_librdkafkas_mock_broker_counts_otherwise(self, version: int) -> None:
-        """A count of N in one byte, where N + 1 is due, and no tagged fields."""
+        """A count of N in one byte, where N + 1 is due, no tagged fields."""
         message = answered(bytes.fromhex("0000 01 0012 0000 0003 00000005"), version)
         assert message.body == {"error_code": 0, "api_keys": ITEMS, "throttle_time_ms": 5}
         assert [finding.kind for finding in message.findings] == ["dialect"]

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from confluent_kafka import Consumer, Message, Producer
-
-from recording.mock_cluster import MockCluster
+from confluent_kafka import Consumer, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 PATIENCE = 20.0  # seconds; every scenario is done long before
 QUIET = {"enable.metrics.push": False, "log_level": 2}
 
 
+class HasBootstrap(Protocol):
+    """What a client needs to know of a cluster."""
+
+    @property
+    def bootstrap(self) -> str: ...
+
+
 class Cluster(NamedTuple):
-    """Brokers that are no mock cluster: what a client needs to know of them."""
+    """Brokers that are no mock cluster."""
 
     bootstrap: str
 
 
-def producer(cluster: Cluster | MockCluster, client_id: str, **options: Any) -> Producer:
+def producer(cluster: HasBootstrap, client_id: str, **options: Any) -> Producer:
     """A producer; options are librdkafka's, with underscores for dots."""
     return Producer({"bootstrap.servers": cluster.bootstrap, "client.id": client_id, **QUIET, **_dotted(options)})
 
 
 @contextmanager
-def consumer(cluster: Cluster | MockCluster, client_id: str, group: str, **options: Any) -> Iterator[Consumer]:
+def consumer(cluster: HasBootstrap, client_id: str, group: str, **options: Any) -> Iterator[Consumer]:
     """A consumer that reads from the start, commits only when told, and is closed on leaving `with`."""
     names = {"bootstrap.servers": cluster.bootstrap, "client.id": client_id, "group.id": group}
     habits = {"auto.offset.reset": "earliest", "enable.auto.commit": False, "fetch.wait.max.ms": 100}
@@ -36,6 +42,27 @@ def consumer(cluster: Cluster | MockCluster, client_id: str, group: str, **optio
         yield made
     finally:
         made.close()
+
+
+def create_topics(
+    cluster: HasBootstrap,
+    *names: str,
+    partitions: int = 1,
+    leaders: Sequence[int] | None = None,
+    config: dict[str, str] | None = None,
+    refused: int | None = None,
+) -> None:
+    """On real brokers; with one replica, or (a topic of one partition) with these, of which the first leads."""
+    placed: dict[str, Any] = {"num_partitions": partitions, "replication_factor": 1}
+    if leaders is not None:
+        placed = {"replica_assignment": [list(leaders)]}
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "client.id": "operator", **QUIET})
+    for done in admin.create_topics([NewTopic(name, **placed, config=config or {}) for name in names]).values():
+        try:
+            done.result(PATIENCE)
+        except KafkaException as problem:
+            if problem.args[0].code() != refused:
+                raise
 
 
 def send(to: Producer, topic: str, *values: str | bytes | None, **options: Any) -> None:

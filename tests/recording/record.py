@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from recording import old_client
+from recording import old_client, real
 from recording.network import enter_private_network
 from recording.scenarios import MTU_1500, SCENARIOS
 
@@ -36,7 +36,7 @@ def record_apart(name: str, out: Path) -> bool:
 
 
 def chosen(names: list[str]) -> list[str]:
-    found = [full for full in SCENARIOS if not names or full in names or full.partition(".")[0] in names]
+    found = [full for full in SCENARIOS if not names or full in names or full.rpartition(".")[0] in names]
     if len(found) < len(names):
         raise SystemExit(f"there are {', '.join(SCENARIOS)}")
     return found
@@ -48,8 +48,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("captures"))
     options = parser.parse_args()
     options.out.mkdir(exist_ok=True)
+    names = chosen(options.names)
     old_client.install()
-    results = [record_apart(name, options.out) for name in chosen(options.names)]
+    for name, install in {"real-javascript.pcap": real.install_javascript, "real-go.pcap": real.install_go}.items():
+        if name in names:
+            install()
+    results = [record_apart(name, options.out) for name in names]
     sys.exit(not all(results))
 
 

@@ -36,7 +36,11 @@ class Row(NamedTuple):
 
 
 class Sweep:
-    """Sends every version of a request; a broker that tells no versions is asked up to the first that it refuses."""
+    """Sends every version of a request.
+
+    A broker that tells no versions is asked up to the first that it refuses, or answers in the form of another one:
+    0.8 does so, which looks at no version number.
+    """
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -46,15 +50,16 @@ class Sweep:
         request = self.request
         await request.prepare(cluster)
         offered = await self.offered(cluster)
-        rows = []
+        rows: list[Row] = []
         for version in request.versions if offered is None else offered:
             rows.append(await self.row(cluster, version))
-            if offered is None and rows[-1].exchange is None:
-                screen.say(f"the broker tells no versions; {request.api.name} v{version} is the first that it refuses")
+            if offered is None and not rows[-1].good:
+                screen.say(f"the broker tells no versions; {request.api.name} v{version} is one that it does not speak")
                 break
         for piece in shown(request, rows, screen):
             screen.writer.write(piece)
-        screen.status = 0 if all(row.good for row in rows) else UNDECODED
+        wanted = rows[:-1] or rows if offered is None else rows  # the last one was only to see where it ends
+        screen.status = 0 if all(row.good for row in wanted) else UNDECODED
 
     async def offered(self, cluster: Cluster) -> list[int] | None:
         """The versions that broker and kdbg both know; None where the broker does not tell."""

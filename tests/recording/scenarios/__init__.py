@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recording.scenarios import everyday, families, old, shapes, trouble
+from recording.scenarios import everyday, families, old, real, shapes, trouble
 
 Scenario = Callable[[Path], None]
 
@@ -26,4 +26,16 @@ SCENARIOS: dict[str, Scenario] = {
     "midstream.pcap": shapes.midstream,
     "sasl-plain-raw.pcap": old.sasl_plain_raw,
     "controlled-shutdown.pcap": trouble.controlled_shutdown,
+    "real-0.8.2.2.pcap": real.kafka_0_8,
+    "real-0.10.1.1.pcap": real.kafka_0_10,
+    "real-2.8.2.pcap": real.kafka_2_8,
+    "real-3.9.2-rebalance.pcap": real.rebalance,
+    "real-4.4.0-new-group.pcap": real.new_group,
+    "real-4.4.0-share-group.pcap": real.share_group,
+    "real-4.4.0-transactions.pcap": real.transactions,
+    "real-codecs-4.4.0.pcap": real.codecs,
+    "real-errors.pcap": real.errors,
+    "real-sasl-scram.pcap": real.sasl_scram,
+    "real-javascript.pcap": real.javascript,
+    "real-go.pcap": real.go,
 }

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from recording.api_keys import METADATA
-from recording.librdkafka import consumer, producer, read, send, wait_until
+from recording.librdkafka import HasBootstrap, consumer, producer, read, send, wait_until
 from recording.mock_cluster import MockCluster
 from recording.tcpdump import recording
 
@@ -42,15 +42,14 @@ def codecs(out: Path) -> None:
             cluster.create_topic(f"parcels-{codec}")
         with recording(out, cluster.ports):
             for codec in CODECS:
-                _send_parcels(cluster, codec)
+                send_parcels(cluster, codec, f"parcels-{codec}")
             with consumer(cluster, "sorting-office", "sorting") as office:
                 office.assign([TopicPartition(f"parcels-{codec}", 0, 0) for codec in CODECS])
                 read(office, 6 * len(CODECS))
 
 
-def _send_parcels(cluster: MockCluster, codec: str) -> None:
+def send_parcels(cluster: HasBootstrap, codec: str, topic: str) -> None:
     sender = producer(cluster, f"sender-{codec}", compression_type=codec, linger_ms=50)
-    topic = f"parcels-{codec}"
     sender.produce(topic, "fragile " * 40, key="parcel-1")
     sender.produce(topic, "this side up " * 40, key=None)
     sender.produce(topic, None, key="parcel-3")  # a tombstone

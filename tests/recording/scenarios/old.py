@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
@@ -96,5 +95,4 @@ def sasl_plain_raw(out: Path) -> None:
     }
     with recording(out, [port]), scripted_broker(port, answers, ("alice", "correct-horse")):
         for password in ("correct-horse", "wrong-horse"):
-            command = [str(old_client.PYTHON), old_client.__file__, f"127.0.0.1:{port}", "alice", password]
-            subprocess.run(command, check=True, timeout=60)
+            old_client.run("login", f"127.0.0.1:{port}", "alice", password)

@@ -1,0 +1,256 @@
+"""Records through real brokers: in every format and codec that a broker takes, from kdbg to kdbg, and between kdbg and
+the clients that people use: librdkafka and Java's.
+
+`TAKEN` says what each release takes; what it does not take is sent as well (`REFUSED`), and must be refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import pytest
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+
+from kdbg import grammars
+from kdbg.client import Cluster, Settings
+from kdbg.client.records import CODECS, ZSTD_SINCE
+from kdbg.client.records import FORMATS as CARRIED_BY
+from kdbg.errors import Closed
+
+from . import console, probe
+from .broker import Broker
+from .recordsets import FORMATS, NO_TIMESTAMP, SAMPLE, START, Row, body_of, numbered, record_set, rows_of, survives
+from .releases import RELEASES, Release, release
+
+PRODUCE, FETCH = grammars.api("Produce"), grammars.api("Fetch")
+OLD_CODECS = ("none", "gzip", "snappy", "lz4")
+TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
+    "0.8.2.2": {"v0": OLD_CODECS},
+    "0.10.1.1": {"v0": OLD_CODECS, "v1": OLD_CODECS},
+    "2.8.2": {"v0": OLD_CODECS, "v1": OLD_CODECS, "v2": CODECS},
+    "3.9.2": {"v0": OLD_CODECS, "v1": OLD_CODECS, "v2": CODECS},
+    "4.4.0": {"v2": CODECS},
+}
+"""Release -> record format -> codecs. Kafka 4 knows no Produce before 3 (KIP-896), so that format v2 is the only one."""
+SERVED_BY_0_8_2 = (0, 0)
+"""Of Produce and of Fetch: Kafka 0.8.2 cannot say it."""
+MOST = 50 << 20
+UNSUPPORTED_COMPRESSION_TYPE = 76
+
+
+def taken() -> Iterator[object]:
+    for kafka in RELEASES:
+        for record_format, codecs in TAKEN[kafka.version].items():
+            for codec in codecs:
+                name = f"kafka-{kafka.version}-{record_format}-{codec}"
+                yield pytest.param(kafka, record_format, codec, id=name)
+
+
+def refused() -> Iterator[object]:
+    for kafka in RELEASES:
+        for record_format in FORMATS:
+            if record_format not in TAKEN[kafka.version]:
+                yield pytest.param(kafka, record_format, id=f"kafka-{kafka.version}-{record_format}")
+
+
+def since(*number: int) -> list[Release]:
+    return [kafka for kafka in RELEASES if kafka.number >= number]
+
+
+def named(kafka: Release) -> str:
+    return f"kafka-{kafka.version}"
+
+
+def topic_on(broker: Broker, name: str) -> str:
+    """A topic of one partition, created by being asked for."""
+    probe.metadata(broker.port, name)
+    broker.wait_for_topic(name)
+    return name
+
+
+async def versions(cluster: Cluster, api: int) -> range:
+    """Of Produce or Fetch, what the broker says it serves."""
+    served = await cluster.versions(await cluster.any())
+    lowest, highest = served.get(api, SERVED_BY_0_8_2)
+    return range(lowest, highest + 1)
+
+
+async def produce(cluster: Cluster, topic: str, version: int, records: list[dict[str, object]]) -> tuple[int, int]:
+    """(error code, offset of the first record)."""
+    place = {"name": topic, "partition_data": [{"index": 0, "records": records}]}
+    body = {"acks": -1, "timeout_ms": 10_000, "topic_data": [place]}
+    answer = body_of(await cluster.send(PRODUCE, body, version=version))
+    (partition,) = answer["responses"][0]["partition_responses"]
+    return partition["error_code"], partition["base_offset"]
+
+
+async def fetch(cluster: Cluster, topic: str, version: int, count: int) -> list[Row]:
+    """So many records from the first on, fetched like a consumer: from where the answer before ended."""
+    rows: list[Row] = []
+    while len(rows) < count:
+        place = {"partition": 0, "fetch_offset": len(rows), "partition_max_bytes": MOST}
+        body = {
+            "max_wait_ms": 500,
+            "min_bytes": 1,
+            "max_bytes": MOST,
+            "topics": [{"topic": topic, "partitions": [place]}],
+        }
+        answer = body_of(await cluster.send(FETCH, body, version=version))
+        (partition,) = answer["responses"][0]["partitions"]
+        assert partition["error_code"] == 0
+        found = [row for row in rows_of(partition["records"]) if row.offset >= len(rows)]
+        assert found, f"Fetch v{version} brings nothing after {len(rows)} of {count} records"
+        rows += found
+    return rows
+
+
+def fetched_magic(version: int, kafka: Release) -> int:
+    """The format in which a version of Fetch brings records: the broker converts them down where it must."""
+    return min(0 if version < 2 else 1 if version < 4 else 2, 0 if kafka.number < (0, 10) else 2)
+
+
+def short(rows: Sequence[Row]) -> list[Row]:
+    """The rows with values that a failed test can show."""
+    return [row._replace(value=row.value[:40] + b"+%d" % len(row.value)) if row.value else row for row in rows]
+
+
+async def round_trip(broker: Broker, topic: str, record_format: str, codec: str) -> int:
+    """Produce by every version that carries the format, fetch by every version; how many records there are now."""
+    async with Cluster(broker.bootstrap, Settings()) as cluster:
+        produced = 0
+        for version in await versions(cluster, PRODUCE.key):
+            if version not in CARRIED_BY[record_format] or (codec == "zstd" and version < ZSTD_SINCE):
+                continue
+            error, offset = await produce(cluster, topic, version, record_set(record_format, codec))
+            assert (version, error, offset) == (version, 0, produced * len(SAMPLE))
+            produced += 1
+        rows = numbered(SAMPLE, produced)
+        for version in await versions(cluster, FETCH.key):
+            if codec != "zstd" or version >= 10:  # before, it is refused
+                found = await fetch(cluster, topic, version, len(rows))
+                magic = fetched_magic(version, broker.release)
+                assert short(found) == short([survives(row, record_format, magic) for row in rows])
+    return len(rows)
+
+
+@pytest.mark.parametrize(("broker", "record_format", "codec"), list(taken()), indirect=["broker"])
+def test_what_kdbg_produced_kdbg_and_librdkafka_read(broker: Broker, record_format: str, codec: str) -> None:
+    topic = topic_on(broker, f"round-trip-{record_format}-{codec}")
+    count = asyncio.run(round_trip(broker, topic, record_format, codec))
+    assert count >= len(SAMPLE)
+    if broker.release.number >= (0, 10):
+        magic = fetched_magic(99, broker.release) if broker.release.number >= (0, 11) else 1
+        expected = [survives(row, record_format, magic) for row in numbered(SAMPLE, count // len(SAMPLE))]
+        assert short(consumed(broker, topic, count)) == short(expected)
+
+
+@pytest.mark.parametrize(("broker", "record_format"), list(refused()), indirect=["broker"])
+def test_a_format_that_the_broker_does_not_take_is_refused(broker: Broker, record_format: str) -> None:
+    """By hanging up: the versions of Produce that carry it are none of its own."""
+    topic = topic_on(broker, f"refused-{record_format}")
+
+    async def attempt() -> None:
+        async with Cluster(broker.bootstrap, Settings()) as cluster:
+            version = CARRIED_BY[record_format][0]
+            with pytest.raises(Closed, match="hung up"):
+                await produce(cluster, topic, version, record_set(record_format, "none"))
+
+    asyncio.run(attempt())
+
+
+@pytest.mark.parametrize("broker", since(2, 1), indirect=True, ids=named)
+def test_zstd_before_its_time_is_refused(broker: Broker) -> None:
+    topic = topic_on(broker, "early-zstd")
+
+    async def attempt() -> tuple[int, int]:
+        async with Cluster(broker.bootstrap, Settings()) as cluster:
+            return await produce(cluster, topic, ZSTD_SINCE - 1, record_set("v2", "zstd"))
+
+    assert asyncio.run(attempt()) == (UNSUPPORTED_COMPRESSION_TYPE, -1)
+
+
+def test_codecs_and_formats_may_lie_in_one_partition(broker: Broker) -> None:
+    """As kdbg leaves it, Java's own consumer reads it."""
+    topic = topic_on(broker, "all-together")
+    taken = [(record_format, codec) for record_format, codecs in TAKEN[broker.version].items() for codec in codecs]
+
+    async def fill() -> None:
+        async with Cluster(broker.bootstrap, Settings()) as cluster:
+            served = await versions(cluster, PRODUCE.key)
+            for record_format, codec in taken:
+                version = max(set(served) & set(CARRIED_BY[record_format]))
+                row = Row(0, b"key", f"{record_format} {codec}".encode(), START)
+                assert (await produce(cluster, topic, version, record_set(record_format, codec, [row])))[0] == 0
+
+    asyncio.run(fill())
+    assert console.consume(broker, topic, len(taken)) == [" ".join(pair) for pair in taken]
+
+
+@pytest.mark.parametrize("broker", since(0, 10), indirect=True, ids=named)
+@pytest.mark.parametrize("codec", CODECS)
+def test_kdbg_fetches_what_librdkafka_produced(broker: Broker, codec: str) -> None:
+    record_format, codecs = list(TAKEN[broker.version].items())[-1]
+    if codec not in codecs:
+        pytest.skip(f"Kafka {broker.version} takes no {codec}")
+    topic = topic_on(broker, f"librdkafka-{codec}")
+    produced_by_librdkafka(broker, topic, codec)
+    expected = [survives(row, record_format, int(record_format[1])) for row in SAMPLE]
+    assert short(asyncio.run(all_fetched(broker, topic, len(SAMPLE)))) == short(expected)
+
+
+JAVA: dict[str, tuple[str, ...]] = {
+    "0.8.2.2": OLD_CODECS[1:],
+    "0.10.1.1": ("snappy", "lz4"),
+    "2.8.2": ("lz4",),
+    "3.9.2": ("zstd",),
+    "4.4.0": ("snappy", "lz4", "zstd"),
+}
+"""The codecs that Java's producer is tried with; its start takes a second each time."""
+
+
+def test_kdbg_fetches_what_java_produced(broker: Broker) -> None:
+    topic = topic_on(broker, "java")
+    lines = [f"key-{i}:{'value ' * i}" for i in range(200)]
+    for codec in JAVA[broker.version]:
+        options = ("--property", "parse.key=true", "--property", "key.separator=:", "--compression-codec", codec)
+        console.produce(broker, topic, *lines, options=options)
+    rows = asyncio.run(all_fetched(broker, topic, len(lines) * len(JAVA[broker.version])))
+    assert [row.offset for row in rows] == list(range(len(rows)))
+    assert [b"%s:%s" % (row.key, row.value) for row in rows] == [line.encode() for line in lines] * len(
+        JAVA[broker.version]
+    )
+
+
+async def all_fetched(broker: Broker, topic: str, count: int) -> list[Row]:
+    """Fetched by the highest version that both sides know."""
+    async with Cluster(broker.bootstrap, Settings()) as cluster:
+        return await fetch(cluster, topic, max(await versions(cluster, FETCH.key)), count)
+
+
+def consumed(broker: Broker, topic: str, count: int) -> list[Row]:
+    """What librdkafka reads."""
+    config = {"bootstrap.servers": broker.bootstrap, "group.id": "reads", "enable.auto.commit": False}
+    consumer = Consumer(config | {"check.crcs": True})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        return [row_of(message) for message in consumer.consume(count, timeout=30)]
+    finally:
+        consumer.close()
+
+
+def row_of(message: Message) -> Row:
+    assert message.error() is None
+    offset, (kind, time) = message.offset(), message.timestamp()
+    assert offset is not None
+    headers = tuple(message.headers() or ())
+    return Row(offset, message.key(), message.value(), time if kind else NO_TIMESTAMP, headers)
+
+
+def produced_by_librdkafka(broker: Broker, topic: str, codec: str) -> None:
+    """The sample, in one batch."""
+    config = {"bootstrap.servers": broker.bootstrap, "compression.codec": codec, "linger.ms": 50}
+    producer = Producer(config)
+    for row in SAMPLE:
+        producer.produce(topic, row.value, row.key, 0, timestamp=row.timestamp, headers=list(row.headers))
+    assert producer.flush(30) == 0

@@ -1,0 +1,81 @@
+"""Real brokers for the recorder, those of tests/brokers, and the clients that are no Python: Java, JavaScript, Go.
+
+The brokers have the ports one expects, 9092 and up: nobody else is in the recorder's network. A client is a file of
+clients/. What it needs is put under /tmp by install(), before the network is left.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copy
+from unittest.mock import patch
+
+from brokers.classpath import classpath
+from brokers.cluster import Cluster, start
+from brokers.java import QUICK, java
+from brokers.settings import logging_options
+
+from recording.network import FIRST_BROKER_PORT
+
+CLIENTS = Path(__file__).parent / "clients"
+HOME = Path(tempfile.gettempdir()) / "kdbg-recording-clients"
+GO_CLIENT = HOME / "go" / "letters"
+KAFKAJS, FRANZ_GO = "kafkajs@2.2.4", "github.com/twmb/franz-go@v1.22.2"
+TIMEOUT = 120
+
+
+@contextmanager
+def kafka(version: str, *, nodes: int = 1, secure: bool = False) -> Iterator[Cluster]:
+    """Running brokers of this release, their listeners at 9092 and up; node by node, a controller's after the rest."""
+    with patch("brokers.cluster.free_ports", lambda count: [FIRST_BROKER_PORT + number for number in range(count)]):
+        cluster = start(version, nodes=nodes, secure=secure)
+    with cluster:
+        yield cluster
+
+
+def ports(cluster: Cluster) -> list[int]:
+    """Those that clients talk to."""
+    return [broker.port for broker in cluster.brokers]
+
+
+def start_java(cluster: Cluster, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Run clients/NAME.java with the broker's own release of Java's client; it is told the broker first."""
+    options = [*QUICK, "-Xmx128m", *logging_options(cluster.home, cluster.release, "ERROR")]
+    program = ["-cp", classpath(cluster.release.broker_artifacts), str(CLIENTS / f"{name}.java")]
+    return subprocess.Popen([java(), *options, *program, cluster.bootstrap, *arguments])
+
+
+def run_java(cluster: Cluster, name: str, *arguments: str) -> None:
+    process = start_java(cluster, name, *arguments)
+    if process.wait(TIMEOUT):
+        raise RuntimeError(f"{name}.java ended with status {process.returncode}")
+
+
+def run_javascript(cluster: Cluster, name: str) -> None:
+    environment = os.environ | {"NODE_PATH": str(HOME / "node_modules")}
+    command = ["node", str(CLIENTS / f"{name}.js"), cluster.bootstrap]
+    subprocess.run(command, env=environment, check=True, timeout=TIMEOUT)
+
+
+def run_go(cluster: Cluster) -> None:
+    subprocess.run([str(GO_CLIENT), cluster.bootstrap], check=True, timeout=TIMEOUT)
+
+
+def install_javascript() -> None:
+    if not (HOME / "node_modules" / "kafkajs").is_dir():
+        HOME.mkdir(exist_ok=True)
+        subprocess.run(["npm", "install", "--silent", "--prefix", str(HOME), KAFKAJS], check=True)
+
+
+def install_go() -> None:
+    """Build clients/letters.go."""
+    if not GO_CLIENT.exists():
+        GO_CLIENT.parent.mkdir(parents=True, exist_ok=True)
+        copy(CLIENTS / "letters.go", GO_CLIENT.with_suffix(".go"))
+        for command in (["mod", "init", "letters"], ["get", FRANZ_GO], ["build", "-o", str(GO_CLIENT), "."]):
+            subprocess.run(["go", *command], cwd=GO_CLIENT.parent, check=True)

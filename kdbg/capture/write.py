@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from pathlib import Path
 from types import TracebackType
 
 from kdbg.capture.packet import ACK, FIN, PSH, SYN, Endpoint
@@ -38,7 +37,7 @@ class CaptureWriter:
         self._time = 0
         try:
             with ExitStack() as undo:
-                self._file = undo.enter_context(Path(path).open("wb", buffering=0))
+                self._file = undo.enter_context(open(path, "wb", buffering=0, opener=_private))
                 self._writer = RawPcapWriter(self._file, linktype=RAW_IP, nano=True, snaplen=SNAPLEN)
                 self._writer.write_header(None)
                 undo.pop_all()  # it stays open until `close`
@@ -80,6 +79,11 @@ class CaptureWriter:
                 self._writer.write_packet(packet, sec=seconds, usec=nanoseconds)
         except OSError as error:
             raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
+
+
+def _private(path: str, flags: int) -> int:
+    """Opened so that a new file is its owner's alone: there may be passwords in it."""
+    return os.open(path, flags, 0o600)
 
 
 class _Talk:

@@ -12,7 +12,7 @@ from .versions import Versions, choose
 
 WRONG_SECRET = "see whether user, password and mechanism are right"
 HANDSHAKE, AUTHENTICATE = 17, 36
-UNSUPPORTED_MECHANISM = 33
+UNSUPPORTED_MECHANISM, ILLEGAL_STATE = 33, 34
 
 
 async def authenticate(connection: Connection, sasl: Sasl, known: Versions | None = None) -> None:
@@ -37,6 +37,9 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
         offered = ", ".join(body["mechanisms"]) or "none"
         problem = f"the broker does not take this mechanism; it offers {offered}"
         raise _failed(connection, sasl, problem, "choose one with --sasl-mechanism")
+    if body["error_code"] == ILLEGAL_STATE:
+        problem = f"the handshake ended in {describe(ILLEGAL_STATE)}: this port does without SASL"
+        raise _failed(connection, sasl, problem, "leave SASL out, or use the port of a SASL listener")
     if body["error_code"]:
         raise _failed(connection, sasl, f"the handshake ended in {describe(body['error_code'])}")
 

@@ -26,7 +26,7 @@ from .settings import Address, Settings, addresses, show
 from .topics import by_id, unnamed
 from .versions import Versions, ask_versions, choose
 
-METADATA, FIND_COORDINATOR = 3, 10
+PRODUCE, METADATA, FIND_COORDINATOR = 0, 3, 10
 TOPIC_IDS_SINCE = 12
 """The first version of Metadata that brokers answer by id (KIP-516)."""
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 0)
@@ -116,7 +116,7 @@ class Cluster:
             return written
         grammar = api.at("request", version)
         for name in unnamed(grammar, written) - set(self.topic_ids):
-            await self.refresh(name)
+            await self.refresh(name, create=api.key == PRODUCE)
         return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
 
     async def address_for(self, api: Api, body: Body) -> Address:
@@ -124,7 +124,7 @@ class Cluster:
         shown = body(api.versions[-1]) if callable(body) else body
         where = Route("any") if self.direct else route(api, shown)
         if where.kind == "leader":
-            return await self.leader(*where.subject)
+            return await self.leader(*where.subject, create=api.key == PRODUCE)
         if where.kind in KEY_TYPES:
             return await self.coordinator(where.kind, where.subject)
         if where.kind == "controller":
@@ -209,10 +209,10 @@ class Cluster:
         connection = await self.connect(address)
         return await connection.ask(api, version, fitting(api, version, body))
 
-    async def leader(self, topic: Any, partition: int) -> Address:
+    async def leader(self, topic: Any, partition: int, *, create: bool = False) -> Address:
         """The leader of a partition."""
         if (topic, partition) not in self.leaders:
-            await self.refresh(topic)
+            await self.refresh(topic, create=create)
         node = self.leaders.get((topic, partition))
         return self.brokers[node] if node is not None and node in self.brokers else await self.any()
 
@@ -239,15 +239,18 @@ class Cluster:
         self.trace(f"the coordinator is {show(address)}")
         return address
 
-    async def refresh(self, topic: Any = None) -> None:
-        """Ask for the metadata of a topic, or of the cluster alone."""
+    async def refresh(self, topic: Any = None, *, create: bool = False) -> None:
+        """Ask for the metadata of a topic, or of the cluster alone.
+
+        `create` lets a broker that makes topics by itself make this one; before Metadata v4 nothing keeps it from that.
+        """
         asked, api = await self.any(), grammars.by_key(METADATA)
         version = await self.negotiate(asked, api)
         named = [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None}] if topic else []
         if isinstance(topic, UUID) and version < TOPIC_IDS_SINCE:
             return  # nobody can ask this broker for an id
         self.trace(f"asking {show(asked)} for metadata")
-        self.learn(await self._ask(asked, api, version, {"topics": named}))
+        self.learn(await self._ask(asked, api, version, {"topics": named, "allow_auto_topic_creation": create}))
 
     def learn(self, metadata: Mapping[str, Any]) -> None:
         """Remember what a Metadata response told."""

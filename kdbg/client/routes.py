@@ -13,6 +13,7 @@ from uuid import UUID
 from ..wire import Api
 from ..wire.nodes import Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..wire.outline import outline
+from ..wire.recordsnode import RecordsNode
 
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
 """Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, ShareFetch, ShareAcknowledge, DescribeProducers."""
@@ -24,7 +25,7 @@ CONTROLLER = frozenset({19, 20, 37, 43, 45, 46, 57})
 """CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders, partition reassignments, UpdateFeatures."""
 KEY_TYPES = {"group": 0, "transaction": 1}
 """FindCoordinator's key_type."""
-RETRY = frozenset({3, 5, 6, 14, 15, 16, 41, 72, 74, 75, 76, 100, 103})
+RETRY = frozenset({3, 5, 6, 14, 15, 16, 41, 72, 74, 75, 100, 103})
 """Errors that newer metadata, or a little patience, may cure: unknown topic (it may be new), no leader, another leader,
 coordinator loading, missing or moved, another controller, stale epochs, unknown topic id."""
 
@@ -37,7 +38,7 @@ class Route(NamedTuple):
 
 
 def route(api: Api, body: Mapping[str, Any]) -> Route:
-    """Where a request with this body goes, whichever version it is written in. What names no subject can go anywhere."""
+    """Where a request with this body goes, in whichever version it is written; anywhere if it names no subject."""
     if api.key in CONTROLLER:
         return Route("controller")
     if api.key in TRANSACTION:
@@ -56,13 +57,18 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
 
 
 def completed(grammar: Node, value: Any) -> Any:
-    """The value as it would be read back, defaults where something is left out; what does not fit stays as it is."""
+    """The value as it would be read back, but for records: defaults where something is left out, ids as ids.
+
+    What does not fit stays as it is.
+    """
     if isinstance(grammar, NullableStruct):
         grammar = grammar.struct
     if isinstance(grammar, WireArray) and isinstance(value, list):
         return [completed(grammar.item, item) for item in value]
     if isinstance(grammar, WireStruct) and isinstance(value, Mapping):
         return {field.name: completed(field.node, value.get(field.name, field.default)) for field in grammar.fields}
+    if isinstance(grammar, RecordsNode):
+        return None
     if isinstance(grammar, UuidNode) and isinstance(value, str):
         with suppress(ValueError):
             return UUID(value)

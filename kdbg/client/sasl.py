@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
+MOST_ITERATIONS = 1_000_000
+"""Of SCRAM's key derivation, which a broker asks for (RFC 5802, section 5.1); Kafka's own limit is 16,384."""
+
 
 class Rejected(Exception):
     """One end does not believe the other; no secret stands in the text."""
@@ -76,12 +79,19 @@ class _Scram:
                 self.client.set_server_final(challenge.decode())
                 return None
             self.begun = True
+            self._bound(challenge)
             self.client.set_server_first(challenge.decode())
             return bytes(self.client.get_client_final().encode())
         except ScramException as error:
             raise Rejected(_complaint(error)) from None
         except ValueError:
             raise Rejected("what the broker says is no SCRAM message") from None
+
+    def _bound(self, challenge: bytes) -> None:
+        """Deriving the key takes as long as the broker likes, and nothing else runs meanwhile."""
+        for part in challenge.split(b","):
+            if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
+                raise Rejected(f"the broker asks for more than {MOST_ITERATIONS:,} iterations, which would take long")
 
 
 def _complaint(error: ScramException) -> str:

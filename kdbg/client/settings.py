@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ..errors import InputError
@@ -56,13 +57,25 @@ def addresses(text: str) -> list[Address]:
     return found
 
 
+_PLACE = re.compile(
+    r"""
+    \[ (?P<bracketed> [^][/\s]+ ) ]                 (?: : (?P<port_of_it> [^/\s]* ) )?
+    | (?P<ipv6> [^][/\s:]* : [^][/\s]* : [^][/\s]* )
+    | (?P<host> [^][/\s:]+ )                       (?: : (?P<port> [^/\s]* ) )?
+    """,
+    re.VERBOSE,
+)
+
+
 def _address(text: str) -> Address:
-    host, _, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
-    if not host or (":" in host and not host.startswith("[")):
-        host, port = text, ""
+    """`[::1]:9093`, `::1` or `host:9093`; the port may be missing."""
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} is no broker's address: write host:port")
+    port = found["port"] or found["port_of_it"] or ""
     if port and not (port.isdecimal() and 0 < int(port) < 65536):
         raise InputError(f"{text!r} is no broker's address: the port is a number from 1 to 65535")
-    return host.strip("[]"), int(port) if port else DEFAULT_PORT
+    return found["bracketed"] or found["ipv6"] or found["host"], int(port) if port else DEFAULT_PORT
 
 
 def show(address: Address) -> str:

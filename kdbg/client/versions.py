@@ -35,4 +35,4 @@ def choose(api: Api, known: Versions, within: range | None = None) -> int:
     if not known:
         return wanted[0]
     lowest, highest = known.get(api.key, (wanted[0], wanted[-1]))
-    return min(max(min(highest, wanted[-1]), lowest), wanted[-1])
+    return min(max(min(highest, wanted[-1]), lowest, wanted[0]), wanted[-1])

@@ -20,8 +20,9 @@ from kdbg.errors import Closed
 
 from . import console, probe
 from .broker import Broker
+from .pool import Pool
 from .recordsets import FORMATS, NO_TIMESTAMP, SAMPLE, START, Row, body_of, numbered, record_set, rows_of, survives
-from .releases import RELEASES, Release, release
+from .releases import RELEASES, Release
 
 PRODUCE, FETCH = grammars.api("Produce"), grammars.api("Fetch")
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")
@@ -32,7 +33,11 @@ TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "3.9.2": {"v0": OLD_CODECS, "v1": OLD_CODECS, "v2": CODECS},
     "4.4.0": {"v2": CODECS},
 }
-"""Release -> record format -> codecs. Kafka 4 knows no Produce before 3 (KIP-896), so that format v2 is the only one."""
+"""Release -> record format -> codecs. Kafka 4 knows no Produce before 3 (KIP-896): format v2 alone is left."""
+UNCHECKED = ("0.8.2.2", "v1")
+"""What is neither taken nor refused: Kafka 0.8 looks at no version."""
+LIBRDKAFKA_SINCE = (0, 10)
+"""The first broker that today's librdkafka speaks to."""
 SERVED_BY_0_8_2 = (0, 0)
 """Of Produce and of Fetch: Kafka 0.8.2 cannot say it."""
 MOST = 50 << 20
@@ -50,16 +55,19 @@ def taken() -> Iterator[object]:
 def refused() -> Iterator[object]:
     for kafka in RELEASES:
         for record_format in FORMATS:
-            if record_format not in TAKEN[kafka.version]:
+            if record_format not in TAKEN[kafka.version] and (kafka.version, record_format) != UNCHECKED:
                 yield pytest.param(kafka, record_format, id=f"kafka-{kafka.version}-{record_format}")
 
 
-def since(*number: int) -> list[Release]:
-    return [kafka for kafka in RELEASES if kafka.number >= number]
+def by_librdkafka() -> Iterator[object]:
+    """It produces in the newest format that the broker has."""
+    for kafka in RELEASES:
+        record_format, codecs = list(TAKEN[kafka.version].items())[-1]
+        for codec in codecs if kafka.number >= LIBRDKAFKA_SINCE else ():
+            yield pytest.param(kafka, record_format, codec, id=f"kafka-{kafka.version}-{codec}")
 
 
-def named(kafka: Release) -> str:
-    return f"kafka-{kafka.version}"
+WITH_ZSTD = [pytest.param(kafka, id=f"kafka-{kafka.version}") for kafka in RELEASES if kafka.number >= (2, 1)]
 
 
 def topic_on(broker: Broker, name: str) -> str:
@@ -76,11 +84,20 @@ async def versions(cluster: Cluster, api: int) -> range:
     return range(lowest, highest + 1)
 
 
+def produce_body(topic: str, records: list[dict[str, object]]) -> dict[str, object]:
+    place = {"name": topic, "partition_data": [{"index": 0, "records": records}]}
+    return {"acks": -1, "timeout_ms": 10_000, "topic_data": [place]}
+
+
+def fetch_body(topic: str, offset: int) -> dict[str, object]:
+    place = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": MOST}
+    topics = [{"topic": topic, "partitions": [place]}]
+    return {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": MOST, "topics": topics}
+
+
 async def produce(cluster: Cluster, topic: str, version: int, records: list[dict[str, object]]) -> tuple[int, int]:
     """(error code, offset of the first record)."""
-    place = {"name": topic, "partition_data": [{"index": 0, "records": records}]}
-    body = {"acks": -1, "timeout_ms": 10_000, "topic_data": [place]}
-    answer = body_of(await cluster.send(PRODUCE, body, version=version))
+    answer = body_of(await cluster.send(PRODUCE, produce_body(topic, records), version=version))
     (partition,) = answer["responses"][0]["partition_responses"]
     return partition["error_code"], partition["base_offset"]
 
@@ -139,7 +156,7 @@ def test_what_kdbg_produced_kdbg_and_librdkafka_read(broker: Broker, record_form
     topic = topic_on(broker, f"round-trip-{record_format}-{codec}")
     count = asyncio.run(round_trip(broker, topic, record_format, codec))
     assert count >= len(SAMPLE)
-    if broker.release.number >= (0, 10):
+    if broker.release.number >= LIBRDKAFKA_SINCE:
         magic = fetched_magic(99, broker.release) if broker.release.number >= (0, 11) else 1
         expected = [survives(row, record_format, magic) for row in numbered(SAMPLE, count // len(SAMPLE))]
         assert short(consumed(broker, topic, count)) == short(expected)
@@ -159,7 +176,26 @@ def test_a_format_that_the_broker_does_not_take_is_refused(broker: Broker, recor
     asyncio.run(attempt())
 
 
-@pytest.mark.parametrize("broker", since(2, 1), indirect=True, ids=named)
+def test_kafka_0_8_stores_a_format_that_it_does_not_know(brokers: Pool) -> None:
+    """It answers as in version 0, whatever the version is; kdbg says what is missing of the answer."""
+    broker = brokers.cluster("0.8").brokers[0]
+    topic = topic_on(broker, "unchecked")
+
+    async def attempt() -> tuple[str, list[Row]]:
+        async with Cluster(broker.bootstrap, Settings()) as cluster:
+            body = produce_body(topic, record_set("v1", "none"))
+            exchange = await cluster.send(PRODUCE, body, version=2)
+            assert exchange.response is not None
+            message = exchange.response.message()
+            assert message is not None
+            return message.findings[0].text, await fetch(cluster, topic, 0, len(SAMPLE))
+
+    finding, rows = asyncio.run(attempt())
+    assert "log_append_time_ms: INT64 wants 8 bytes, 0 left" in finding
+    assert short(rows) == short([survives(row, "v1", 1) for row in SAMPLE])
+
+
+@pytest.mark.parametrize("broker", WITH_ZSTD, indirect=True)
 def test_zstd_before_its_time_is_refused(broker: Broker) -> None:
     topic = topic_on(broker, "early-zstd")
 
@@ -179,7 +215,7 @@ def test_codecs_and_formats_may_lie_in_one_partition(broker: Broker) -> None:
         async with Cluster(broker.bootstrap, Settings()) as cluster:
             served = await versions(cluster, PRODUCE.key)
             for record_format, codec in taken:
-                version = max(set(served) & set(CARRIED_BY[record_format]))
+                version = max(version for version in served if version in CARRIED_BY[record_format])
                 row = Row(0, b"key", f"{record_format} {codec}".encode(), START)
                 assert (await produce(cluster, topic, version, record_set(record_format, codec, [row])))[0] == 0
 
@@ -187,15 +223,11 @@ def test_codecs_and_formats_may_lie_in_one_partition(broker: Broker) -> None:
     assert console.consume(broker, topic, len(taken)) == [" ".join(pair) for pair in taken]
 
 
-@pytest.mark.parametrize("broker", since(0, 10), indirect=True, ids=named)
-@pytest.mark.parametrize("codec", CODECS)
-def test_kdbg_fetches_what_librdkafka_produced(broker: Broker, codec: str) -> None:
-    record_format, codecs = list(TAKEN[broker.version].items())[-1]
-    if codec not in codecs:
-        pytest.skip(f"Kafka {broker.version} takes no {codec}")
+@pytest.mark.parametrize(("broker", "record_format", "codec"), list(by_librdkafka()), indirect=["broker"])
+def test_kdbg_fetches_what_librdkafka_produced(broker: Broker, record_format: str, codec: str) -> None:
     topic = topic_on(broker, f"librdkafka-{codec}")
     produced_by_librdkafka(broker, topic, codec)
-    expected = [survives(row, record_format, int(record_format[1])) for row in SAMPLE]
+    expected = [survives(row, record_format, FORMATS.index(record_format)) for row in SAMPLE]
     assert short(asyncio.run(all_fetched(broker, topic, len(SAMPLE)))) == short(expected)
 
 

@@ -336,3 +336,9 @@ def test_a_disk_that_fills_up(path: Path) -> None:
 def test_importing_it_does_not_import_scapy() -> None:
     code = "import sys, kdbg.capture.write; sys.exit('scapy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_new_file_is_its_owners_alone(path: Path) -> None:
+    """There may be passwords in it."""
+    CaptureWriter(path).close()
+    assert path.stat().st_mode & 0o077 == 0

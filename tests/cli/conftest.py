@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kdbg.cli import run
+from kdbg.client.mock import mock_cluster
 
 from ..traffic import Talk, pcap
 from .calls import Outcome
@@ -37,3 +38,29 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_capture
+
+
+@pytest.fixture
+def explain(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    """Runs `kdbg explain` in this process: (exit status, what it printed)."""
+
+    def explain(*words: str) -> tuple[int, str]:
+        status = run(["explain", *words])
+        printed = capfd.readouterr()
+        return status, printed.out + printed.err
+
+    return explain
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    """Three mock brokers."""
+    with mock_cluster("mock:3") as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture
+def send(cli: Callable[..., Outcome], broker: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Runs `kdbg send` against them."""
+    monkeypatch.setenv("KDBG_BROKER", broker)
+    return lambda *arguments: cli("send", *arguments)

@@ -175,7 +175,7 @@ def refuses_the_handshake(code: int) -> Serve:
 @in_loop
 async def test_a_handshake_that_ends_in_an_error(code: int, words: str) -> None:
     """34: a listener without SASL says so."""
-    with pytest.raises(NotAuthenticated, match=f"the handshake ended in .*{words}"):
+    with pytest.raises(NotAuthenticated, match=words):
         await session(refuses_the_handshake(code), good("PLAIN", raw=True))
 
 

@@ -71,7 +71,7 @@ async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
     for _ in range(TRIES):
         if cluster.partitions.get(topic):
             break
-        await cluster.refresh(topic)
+        await cluster.refresh(topic, create=True)
         if not cluster.partitions.get(topic):
             await asyncio.sleep(pause)
             pause *= 2

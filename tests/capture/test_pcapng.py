@@ -1,0 +1,155 @@
+"""pcapng files: sections, interfaces, clocks and blocks of every kind, whole and damaged."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from scapy.layers.l2 import Ether
+from scapy.utils import PcapNgWriter
+
+from kdbg.capture import open_capture
+
+from .files import (
+    ALL,
+    CAPTURES,
+    COOKED2,
+    ETHERNET,
+    FRAMES,
+    PACKETS,
+    RAW,
+    START,
+    block,
+    enhanced,
+    interface,
+    little_memory,
+    numbers,
+    option,
+    pcapng,
+    problems,
+    read,
+    real,
+    section,
+)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_pcapng_in_both_byte_orders(order: str) -> None:
+    data = pcapng(PACKETS, order)
+    assert numbers(data) == ALL
+    assert [found[1] for found in read(data)[0]] == [(START // 1000 + n) * 1000 for n in ALL]
+
+
+@pytest.mark.parametrize(
+    ("options", "ticks", "expected"),
+    [
+        (b"", 1_500_000, 1_500_000_000),
+        (option(9, b"\6"), 1_500_000, 1_500_000_000),
+        (option(9, b"\x09"), 1_500_000_001, 1_500_000_001),
+        (option(9, b"\x03"), 1_500, 1_500_000_000),
+        (option(9, b"\x00"), 7, 7_000_000_000),
+        (option(9, b"\x8a"), 1024 + 512, 1_500_000_000),
+        (option(2, b"lo") + option(9, b"\x09") + option(0, b""), 5, 5),
+        (option(14, struct.pack("<q", 3)), 1_500_000, 4_500_000_000),
+        (option(14, struct.pack("<q", -1)) + option(9, b"\x09"), 1_500_000_000, 500_000_000),
+        (option(9, b"\1\2"), 1_500_000, 1_500_000_000),
+    ],
+    ids=["none", "micro", "nano", "milli", "seconds", "binary", "named", "offset", "offset back", "of wrong size"],
+)
+def test_pcapng_times_follow_the_interfaces_resolution_and_offset(options: bytes, ticks: int, expected: int) -> None:
+    packets, _ = read(section() + interface(RAW, options=options) + enhanced(PACKETS[0], ticks))
+    assert packets[0][1] == expected
+
+
+def test_pcapng_interfaces_have_their_own_link_types_and_clocks() -> None:
+    data = section() + interface(ETHERNET) + interface(RAW, options=option(9, b"\x09"))
+    data += enhanced(PACKETS[1], 5, 1) + enhanced(FRAMES[0], 5, 0) + interface(COOKED2)
+    data += enhanced(b"\x08\x00" + bytes(18) + PACKETS[2], 6, 2)
+    assert numbers(data) == [1, 0, 2]
+    assert [found[1] for found in read(data)[0]] == [5, 5000, 6000]
+
+
+def test_pcapng_sections_count_their_interfaces_anew_in_their_own_byte_order() -> None:
+    first = section() + interface(ETHERNET) + interface(ETHERNET) + enhanced(FRAMES[0], 1, 1)
+    second = section(">", option(3, b"an operating system", ">")) + interface(RAW, ">")
+    second += enhanced(PACKETS[1], 2, 0, ">")
+    assert numbers(first + second) == [0, 1]
+    assert problems(first + second) == []
+    assert numbers(first + second + first) == [0, 1, 0]
+
+
+@pytest.mark.parametrize("snaplen", [0, 65_535])
+def test_pcapng_simple_and_obsolete_packet_blocks(snaplen: int) -> None:
+    simple = block(3, struct.pack("<I", len(PACKETS[1])) + PACKETS[1])
+    size = len(PACKETS[2])
+    obsolete = block(2, struct.pack("<HHIIII", 0, 0, 0, 9, size, size) + PACKETS[2])
+    data = section() + interface(RAW, snaplen=snaplen) + enhanced(PACKETS[0], 7) + simple + obsolete
+    assert numbers(data) == [0, 1, 2]
+    assert [found[1] for found in read(data)[0]] == [7000, 7000, 9000]
+
+
+def test_pcapng_blocks_without_packets_are_passed_over() -> None:
+    secrets = block(10, struct.pack("<II", 0x544C534B, 400) + b"short")
+    others = block(4, b"names!") + block(5, bytes(12)) + block(0xBAD, b"custom") + secrets
+    data = section() + others + interface(RAW) + others + enhanced(PACKETS[3], 7) + others
+    assert numbers(data) == [3]
+    assert problems(data) == []
+
+
+def test_pcapng_wrong_options_do_not_cost_the_packet() -> None:
+    wrong = option(2, b"\1\2")  # flags of 2 bytes instead of 4
+    data = section() + interface(RAW) + enhanced(PACKETS[0], 1, options=wrong) + enhanced(PACKETS[1], 2)
+    assert numbers(data) == [0, 1]
+
+
+def test_pcapng_packets_of_unknown_interfaces_are_counted() -> None:
+    data = section() + interface(RAW) + enhanced(PACKETS[0], 1, 7) * 3 + enhanced(PACKETS[1], 2)
+    assert numbers(data) == [1]
+    (problem,) = problems(data)
+    assert "interface" in problem
+    assert "3 times" in problem
+
+
+def test_pcapng_a_damaged_block_with_sound_lengths_is_passed_over() -> None:
+    data = section() + interface(RAW) + block(6, b"short") + enhanced(PACKETS[1], 2)
+    assert numbers(data) == [1]
+    assert problems(data) == ["a pcapng block of type 6 is damaged and passed over"]
+
+
+@pytest.mark.parametrize("length", [0, 8, 11, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_pcapng_an_absurd_block_length_ends_the_reading_and_takes_no_memory(length: int) -> None:
+    data = pcapng(PACKETS[:3]) + struct.pack("<II", 6, length) + bytes(500)
+    with little_memory(4 << 20):
+        assert numbers(data) == [0, 1, 2]
+    (problem,) = problems(data)
+    assert problem.startswith(f"the block after packet 3 claims {length:,} bytes")
+
+
+def test_pcapng_two_different_lengths_end_the_reading() -> None:
+    bad = bytearray(enhanced(PACKETS[1], 2))
+    bad[-4:] = b"\1\2\3\4"
+    (problem,) = problems(pcapng(PACKETS[:1]) + bad + enhanced(PACKETS[2], 3))
+    assert problem.startswith("the block after packet 1 has two different lengths")
+
+
+def test_pcapng_written_by_scapy(tmp_path: Path) -> None:
+    path = tmp_path / "scapy.pcapng"
+    with PcapNgWriter(str(path)) as writer:
+        for frame in FRAMES:
+            writer.write(Ether(frame))
+    with open_capture(path) as capture:
+        assert [found[3] for found in capture] == ALL
+        assert capture.problems == []
+
+
+@pytest.mark.skipif(shutil.which("editcap") is None, reason="editcap is not installed")
+def test_pcapng_written_by_editcap_holds_the_same_packets(tmp_path: Path) -> None:
+    expected, _ = read(real("ipv6.pcap"))
+    path = tmp_path / "ipv6.pcapng"
+    subprocess.run(["editcap", "-F", "pcapng", str(CAPTURES / "ipv6.pcap"), str(path)], check=True)
+    with open_capture(path) as capture:
+        assert list(capture) == expected
+        assert capture.problems == []

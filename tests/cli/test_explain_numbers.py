@@ -1,0 +1,87 @@
+"""`kdbg explain` of what is no message: numbers out of error logs, and bytes that only look like something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kdbg.cli.explain import as_number
+
+HTTP = """\
+1213486160 = 0x48545450, the bytes 48 54 54 50 "HTTP": an HTTP response
+Something that speaks HTTP answers where a broker was expected: a proxy, a load
+balancer, or the port of Kafka Connect, the Schema Registry or an exporter.
+Check bootstrap.servers and advertised.listeners.
+"""
+
+
+def test_numbers_of_error_logs_are_explained(explain: Any) -> None:
+    assert explain("1213486160") == (0, HTTP)
+    status, text = explain("369295616")
+    assert (status, text.splitlines()[0]) == (
+        0, "369295616 = 0x16030100, the bytes 16 03 01 00: TLS (handshake, TLS 1.0 or later)",
+    )  # fmt: skip
+    assert "security.protocol" in text
+    assert "Invalid" not in text
+    status, text = explain("Invalid receive (size = 1195725856 larger than 104857600)")
+    assert (status, "an HTTP GET request" in text) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "says"),
+    [
+        ("-1", 1, "no size, it is negative"),
+        ("-720899", 1, "no size, it is negative"),
+        ("1048576", 0, "as a size, a message of 1,048,576 bytes (1 MiB)"),
+        ("900000000", 1, "more than brokers accept"),
+        ("352518400", 0, "TLS (alert"),
+        ("50331667", 0, "a remote desktop connection"),
+    ],
+)
+def test_other_numbers_are_sizes(explain: Any, word: str, status: int, says: str) -> None:
+    found, text = explain(word)
+    assert found == status
+    assert says in " ".join(text.split())
+    assert explain(word, "-f", "json")[0] == status
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("369295616", 369295616),
+        (" 23\n", 23),
+        ("0", 0),
+        ("-5", -5),
+        ("+7", 7),
+        ("00000017", None),
+        ("2147483648", None),
+        ("12345678901234567890", None),
+        ("16030100", None),
+        ("16030101", None),
+        ("0x17", None),
+        ("ff", None),
+        ("", None),
+    ],
+)
+def test_digits_are_a_number_by_the_rule_of_the_help(text: str, number: int | None) -> None:
+    assert as_number(text) == number
+
+
+def test_digits_are_hex_when_something_is_said_about_them(explain: Any) -> None:
+    assert "response v0" in explain("1213486160", "--api", "heartbeat", "--no-header", "--version", "0")[1]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (bytes.fromhex("160301020001000000"), "9 bytes that look like TLS (handshake, TLS 1.0 or later)"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "26 bytes that look like an HTTP response"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", "8 bytes that look like gzip"),
+        (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that no known layout reads to the end"),
+    ],
+)
+def test_what_is_no_message_is_shown_with_what_can_be_said(explain: Any, data: bytes, what: str) -> None:
+    status, text = explain(data.hex())
+    assert (status, text.splitlines()[0]) == (1, what)
+    assert f"0000  {data[:9].hex(' ')}" in text

@@ -1,0 +1,101 @@
+"""What can go wrong on an open connection, in plain words."""
+
+from __future__ import annotations
+
+import ssl
+import struct
+
+import pytest
+
+from kdbg.client.failures import bad_length, hung_up, lost, too_slow, wrong_number
+from kdbg.client.incoming import Incoming
+from kdbg.errors import ClientError, Closed, TimedOut, WrongAnswer
+
+WHERE = ("broker", 9092)
+
+
+def incoming(data: bytes = b"") -> Incoming:
+    found = Incoming()
+    found.feed(data, 1)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("unsent", "data", "words"),
+    [
+        (0, b"", "no answer within 2.5 s; the broker took the request and kept silent; try --timeout"),
+        (7_000, b"", "the broker stopped reading: 7,000 bytes could not be sent within 2.5 s; see whether"),
+        (0, b"\0\0\x10\0abc", "no whole answer within 2.5 s: 7 of 4,100 bytes came; try a longer --timeout"),
+        (7_000, b"\0\0", "no whole answer within 2.5 s: 2 of an answer's bytes came"),
+    ],
+)
+def test_too_slow(unsent: int, data: bytes, words: str) -> None:
+    error = too_slow(WHERE, 2.5, unsent, incoming(data))
+    assert isinstance(error, TimedOut)
+    assert str(error).startswith(f"broker:9092: {words}")
+
+
+@pytest.mark.parametrize(
+    ("received", "waits", "words"),
+    [
+        (0, False, "the broker hung up"),
+        (
+            0,
+            True,
+            "the broker hung up without an answer; brokers do so when they do not understand a request, or want ",
+        ),
+        (12_000, True, "the broker hung up in the middle of an answer, after 12,000 bytes"),
+    ],
+)
+def test_hung_up(received: int, waits: bool, words: str) -> None:
+    assert str(hung_up(WHERE, received, waits)).startswith(f"broker:9092: {words}")
+    assert str(lost(WHERE, None, received, waits)) == str(hung_up(WHERE, received, waits))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionResetError(104, "Connection reset by peer"), "the broker reset the connection"),
+        (BrokenPipeError(32, "Broken pipe"), "the broker reset the connection"),
+        (TimeoutError(110, "Connection timed out"), "the connection broke: Connection timed out"),
+        (OSError(113, "No route to host"), "the connection broke: No route to host"),
+        (RuntimeError("what now"), "the connection broke: what now"),
+        (ssl.SSLError(1, "bad record mac"), "TLS broke off: bad record mac"),
+    ],
+)
+def test_lost(error: Exception, words: str) -> None:
+    found = lost(WHERE, error, 0, False)
+    assert isinstance(found, Closed)
+    assert str(found) == f"broker:9092: {words}"
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"HTTP/1.1", "the answer is an HTTP response; this is no Kafka broker"),
+        (b"\x15\x03\x03\0\x02", "the answer is TLS (alert, TLS 1.2 or 1.3); the port speaks TLS: use --tls"),
+        (
+            struct.pack(">i", 2000),
+            "the answer says it is 2,000 bytes long (0x000007d0), at most 1,000 are taken; --max",
+        ),
+        (struct.pack(">i", -7), "the answer says it is -7 bytes long (0xfffffff9), which no answer is"),
+        (struct.pack(">i", 3), "the answer says it is 3 bytes long (0x00000003), which no answer is"),
+    ],
+)
+def test_bad_length(head: bytes, words: str) -> None:
+    assert str(bad_length(WHERE, head, 1000)).startswith(f"broker:9092: {words}")
+
+
+@pytest.mark.parametrize(
+    ("due", "words"),
+    [
+        ([], "an answer with correlation id 7 came, none was due; this is no answer to what was asked"),
+        ([5, 6], "an answer with correlation id 7 came, 5 was due; this is no answer to what was asked"),
+        ([5, 7], "an answer with correlation id 7 came, 5 was due; it came before its turn"),
+    ],
+)
+def test_wrong_number(due: list[int], words: str) -> None:
+    error = wrong_number(WHERE, 7, due)
+    assert isinstance(error, WrongAnswer)
+    assert isinstance(error, ClientError)
+    assert words in str(error)

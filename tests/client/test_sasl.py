@@ -1,0 +1,126 @@
+"""The client's half of the mechanisms, against scramp's server half and the RFCs' own examples."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scramp import ScramMechanism
+
+from kdbg.client.sasl import MECHANISMS, Rejected, mechanism
+from kdbg.client.settings import Sasl
+from kdbg.errors import InputError
+
+SCRAM = [name for name in MECHANISMS if name.startswith("SCRAM")]
+
+
+def test_plain() -> None:
+    """RFC 4616: no authorization id, the user, the password."""
+    talk = mechanism(Sasl("PLAIN", "tim", "tanstaaftanstaaf"))
+    assert talk.first() == b"\0tim\0tanstaaftanstaaf"
+    assert talk.next(b"") is None
+
+
+def test_plain_is_utf_8() -> None:
+    assert mechanism(Sasl("plain", "Zoë", "pässwörd")).first() == "\0Zoë\0pässwörd".encode()
+
+
+def test_oauthbearer() -> None:
+    """RFC 7628, as KIP-255 uses it."""
+    talk = mechanism(Sasl("OAUTHBEARER", token="a.b.c"))
+    assert talk.first() == b"n,,\x01auth=Bearer a.b.c\x01\x01"
+    assert talk.next(b"") is None
+
+
+def test_oauthbearer_acknowledges_a_complaint_once() -> None:
+    talk = mechanism(Sasl("OAUTHBEARER", token="a.b.c"))
+    talk.first()
+    assert talk.next(b'{"status":"invalid_token"}') == b"\x01"
+    with pytest.raises(Rejected, match="invalid_token"):
+        talk.next(b"again")
+
+
+def prove(name: str, user: str, password: str, known: dict[str, Any]) -> Any:
+    """A whole SCRAM exchange; the server, once it believes the client."""
+    talk = mechanism(Sasl(name, user, password))
+    server = ScramMechanism(name).make_server(lambda user: known[user])
+    server.set_client_first(talk.first().decode())
+    final = talk.next(server.get_server_first().encode())
+    assert final is not None
+    server.set_client_final(final.decode())
+    assert talk.next(server.get_server_final().encode()) is None
+    return server
+
+
+@pytest.mark.parametrize("name", SCRAM)
+@pytest.mark.parametrize("user", ["alice", "a=b", "a,b", "a=2Cb,=3D", "Zoë", "user name"])
+def test_scram(name: str, user: str) -> None:
+    prove(name, user, "secret-of-hers", {user: ScramMechanism(name).make_auth_info("secret-of-hers")})
+
+
+@given(st.sampled_from(SCRAM), st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=1, max_size=20))
+@settings(max_examples=10)
+def test_scram_with_any_password(name: str, password: str) -> None:
+    prove(name, "alice", password, {"alice": ScramMechanism(name).make_auth_info(password, iteration_count=4096)})
+
+
+def test_scram_as_in_rfc_7677() -> None:
+    """The RFC's own exchange for user and pencil, with its nonce."""
+    talk = mechanism(Sasl("SCRAM-SHA-256", "user", "pencil"))
+    nonce = talk.first().decode().partition("r=")[2]
+    assert talk.first  # the nonce is random, so the proof differs; its form does not
+    final = talk.next(f"r={nonce}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode())
+    assert final is not None
+    binding, whole, proof = final.decode().split(",", 2)
+    assert (binding, whole) == ("c=biws", f"r={nonce}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0")
+    assert len(base64.b64decode(proof.removeprefix("p="))) == 32
+
+
+@pytest.mark.parametrize("name", SCRAM)
+def test_scram_and_a_server_that_does_not_know_the_password(name: str) -> None:
+    talk = mechanism(Sasl(name, "alice", "secret-of-hers"))
+    nonce = talk.first().decode().partition("r=")[2]
+    talk.next(f"r={nonce}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode())
+    with pytest.raises(Rejected, match="the broker could not prove that it knows the password"):
+        talk.next(b"v=" + base64.b64encode(bytes(32)))
+
+
+@given(st.binary(max_size=60))
+def test_scram_and_any_rubbish(rubbish: bytes) -> None:
+    talk = mechanism(Sasl("SCRAM-SHA-256", "alice", "secret-of-hers"))
+    talk.first()
+    with pytest.raises(Rejected) as caught:
+        talk.next(rubbish)
+    assert "secret-of-hers" not in str(caught.value)
+
+
+@pytest.mark.parametrize("count", ["1", "4095", "1000001", "99999999999999999999", "x", "-5", ""])
+def test_scram_and_a_server_that_asks_for_too_much_or_too_little_work(count: str) -> None:
+    talk = mechanism(Sasl("SCRAM-SHA-256", "alice", "secret-of-hers"))
+    nonce = talk.first().decode().partition("r=")[2]
+    with pytest.raises(Rejected):
+        talk.next(f"r={nonce}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i={count}".encode())
+
+
+@pytest.mark.parametrize(
+    ("sasl", "words"),
+    [
+        (Sasl("GSSAPI"), "no SASL mechanism 'GSSAPI'; kdbg has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
+        (Sasl(""), "no SASL mechanism ''"),
+        (Sasl("PLAIN", password="secret-of-hers"), "PLAIN wants a user name: --sasl-username"),
+        (Sasl("scram-sha-512", password="secret-of-hers"), "SCRAM-SHA-512 wants a user name"),
+        (
+            Sasl("OAUTHBEARER", "alice", "secret-of-hers"),
+            "OAUTHBEARER wants a token: --sasl-token-file, or the variable",
+        ),
+        (Sasl("SCRAM-SHA-256", "a\0b", "secret-of-hers"), "user name or password cannot be sent"),
+        (Sasl("SCRAM-SHA-256", "alice", "secret\0-of-hers"), "user name or password cannot be sent"),
+    ],
+)
+def test_settings_that_lack_something(sasl: Sasl, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        mechanism(sasl)
+    assert "of-hers" not in str(caught.value)

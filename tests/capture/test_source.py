@@ -168,7 +168,19 @@ def test_a_stream_that_was_handed_in_stays_open_and_a_file_is_closed(tmp_path: P
         (gzip.compress(pcap(PACKETS))[:8], "the gzip stream breaks off"),
         (zstandard.compress(pcap(PACKETS))[:8], "the zstd stream breaks off"),
     ],
-    ids=["nothing", "PNG", "two bytes", "pcap cut", "pcapng cut", "pcapng of another order", "pcapng of zeros", "empty gzip", "text in gzip", "gzip cut", "zstd cut"],
+    ids=[
+        "nothing",
+        "PNG",
+        "two bytes",
+        "pcap cut",
+        "pcapng cut",
+        "pcapng of another order",
+        "pcapng of zeros",
+        "empty gzip",
+        "text in gzip",
+        "gzip cut",
+        "zstd cut",
+    ],
 )
 def test_what_is_no_capture_is_refused_in_one_line(data: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "file"

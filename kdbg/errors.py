@@ -168,6 +168,10 @@ class WrongAnswer(ClientError):
     """What came is no answer: another correlation id, an impossible length, another protocol."""
 
 
+class NoTopicId(ClientError):
+    """A request names topics by id, and the brokers tell no id for this name."""
+
+
 class NotAuthenticated(ClientError):
     """The broker did not accept who the client says it is."""
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from .. import grammars
-from ..errors import CannotConnect, ClientError, Closed, TimedOut, WrongAnswer
+from ..errors import CannotConnect, ClientError, Closed, NoTopicId, TimedOut, WrongAnswer
 from ..grammars.errors import describe
 from ..session.exchange import Exchange
 from ..wire import Api
@@ -115,9 +115,24 @@ class Cluster:
         if version not in api.versions:
             return written
         grammar = api.at("request", version)
-        for name in unnamed(grammar, written) - set(self.topic_ids):
-            await self.refresh(name, create=api.key == PRODUCE)
+        for name in unnamed(grammar, written):
+            if not await self._identified(name, create=api.key == PRODUCE):
+                problem = f"{api.name} v{version} names topics by id, and the brokers tell none for {name!r}"
+                raise NoTopicId(
+                    show(await self.any()), problem, "see whether the topic exists; an older --version names it"
+                )
         return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
+
+    async def _identified(self, name: str, *, create: bool) -> bool:
+        """Whether the id of a topic is known, or becomes known: a new topic has none for a moment."""
+        for pause in PAUSES:
+            if name not in self.topic_ids:
+                await self.refresh(name, create=create)
+            if name in self.topic_ids or not pause:
+                break
+            self.trace(f"no id is known for topic {name!r}; asking again")
+            await asyncio.sleep(pause)
+        return name in self.topic_ids
 
     async def address_for(self, api: Api, body: Body) -> Address:
         """The broker that this request belongs to."""

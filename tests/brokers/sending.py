@@ -40,11 +40,11 @@ class Outcome(NamedTuple):
         return line["response"]["body"]
 
 
-def kdbg(*arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
+def kdbg(*arguments: object, **environment: str) -> Outcome:
     """Run a command of kdbg."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)],
-        input=stdin,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         env=ENVIRONMENT | environment,
         timeout=TIMEOUT,
@@ -53,7 +53,7 @@ def kdbg(*arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def send(broker: Broker | str, *arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
+def send(broker: Broker | str, *arguments: object, **environment: str) -> Outcome:
     """Run `kdbg send` at a broker, or at addresses."""
     bootstrap = broker if isinstance(broker, str) else broker.bootstrap
-    return kdbg("send", *arguments, "--broker", bootstrap, stdin=stdin, **environment)
+    return kdbg("send", *arguments, "--broker", bootstrap, **environment)

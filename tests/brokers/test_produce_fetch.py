@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -275,7 +276,7 @@ def row_of(message: Message) -> Row:
     assert message.error() is None
     offset, (kind, time) = message.offset(), message.timestamp()
     assert offset is not None
-    headers = tuple(message.headers() or ())
+    headers: tuple[Any, ...] = tuple(message.headers() or ())
     return Row(offset, message.key(), message.value(), time if kind else NO_TIMESTAMP, headers)
 
 

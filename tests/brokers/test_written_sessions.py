@@ -15,8 +15,9 @@ from .releases import release
 from .security import PASSWORD, USER, Security
 from .sending import Outcome, kdbg, send
 
-TSHARK_ONLY_HEADERS = (4,)
-"""Brokers of these generations speak versions that tshark 4.0 takes apart no further than their header."""
+WHOLE = ("metadata", "list-offsets")
+"""What tshark 4.0 takes apart to the last byte, if the broker is old: timestamps of messages (v1) it misreads, and of
+today's versions it knows the headers alone."""
 FIELDS = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id", "kafka.len", "kafka.request_frame")
 tshark = shutil.which("tshark")
 
@@ -27,9 +28,9 @@ def said(outcome: Outcome) -> list[tuple[Any, ...]]:
     for line in outcome.lines:
         halves = [(half or {}).get("body") for half in (line["request"], line["response"])]
         sizes = [(half or {}).get("size") for half in (line["request"], line["response"])]
-        ends = line["connection"]["client"], line["connection"]["broker"]
-        found.append((ends, line["api"], line["api_version"], line["correlation_id"], line["client_id"], sizes, halves))
-    return found
+        ends = line["connection"]["client"], line["correlation_id"], line["connection"]["broker"]
+        found.append((*ends, line["api"], line["api_version"], line["client_id"], sizes, halves))
+    return sorted(found, key=lambda one: one[:2])  # one that stays without an answer is shown last by decode
 
 
 def written(broker: Broker | str, path: Path, *arguments: object, **environment: str) -> Outcome:
@@ -87,7 +88,7 @@ def test_a_session_inside_tls_is_saved_in_the_clear(brokers: Pool, tmp_path: Pat
 
 @pytest.mark.skipif(tshark is None, reason="tshark is not installed")
 @pytest.mark.parametrize("broker", [release("0.10"), release("4")], indirect=True, ids=["kafka-0.10", "kafka-4"])
-@pytest.mark.parametrize("api", ["produce", "fetch"])
+@pytest.mark.parametrize("api", REQUESTS)
 def test_tshark_reads_the_same_exchanges(broker: Broker, tmp_path: Path, api: str) -> None:
     fill(broker, "written")
     path = tmp_path / "session.pcap"
@@ -100,7 +101,7 @@ def test_tshark_reads_the_same_exchanges(broker: Broker, tmp_path: Path, api: st
     assert [row[2:4] for row in answers] == [
         (line["correlation_id"], line["response"]["size"] - 4) for line in shown.lines
     ]
-    if broker.release.number[0] not in TSHARK_ONLY_HEADERS:
+    if broker.release.number < (1,) and api in WHOLE:
         assert [row[4] for row in answers] == [row[5] for row in requests]
         refusal = answers[0][5]  # of ApiVersions v3, in version 0 (KIP-511), which tshark does not know
         assert run_tshark(path, broker.port, "-Y", f"_ws.malformed && frame.number != {refusal}") == []

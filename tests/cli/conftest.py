@@ -54,8 +54,9 @@ def explain(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[str]:
-    """Three mock brokers."""
+    """Three mock brokers, and the topic orders."""
     with mock_cluster("mock:3") as bootstrap:
+        assert run(["send", "metadata", "--broker", bootstrap, "--topic", "orders", "--format", "summary"]) == 0
         yield bootstrap
 
 

@@ -9,7 +9,7 @@ import pytest
 from kdbg import grammars
 from kdbg.client import Cluster
 from kdbg.client import cluster as room
-from kdbg.errors import CannotConnect, Closed, WrongAnswer
+from kdbg.errors import CannotConnect, Closed, NoTopicId, WrongAnswer
 from kdbg.session.exchange import Exchange
 
 from .brokers import ORDERS_ID, Brokers
@@ -243,3 +243,11 @@ async def test_only_produce_may_create_a_topic_by_asking_for_it(api: str, create
         await cluster.send(api, body)
     (metadata, *_) = [exchange.messages()[0].body for exchange in asked if exchange.api and exchange.api.key == 3]
     assert metadata["allow_auto_topic_creation"] is creates
+
+
+@in_loop
+async def test_a_topic_that_has_no_id() -> None:
+    async with started() as (brokers, cluster):
+        brokers.versions["Metadata"] = (0, 9)
+        with pytest.raises(NoTopicId, match=r"Fetch v13 names topics by id, and the brokers tell none for 'nowhere'"):
+            await cluster.send("fetch", {"topics": [{"topic": "nowhere", "partitions": []}]}, version=13)

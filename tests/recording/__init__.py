@@ -1,4 +1,4 @@
-"""How the captures in captures/ were recorded: real clients, stand-in brokers, tcpdump between them.
+"""How the captures in captures/ were recorded: real clients, real or stand-in brokers, tcpdump between them.
 
 Nothing here is imported by kdbg or by its tests: the recorder needs root, tcpdump and a private network.
 """

@@ -55,7 +55,7 @@ def create_topics(
     """On real brokers; with one replica, or (a topic of one partition) with these, of which the first leads."""
     placed: dict[str, Any] = {"num_partitions": partitions, "replication_factor": 1}
     if leaders is not None:
-        placed = {"replica_assignment": [list(leaders)]}
+        placed = {"replica_assignment": [list(leaders)], "num_partitions": 1}
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "client.id": "operator", **QUIET})
     for done in admin.create_topics([NewTopic(name, **placed, config=config or {}) for name in names]).values():
         try:

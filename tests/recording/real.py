@@ -47,7 +47,8 @@ def start_java(cluster: Cluster, name: str, *arguments: str) -> subprocess.Popen
     """Run clients/NAME.java with the broker's own release of Java's client; it is told the broker first."""
     options = [*QUICK, "-Xmx128m", *logging_options(cluster.home, cluster.release, "ERROR")]
     program = ["-cp", classpath(cluster.release.broker_artifacts), str(CLIENTS / f"{name}.java")]
-    return subprocess.Popen([java(), *options, *program, cluster.bootstrap, *arguments])
+    guard = ["setpriv", "--pdeathsig", "KILL"]  # so that none outlives a scenario that failed
+    return subprocess.Popen([*guard, java(), *options, *program, cluster.bootstrap, *arguments])
 
 
 def run_java(cluster: Cluster, name: str, *arguments: str) -> None:
@@ -77,5 +78,10 @@ def install_go() -> None:
     if not GO_CLIENT.exists():
         GO_CLIENT.parent.mkdir(parents=True, exist_ok=True)
         copy(CLIENTS / "letters.go", GO_CLIENT.with_suffix(".go"))
-        for command in (["mod", "init", "letters"], ["get", FRANZ_GO], ["build", "-o", str(GO_CLIENT), "."]):
+        for command in (
+            ["mod", "init", "letters"],
+            ["get", FRANZ_GO],
+            ["mod", "tidy"],
+            ["build", "-o", str(GO_CLIENT), "."],
+        ):
             subprocess.run(["go", *command], cwd=GO_CLIENT.parent, check=True)

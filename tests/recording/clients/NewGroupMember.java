@@ -19,7 +19,7 @@ public class NewGroupMember {
                     throw new IllegalStateException("the group doesn't settle");
                 }
             }
-            System.out.println(admin.describeConsumerGroups(List.of("drivers")).all().get());
+            admin.describeConsumerGroups(List.of("drivers")).all().get();
             member.commitSync();
         }
     }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
 from brokers import console
 from brokers.broker import Broker
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from recording import old_client, real
 from recording.librdkafka import Cluster, consumer, create_topics, producer, read, send, wait_until
@@ -32,6 +31,7 @@ def kafka_0_8(out: Path) -> None:
             old_client.run("group", cluster.bootstrap, release)
 
 
+IDEMPOTENT = "enable.idempotence=true"
 OFFSETS_IN_KAFKA = {"offsets.storage": "kafka", "dual.commit.enabled": "false"}
 
 
@@ -58,8 +58,8 @@ def kafka_2_8(out: Path) -> None:
     """Kafka's own tools: an idempotent producer, a static member, then the group described and records deleted."""
     with real.kafka("2.8") as cluster, recording(out, real.ports(cluster)):
         broker = cluster.brokers[0]
-        broker.create_topic("orders", 2)
-        zstd = ("--compression-codec", "zstd", "--producer-property", "enable.idempotence=true")
+        broker.create_topic("orders")
+        zstd = ("--compression-codec", "zstd", "--request-required-acks", "all", "--producer-property", IDEMPOTENT)
         console.produce(broker, "orders", "tea", "pots", "cups", options=zstd)
         static = {"group.id": "billing", "group.instance.id": "billing-1", "heartbeat.interval.ms": "300"}
         properties = _properties(cluster.home, static)
@@ -116,7 +116,8 @@ def new_group(out: Path) -> None:
     with real.kafka("4.4") as cluster:
         create_topics(cluster, "rides", partitions=4)
         here = Cluster(cluster.bootstrap)
-        with recording(out, real.ports(cluster)), consumer(here, "driver-a", "drivers", group_protocol="consumer") as a:
+        kind = {"group_protocol": "consumer", "fetch_wait_max_ms": 500}
+        with recording(out, real.ports(cluster)), consumer(here, "driver-a", "drivers", **kind) as a:
             a.subscribe(["rides"])
             send(producer(here, "dispatcher"), "rides", *(f"to station {number}" for number in range(4)))
             read(a, 4)

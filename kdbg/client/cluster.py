@@ -41,17 +41,18 @@ def _silent(text: str) -> None:
 
 
 class Cluster:
-    """An async context manager. `trace` is told of every step, `seen` of every exchange, `tap` of all bytes.
+    """An async context manager. `trace` is told of every step, `seen` of every exchange, `tap` of all bytes, `note` of
+    what everybody should know: that a broker is too old to be asked for its versions.
 
     `direct` sends everything to the first bootstrap broker that can be reached, whatever happens.
     """
 
     def __init__(
         self, bootstrap: str, settings: Settings, *, direct: bool = False, trace: Trace = _silent,
-        seen: Seen | None = None, tap: Tap | None = None,
+        note: Trace = _silent, seen: Seen | None = None, tap: Tap | None = None,
     ) -> None:  # fmt: skip
         self.bootstrap, self.settings, self.direct = addresses(bootstrap), settings, direct
-        self.trace, self._seen, self._tap = trace, seen, tap
+        self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
         self.connections: dict[Address, Connection] = {}
         self.brokers: dict[int, Address] = {}
         self.leaders: dict[tuple[Any, int], int] = {}
@@ -215,7 +216,8 @@ class Cluster:
             try:
                 self.known_versions[address] = await ask_versions(connection)
             except Closed:
-                self.trace(f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+                text = f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is"
+                self.note(text)
                 self.known_versions[address] = {}
         return connection.open_
 

@@ -190,7 +190,8 @@ class Conversation:
 
 
 def _broken_off(half: Half) -> Finding:
-    text = f"the {half.direction}'s last {half.missing} bytes cannot be read: the capture lacks some of them"
+    before = "the connection ends, or has a gap, before them"
+    text = f"the {half.direction}'s last {half.missing} bytes cannot be read: {before}"
     return Finding("truncated", text, "", len(half.data), half.missing)
 
 

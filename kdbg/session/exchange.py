@@ -22,7 +22,7 @@ class Half:
     """One message of an exchange: its bytes from the header on, when they came and in which packets.
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
-    bytes at the end of the message that cannot be had, because the capture lacks some of them.
+    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some.
     """
 
     __slots__ = (

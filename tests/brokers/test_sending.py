@@ -158,7 +158,7 @@ class TestVersions:
     def test_kafka_0_8_hangs_up_on_the_question(self, brokers: Pool) -> None:
         broker = brokers.cluster("0.8").brokers[0]
         for api, *options in (["produce", "--value", "v"], ["fetch"], ["offsets"], ["metadata"]):
-            outcome = send(broker, api, "--topic", "old", *options, "--trace", "-f", "json")
+            outcome = send(broker, api, "--topic", "old", *options, "-f", "json")
             assert outcome.lines[0]["api_version"] == 0
             assert f"{broker.bootstrap} hangs up on ApiVersions, as brokers before 0.10 do" in outcome.err
             assert outcome.status == 0

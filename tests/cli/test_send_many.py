@@ -37,9 +37,9 @@ class TestMany:
 
         def wordy(connection: socket.socket) -> None:
             while frame := connection.recv(4096):
-                if frame[4:6] != b"\0\x10":
-                    return
-                answer = frame[8:12] + bytes((6, 11)[frame[7]])
+                lists = frame[4:6] == b"\0\x10"
+                offer = bytes.fromhex("0000 00000001 0010 0000 0001")  # ListGroups v0 and v1, as ApiVersions v0 says it
+                answer = frame[8:12] + (bytes((6, 11)[frame[7]]) if lists else offer)
                 connection.sendall(len(answer).to_bytes(4, "big") + answer)
 
         with peer(wordy) as broker:

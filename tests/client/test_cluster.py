@@ -175,7 +175,7 @@ async def test_a_broker_of_the_time_before_versions_hangs_up_on_the_question() -
     def ignorant(brokers: Brokers, node: int, request: Request) -> None:
         return None
 
-    async with started(trace=steps.append) as (brokers, cluster):
+    async with started(note=steps.append) as (brokers, cluster):
         brokers.answers["ApiVersions"] = ignorant
         for _ in range(2):
             assert (await cluster.send("metadata")).version == 0

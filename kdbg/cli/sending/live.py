@@ -31,7 +31,13 @@ def session(options: Options, rounds: Rounds) -> int:
 
         async def run() -> None:
             async with Cluster(
-                bootstrap, settings, direct=options.direct, trace=screen.trace, seen=screen.seen, tap=tapped
+                bootstrap,
+                settings,
+                direct=options.direct,
+                trace=screen.trace,
+                note=screen.note,
+                seen=screen.seen,
+                tap=tapped,
             ) as cluster:
                 screen.cluster = cluster
                 await rounds(cluster, screen)

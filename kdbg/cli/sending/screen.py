@@ -46,6 +46,13 @@ class Screen:
             since = (time.monotonic() - self._started) * 1000
             click.echo(f"kdbg: {since:8.1f} ms  {printable(text)}", err=True)
 
+    def note(self, text: str) -> None:
+        """What explains the rest, whether steps are wanted or not."""
+        if self.traced:
+            self.trace(text)
+        else:
+            self.say(f"kdbg: {printable(text)}")
+
     def seen(self, exchange: Exchange) -> None:
         """An exchange of the session, whoever wanted it."""
         self.count += 1

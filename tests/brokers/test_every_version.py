@@ -75,7 +75,7 @@ class Sweep:
 async def served(broker: Broker) -> dict[int, tuple[int, int]]:
     """API key -> (lowest, highest) version, as the broker says it."""
     async with Cluster(broker.bootstrap, Settings()) as cluster:
-        return await cluster.versions(await cluster.any()) or SERVED_BY_0_8_2
+        return dict(await cluster.versions(await cluster.any()) or SERVED_BY_0_8_2)
 
 
 async def sweep(broker: Broker) -> Answers:

@@ -18,6 +18,7 @@
       |   + Closed            the broker hung up
       |   + TimedOut          the broker kept silent for too long
       |   + WrongAnswer       what came back is no answer to what was asked
+      |   + NoTopicId         a topic that the brokers tell no id for
       |   + NotAuthenticated  SASL failed
       + InputError          words or bytes given on the command line that make no sense
 

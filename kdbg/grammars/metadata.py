@@ -12,7 +12,6 @@ from ..wire import (
     Between,
     Boolean,
     Default,
-    Dialect,
     Duration,
     ErrorCode,
     Int32,
@@ -65,8 +64,4 @@ response = Struct(
     "error_code" / Since(13, ErrorCode),
     "cluster_authorized_operations" / Between(8, 10, Default(AclOperations, -(2**31))),
 )
-librdkafka_mock = Dialect(
-    "response", range(9, 14), "the form of librdkafka's mock broker: the tagged fields at the end stand there twice",
-    Struct(*response.declared, "tagged_fields_again" / Struct()), at=None,
-)  # fmt: skip
-api = Api(3, "Metadata", request, response, versions=range(14), flexible=9, dialects=(librdkafka_mock,))
+api = Api(3, "Metadata", request, response, versions=range(14), flexible=9)

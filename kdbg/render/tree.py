@@ -38,6 +38,8 @@ MANIFOLD = ("crc", "timestamp")
 """Kinds whose values seldom come twice: remembering their text would cost more than making it."""
 NEWLINE = "\\n"
 """As it stands in the source of an f-string."""
+PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
+"""What stands in quotes as it is. To see that a text has nothing else is most of the work on long ones."""
 INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
@@ -265,12 +267,12 @@ class Tree:
         def show(data: bytes | None) -> str:
             if data is None:
                 return self.null
+            if len(data) <= most and not data.translate(None, PLAIN):
+                return f'{on}"{data.decode()}"{off}'
             try:
                 text = data.decode()
             except UnicodeDecodeError:
                 return f"{on}{values.octets(data, most)}{off}"
-            if len(text) <= most and text.isprintable() and "\\" not in text:
-                return f'{on}"{text}"{off}'
             return f"{on}{values.quote(text, most)}{off}"
 
         return show

@@ -21,8 +21,8 @@ class Dialect:
     versions: range
     name: str
     layout: Struct
-    at: int | None = 0
-    """The version that `layout` is read at; None for the message's own."""
+    at: int = 0
+    """The version that `layout` is read at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,11 @@ class Api:
 
     def dialects_of(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
         """(name, layout) of each other form in which this message has been seen."""
-        found = []
-        for dialect in self.dialects:
-            if dialect.direction == direction and version in dialect.versions:
-                at = version if dialect.at is None else dialect.at
-                found.append((dialect.name, dialect.layout.structure(At(at, at >= self.flexible))))
-        return found
+        return [
+            (dialect.name, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible)))
+            for dialect in self.dialects
+            if dialect.direction == direction and version in dialect.versions
+        ]
 
 
 def snake_case(name: str) -> str:

@@ -90,7 +90,7 @@ def main() -> None:
     print(text)
     if options.readme:
         old = README.read_text()
-        README.write_text(re.sub(r"(?s)(<!-- benchmarks -->\n).*(\n<!-- /benchmarks -->)", rf"\g<1>{text}\g<2>", old))
+        README.write_text(re.sub(r"(?s)(<!-- benchmarks -->\n).*(<!-- /benchmarks -->)", rf"\g<1>{text}\n\g<2>", old))
 
 
 if __name__ == "__main__":

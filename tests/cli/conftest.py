@@ -56,7 +56,7 @@ def explain(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]
 def broker() -> Iterator[str]:
     """Three mock brokers, and the topic orders."""
     with mock_cluster("mock:3") as bootstrap:
-        assert run(["send", "metadata", "--broker", bootstrap, "--topic", "orders", "--format", "summary"]) == 0
+        assert run(["send", "metadata", "--broker", bootstrap, "--topic", "orders", "--version", "8"]) == 0
         yield bootstrap
 
 

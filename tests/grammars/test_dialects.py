@@ -143,20 +143,5 @@ class TestOffsetCommit:
                 kdbg.decode(data[:end], api=8, version=0, direction="request", header=False)
 
 
-class TestMetadata:
-    """librdkafka's mock broker ends flexible responses with their tagged fields twice: one byte too many."""
-
-    @pytest.mark.parametrize("version", range(9, 14))
-    def test_the_mocks_form_is_read(self, version: int) -> None:
-        value = {"brokers": [{"node_id": 1, "host": "h", "port": 9092}], "topics": []}
-        data = kdbg.encode(value, api=3, version=version, direction="response")
-        assert read(grammars.api(3), version, "response", data, header=False).findings == ()
-        message = read(grammars.api(3), version, "response", data + b"\0", header=False)
-        assert message.body["brokers"][0]["host"] == "h"
-        assert [finding.kind for finding in message.findings] == ["dialect"]
-        longer = read(grammars.api(3), version, "response", data + b"\0\0", header=False)
-        assert [finding.kind for finding in longer.findings] == ["leftover"]
-
-
 def test_no_other_api_has_dialects() -> None:
-    assert [api.name for api in grammars.apis() if api.dialects] == ["Metadata", "OffsetCommit", "ApiVersions"]
+    assert [api.name for api in grammars.apis() if api.dialects] == ["OffsetCommit", "ApiVersions"]

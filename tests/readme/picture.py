@@ -18,7 +18,7 @@ COMMANDS = (
     ("kdbg decode captures/first-contact.pcap --api produce --limit 1",),
     ("kdbg explain 00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f",),
 )
-WIDTH = 100
+WIDTH = 106
 
 
 def output(command: str) -> str:

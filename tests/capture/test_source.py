@@ -8,10 +8,8 @@ import os
 import struct
 import subprocess
 import sys
-import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -21,52 +19,16 @@ import zstandard
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
-from kdbg.capture import Capture, Packet, open_capture
+from kdbg.capture import open_capture
 from kdbg.errors import CaptureError, CaptureRefused, UnknownCapture
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKETS = [bytes(IP(src="10.0.0.1", dst="10.0.0.2") / TCP(dport=9092, seq=n) / b"kafka") for n in range(12)]
-ALL = list(range(len(PACKETS)))
-ETHERNET, RAW = 1, 101
+from .files import ALL, ETHERNET, PACKETS, RAW, ROOT, block, enhanced, interface, little_memory, pcap, read, section
 
-
-def pcap(packets: list[bytes], link: int = RAW) -> bytes:
-    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, link)
-    return head + b"".join(struct.pack("<IIII", 1, n, len(data), len(data)) + data for n, data in enumerate(packets))
-
-
-def block(kind: int, body: bytes) -> bytes:
-    body += bytes(-len(body) % 4)
-    length = struct.pack("<I", len(body) + 12)
-    return struct.pack("<I", kind) + length + body + length
-
-
-SECTION = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-
-
-def enhanced(data: bytes, interface: int = 0) -> bytes:
-    return block(6, struct.pack("<5I", interface, 0, 1, len(data), len(data)) + data)
+SECTION = section()
 
 
 def pcapng(packets: list[bytes]) -> bytes:
-    return SECTION + block(1, struct.pack("<HHI", RAW, 0, 0)) + b"".join(map(enhanced, packets))
-
-
-def read(data: bytes) -> tuple[list[Packet], Capture]:
-    with open_capture(io.BytesIO(data)) as capture:
-        return list(capture), capture
-
-
-@contextmanager
-def little_memory(most: int) -> Iterator[None]:
-    """The block allocates no more than this at any time, imports not counted."""
-    read(pcap(PACKETS))
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < most
-    finally:
-        tracemalloc.stop()
+    return SECTION + interface(RAW) + b"".join(enhanced(data, n) for n, data in enumerate(packets))
 
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -299,8 +261,8 @@ print(heavy)
 
 def test_scapy_is_imported_late_and_little_and_says_nothing(tmp_path: Path) -> None:
     wrong_option = struct.pack("<HHI", 9, 2, 1)
-    bad = SECTION + block(1, struct.pack("<HHI", RAW, 0, 0) + wrong_option) + enhanced(PACKETS[0], 9)
-    bad += block(10, b"short") + enhanced(PACKETS[0])[:-9]
+    bad = SECTION + block(1, struct.pack("<HHI", RAW, 0, 0) + wrong_option) + enhanced(PACKETS[0], 1, 9)
+    bad += block(10, b"short") + enhanced(PACKETS[0], 1)[:-9]
     files = {"good": pcap(PACKETS), "cut": pcap(PACKETS)[:-3], "bad": bad}
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)

@@ -30,7 +30,7 @@ from .nodes import (
     WireArray,
     WireStruct,
 )
-from .recordset import Readers, decode
+from .recordset import Readers, decode, interpret
 from .recordsnode import RecordsNode
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
@@ -216,7 +216,15 @@ class _Writer:
             self.line(depth, f"{value} = data[pos:]")
             self.line(depth, "pos = len(data)")
             return value
-        raise TypeError(f"no compiled form of {type(node).__name__}")
+        return self.interpreted(node, depth)
+
+    def interpreted(self, node: Node, depth: int) -> str:
+        """A leaf too rare to be written out: it is read as construct would."""
+        self.flush(depth)
+        value, read = self.fresh(), self.fresh("read")
+        self.names[read] = interpret(node)
+        self.line(depth, f"{value}, pos = {read}(data, pos)")
+        return value
 
     def fixed(self, node: Fixed) -> str:
         self.run.append((node.code, value := self.fresh()))

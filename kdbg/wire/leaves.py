@@ -10,11 +10,14 @@ import binascii
 import struct
 import uuid
 from collections.abc import Mapping
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
 from ..errors import BadLength, BadValue, BuildError, Truncated
+
+if TYPE_CHECKING:
+    from .payload import Holding
 
 Stream = IO[bytes]
 
@@ -174,11 +177,14 @@ class UuidNode(Node):
 class Sized(Node):
     """A length, then so many bytes: every form of string and of bytes."""
 
-    def __init__(self, bnf: str, length: Length, *, text: bool, nullable: bool, kind: str = "", when: str = "") -> None:
+    when = ""
+    """For secrets: the name of the sibling field that says whether this one is secret; "" means always."""
+    holds: Holding | None = None
+    """For payloads: what says how the bytes are laid out."""
+
+    def __init__(self, bnf: str, length: Length, *, text: bool, nullable: bool, kind: str = "") -> None:
         super().__init__()
         self.bnf, self.length, self.text, self.nullable, self.kind = bnf, length, text, nullable, kind
-        self.when = when
-        """For secrets: the name of the sibling field that says whether this one is secret; "" means always."""
 
     def default(self) -> Any:
         return "" if self.text else b""

@@ -230,7 +230,9 @@ def inherit(wrapper: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[
     return messages
 
 
-def _interpret(node: WireStruct) -> Callable[[bytes, int], tuple[Any, int]]:
+def interpret(node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
+    """The reader of a node that is construct's own: it calls `_parse`."""
+
     def read(data: bytes, start: int) -> tuple[Any, int]:
         stream = io.BytesIO(data)
         stream.seek(start)
@@ -258,4 +260,4 @@ def _interpret_records(node: Node) -> Callable[[bytes, int, int, int, int], tupl
     return read
 
 
-INTERPRETED = Readers(_interpret, _interpret_items, _interpret_records)
+INTERPRETED = Readers(interpret, _interpret_items, _interpret_records)

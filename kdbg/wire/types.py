@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
@@ -32,6 +32,7 @@ from .nodes import (
     NO_DEFAULT,
     UINT16,
     UINT32,
+    UVARINT,
     VARINT,
     VARLONG,
     Field,
@@ -47,6 +48,9 @@ from .nodes import (
     WireArray,
     WireStruct,
 )
+
+if TYPE_CHECKING:
+    from .payload import Holding
 
 FOREVER = 1 << 15
 """One more than any version: API versions are INT16."""
@@ -79,18 +83,26 @@ def specialise(subcon: construct.Construct[Any, Any], at: At, *, nullable: bool 
 class Text(Declaration):
     """STRING or BYTES in the form the version wants; `number` is the classic length's type."""
 
-    def __init__(self, bnf: str, number: Fixed | Varint, *, text: bool, kind: str = "", when: str = "") -> None:
-        super().__init__()
-        self.bnf, self.number, self.text, self.kind, self.when = bnf, number, text, kind, when
+    when = ""
+    holds: Holding | None = None
 
-    def means(self, kind: str, when: str = "") -> Text:
-        return Text(self.bnf, self.number, text=self.text, kind=kind, when=when)
+    def __init__(self, bnf: str, number: Fixed | Varint, *, text: bool, kind: str = "") -> None:
+        super().__init__()
+        self.bnf, self.number, self.text, self.kind = bnf, number, text, kind
+
+    def means(self, kind: str, when: str = "", holds: Holding | None = None) -> Text:
+        """The same type on the wire, with a meaning of its own; see `Secret` and `Holds`."""
+        meant = Text(self.bnf, self.number, text=self.text, kind=kind)
+        meant.when, meant.holds = when, holds
+        return meant
 
     def at(self, at: At, *, nullable: bool = False) -> Sized:
         compact = at.flexible and isinstance(self.number, Fixed)
         name = f"{'COMPACT_' * compact}{'NULLABLE_' * nullable}{self.bnf}"
         length = COMPACT_LENGTH if compact else Length(self.number, 0)
-        return Sized(name, length, text=self.text, nullable=nullable, kind=self.kind, when=self.when)
+        sized = Sized(name, length, text=self.text, nullable=nullable, kind=self.kind)
+        sized.when, sized.holds = self.when, self.holds
+        return sized
 
 
 class Struct(Declaration):
@@ -236,6 +248,11 @@ def Secret(of: Text, when: str = "") -> Text:
     return of.means("secret", when)
 
 
+def Holds(of: Text, holding: Holding) -> Text:
+    """Bytes with a grammar of their own; `holding` names it by the bytes and what stands around them (payload.py)."""
+    return of.means(of.kind, of.when, holding)
+
+
 def Enum(of: Fixed, names: Mapping[int, str]) -> Fixed:
     """A number some of whose values have names."""
     return of.means("enum", names)
@@ -248,7 +265,7 @@ def Bits(of: Fixed, names: Mapping[int, str]) -> Fixed:
 
 Int8, Int16, Int32, Int64, UInt16, UInt32 = INT8, INT16, INT32, INT64, UINT16, UINT32
 Boolean, Float64 = BOOLEAN, FLOAT64
-Varint32, Varint64 = VARINT, VARLONG
+Varint32, Varint64, UVarint = VARINT, VARLONG, UVARINT
 String, Bytes = Text("STRING", INT16, text=True), Text("BYTES", INT32, text=False)
 VarintString, VarintBytes = Text("VARINT_STRING", VARINT, text=True), Text("VARINT_BYTES", VARINT, text=False)
 Uuid = UuidNode()

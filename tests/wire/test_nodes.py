@@ -309,11 +309,12 @@ def test_a_default_is_zero_or_empty_and_can_be_written(node: Node, value: Any) -
 
 
 def test_a_node_of_no_kind_says_so() -> None:
-    for use in (lambda: Node().parse(b""), lambda: Node().build(None), lambda: Node().default()):
+    uses = (
+        lambda: Node().parse(b""), lambda: reader(Node())(b"", 0), lambda: Node().build(None), lambda: Node().default(),
+    )  # fmt: skip
+    for use in uses:
         with pytest.raises(TypeError, match="Node"):
             use()
-    with pytest.raises(TypeError, match="no compiled form"):
-        reader(Node())
 
 
 def test_a_meaning_changes_nothing_on_the_wire() -> None:

@@ -7,6 +7,7 @@
       + GrammarError        a question the grammars cannot answer
       |   + UnknownApi
       |   + UnknownVersion
+      + DefinitionError     a message definition, given as a file, that cannot be used
       + WireError           the bytes of one message do not follow its grammar
       |   + Truncated         a field wants more bytes than are left
       |   + BadLength         a length or count that cannot be
@@ -78,6 +79,17 @@ class UnknownVersion(GrammarError):
 
     def __str__(self) -> str:
         return f"{self.api} has no version {self.version}; kdbg knows {self.lowest} to {self.highest}"
+
+
+class DefinitionError(KdbgError, ValueError):
+    """A definition `file` is wrong on `line`: `field` is the path of the field by Kafka's names, "" outside of any."""
+
+    def __init__(self, file: str, line: int, field: str, problem: str) -> None:
+        super().__init__(file, line, field, problem)
+        self.file, self.line, self.field, self.problem = file, line, field, problem
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.field}{': ' * bool(self.field)}{self.problem}"
 
 
 class WireError(KdbgError, ValueError):

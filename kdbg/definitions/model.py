@@ -1,0 +1,125 @@
+"""What a message definition says, checked, in Kafka's own terms: the message, its structures, its fields, versions.
+
+Names are Kafka's CamelCase, as in the file. Nothing in here reads or writes bytes: declaring.py makes grammars of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from ..wire.nodes import NO_DEFAULT
+
+NEWEST = (1 << 15) - 1
+"""Where an open range such as "3+" ends: versions are INT16."""
+Kind = Literal["request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value"]
+
+
+class Versions(NamedTuple):
+    """A range of versions, both ends included; empty where `last` is less than `first`."""
+
+    first: int
+    last: int
+
+    def __bool__(self) -> bool:
+        return self.first <= self.last
+
+    def __str__(self) -> str:
+        if not self:
+            return "none"
+        if self.last == NEWEST:
+            return f"{self.first}+"
+        return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+
+    def has(self, version: int) -> bool:
+        return self.first <= version <= self.last
+
+    def __and__(self, other: Versions) -> Versions:
+        """The versions that are in both."""
+        return Versions(max(self.first, other.first), min(self.last, other.last))
+
+    def within(self, other: Versions) -> bool:
+        return not self or (other.first <= self.first and self.last <= other.last)
+
+    def without(self, other: Versions) -> Iterator[Versions]:
+        """What is left of this range, one or two ranges, where another one is taken out."""
+        taken = self & other
+        rest = [Versions(self.first, taken.first - 1), Versions(taken.last + 1, self.last)] if taken else [self]
+        return filter(None, rest)
+
+    def closed(self) -> range:
+        """As Python's range."""
+        return range(self.first, self.last + 1)
+
+
+NO_VERSIONS, ALL_VERSIONS = Versions(0, -1), Versions(0, NEWEST)
+
+
+@dataclass(frozen=True)
+class FieldDefinition:
+    """One field. It is of type `item`, or an array of it; `struct` is what that names, None for a primitive type.
+
+    `tag` with `tagged`: the versions in which it is a tagged field (KIP-482). `optional`: it is one of the draft's
+    `optionalFields`, its `versions` are those of the message that have them, and `tag` any 16-bit number.
+    `flexible` is an override of the message's `flexibleVersions`, None where there is none.
+    """
+
+    name: str
+    line: int
+    item: str
+    array: bool
+    versions: Versions
+    struct: StructDefinition | None = None
+    nullable: Versions = NO_VERSIONS
+    default: Any = NO_DEFAULT
+    """As a value of the field; NO_DEFAULT where the file gives none, or just the type's own."""
+    tag: int | None = None
+    tagged: Versions = NO_VERSIONS
+    optional: bool = False
+    flexible: Versions | None = None
+    ignorable: bool = False
+    map_key: bool = False
+    zero_copy: bool = False
+    entity: str = ""
+    about: str = ""
+
+    @property
+    def type(self) -> str:
+        """The type as the file has it: `int32`, `[]string`, `[]Topic`."""
+        return f"{'[]' * self.array}{self.item}"
+
+
+@dataclass(frozen=True)
+class StructDefinition:
+    """A structure: the message itself, or what a field or `commonStructs` names."""
+
+    name: str
+    line: int
+    versions: Versions
+    fields: tuple[FieldDefinition, ...]
+    optional_fields: tuple[FieldDefinition, ...] = ()
+
+
+@dataclass(frozen=True)
+class MessageDefinition:
+    """One file. `api_key` is None for what is no request and no response."""
+
+    file: str
+    name: str
+    kind: Kind
+    api_key: int | None
+    valid: Versions
+    flexible: Versions
+    body: StructDefinition
+    with_optional: Versions = NO_VERSIONS
+    """The versions that have the draft's optional fields: `versionsWithOptional`."""
+    deprecated: Versions = NO_VERSIONS
+    latest_unstable: bool = False
+    listeners: tuple[str, ...] = ()
+
+    @property
+    def api_name(self) -> str:
+        """The name without `Request` or `Response`."""
+        suffix = {"request": "Request", "response": "Response"}.get(self.kind, "")
+        return self.name.removesuffix(suffix)

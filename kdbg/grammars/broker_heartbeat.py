@@ -12,7 +12,7 @@ request = Struct(
     "want_fence" / Boolean,
     "want_shut_down" / Boolean,
     "offline_log_dirs" / Since(1, Tag(0, Array(Uuid))),
-    "cordoned_log_dirs" / Since(2, Tag(1, Nullable(Array(Uuid)))),
+    "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None))),
 )
 response = Struct(
     "throttle_time_ms" / Duration,

@@ -102,6 +102,8 @@ def _size(span: Span) -> str:
     if value is True:
         return "present"
     if isinstance(node, WireStruct):
+        if node.front:
+            return "no more optional fields"
         return count(value, "tagged field") if value else "no tagged fields"
     if isinstance(node, WireArray):
         return count(value, "element") if value else "empty"

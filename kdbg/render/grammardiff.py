@@ -17,7 +17,10 @@ from .grammartext import Sheet
 from .look import Look
 
 FLEXIBLE = "flexible (KIP-482)"
+OPTIONAL = "optional fields (draft of KIP-482)"
 FORMS = "strings, bytes and arrays compact, tagged fields behind each structure (KIP-482)"
+TAGS = ("tagged_fields", "optional_fields")
+"""What the sections of tagged fields are called in a layout."""
 SIGNS = {"+": "good", "-": "bad", "~": "note"}
 
 
@@ -37,6 +40,7 @@ def steps(api: Api, direction: Direction) -> list[Step]:
 def _step(api: Api, direction: Direction, version: int) -> Step:
     old, new = api.at(direction, version - 1), api.at(direction, version)
     changes = [FLEXIBLE] if version == api.flexible else []
+    changes += [OPTIONAL] if new.front and not old.front else []
     return Step(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
 
 
@@ -45,7 +49,7 @@ def brief(old: WireStruct, new: WireStruct) -> list[str]:
     shown: list[Change] = []
     for change in compare(old, new):
         inside = any(change.sign == it.sign and re.match(re.escape(it.path) + r"[.\[]", change.path) for it in shown)
-        form = change.type == "tagged_fields" or _classic(change.type) == _classic(change.former)
+        form = change.type in TAGS or _classic(change.type) == _classic(change.former)
         if not inside and not form:
             shown.append(change)
     return [f"{change.sign} {readable(change.path)}{_how(change)}" for change in shown]
@@ -66,7 +70,8 @@ def _how(change: Change) -> str:
 
 def readable(path: str) -> str:
     """A path with tagged fields as the BNF writes them."""
-    return re.sub(r"~(\d+):(\w+)", r"\2<tag: \1>", path).replace("~", "_tagged_fields")
+    named = re.sub(r"[~^](\d+):(\w+)", r"\2<tag: \1>", path)
+    return named.replace("~", "_tagged_fields").replace("^", "_optional_fields")
 
 
 def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
@@ -83,7 +88,8 @@ def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
 def facts(api: Api) -> list[tuple[str, str]]:
     """The lines about an API as a whole."""
     flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
-    rows = [("versions", f"{span(api)}{flexible}")]
+    optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
+    rows = [("versions", f"{span(api)}{flexible}{optional}")]
     if ALIASES.get(api.name):
         rows.append(("aliases", ", ".join(ALIASES[api.name])))
     return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
@@ -152,7 +158,7 @@ def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
 
 def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
     """The same as lines, each with a + for what came, a - for what went, a ~ for what changed."""
-    changes = [change for change in compare(old.struct, new.struct) if change.type != "tagged_fields"]
+    changes = [change for change in compare(old.struct, new.struct) if change.type not in TAGS]
     rows = [*_frame(old, new), *map(_row, merged(changes))]
     lines = aligned(rows, replace(look, colors=""), indent=2) if rows else ["  no difference"]
     shown, style = [look.paint("heading", _title(old.title, new.title))], "dim"
@@ -173,10 +179,18 @@ def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
     rows = []
     if old.header_version != new.header_version:
         rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
-    if (old.struct.tags is None) != (new.struct.tags is None):
+    flexible, optional = _flexible(new.struct) - _flexible(old.struct), new.struct.front - old.struct.front
+    if flexible:
         text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
-        rows.append((f"{'+' if old.struct.tags is None else '-'} flexible", text))
+        rows.append((f"{'+' if flexible > 0 else '-'} flexible", text))
+    if optional:
+        text = "optional fields in front of each structure (draft of KIP-482)"
+        rows.append((f"{'+' if optional > 0 else '-'} optional", text))
     return rows
+
+
+def _flexible(struct: WireStruct) -> bool:
+    return struct.tags is not None and not struct.front
 
 
 def merged(changes: list[Change]) -> list[Change]:

@@ -20,6 +20,11 @@ from ..wire.types import At
 from .columns import aligned, wrap
 from .look import Look
 
+OPTIONAL = (
+    "Optional fields (draft of KIP-482): VARINT length of the value, INT16 tag, value; tags ascend, a length of 0 ends "
+    "them. VARINT is zigzag encoded."
+)
+
 
 class Sheet(NamedTuple):
     """One grammar to be printed; `direction` is "" for what stands in both. `repeated`: the whole is an array."""
@@ -41,6 +46,8 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
         notes = [f"Behind {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
         if version >= api.flexible:
             notes.append("Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for null.")
+        if version in api.optional:
+            notes.append(OPTIONAL)
         notes += [f"Also seen: {name}." for name, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"
         sheets.append(Sheet(title, version, direction, api.at(direction, version), tuple(notes), False, number))
@@ -128,8 +135,8 @@ def legend(struct: WireStruct) -> list[tuple[str, str]]:
 
 
 def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
-    """(path, field, structure that it stands in) of every field, tagged ones behind."""
-    for field in (*struct.fields, *(field for _, field in sorted((struct.tags or {}).items()))):
+    """(path, field, structure that it stands in) of every field, tagged ones too, in the order of the wire."""
+    for field in struct.members:
         here = join(path, field.name)
         yield here, field, struct
         inner = structure(field.node)
@@ -143,7 +150,7 @@ def note(field: Field, around: WireStruct) -> str:
     array = isinstance(node, WireArray)
     parts = [field.about] if field.about else []
     if field.tag is not None:
-        parts.append(f"tagged field {field.tag}{', an array' if array else ''}")
+        parts.append(f"{'optional' if around.front else 'tagged'} field {field.tag}{', an array' if array else ''}")
     if isinstance(node, NullableStruct) or (array and nullable(node)):
         parts.append("may be null")
     item = node.item if isinstance(node, WireArray) else node

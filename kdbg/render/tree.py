@@ -87,11 +87,11 @@ class Tree:
     def _compile(self, grammar: WireStruct, more: bool) -> Draw:
         """Write the function of one structure: neighbouring plain fields become one f-string."""
         rows = [self._row(field.name, field.node) for field in grammar.fields]
-        tags = [self._row(field.name, field.node) for field in (grammar.tags or {}).values()]
+        members = [self._row(field.name, field.node) for field in grammar.members]
 
         def draw_what_is_there(value: Mapping[str, Any], head: str, below: str) -> None:
             self.lines.append(head)
-            self._draw_rows([row for row in (*rows, *tags) if row.key in value], value, below, more)
+            self._draw_rows([row for row in members if row.key in value], value, below, more)
 
         scope: dict[str, Any] = {"add": self.lines.append, "draw_what_is_there": draw_what_is_there}
         source = [

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..errors import UnknownVersion
 from .nodes import WireStruct
-from .types import FOREVER, At, Struct
+from .types import FOREVER, NEWEST, At, Release, Struct
 
 Direction = Literal["request", "response"]
 DIRECTIONS: tuple[Direction, Direction] = ("request", "response")
@@ -23,12 +23,15 @@ class Dialect:
     layout: Struct
     at: int = 0
     """The version that `layout` is read at."""
+    release: Release = NEWEST
+    """The release that `layout` is read at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Api:
     """An API. `flexible` is the first flexible version (KIP-482); the header versions follow from it but for two.
 
+    `optional`: the versions with optional fields (the draft of KIP-482), none of them flexible.
     `classic_response_header`: ApiVersions, whose response must be readable before any version is agreed on (KIP-511).
     `headerless_until`: the last version whose request header has no client id (ControlledShutdown v0).
     `headerless`: no header at all (raw SASL tokens).
@@ -44,6 +47,7 @@ class Api:
     headerless_until: int = -1
     headerless: bool = False
     dialects: tuple[Dialect, ...] = ()
+    optional: range = range(0)
     _layouts: dict[tuple[Direction, int], WireStruct] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, direction: Direction, version: int) -> WireStruct:
@@ -53,7 +57,7 @@ class Api:
             if version not in self.versions:
                 raise UnknownVersion(self.name, version, self.versions[0], self.versions[-1])
             declared = self.request if direction == "request" else self.response
-            layout = declared.structure(At(version, version >= self.flexible))
+            layout = declared.structure(At(version, version >= self.flexible, optional=version in self.optional))
             self._layouts[direction, version] = layout
         return layout
 
@@ -67,7 +71,7 @@ class Api:
     def dialects_of(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
         """(name, layout) of each other form in which this message has been seen."""
         return [
-            (dialect.name, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible)))
+            (dialect.name, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible, dialect.release)))
             for dialect in self.dialects
             if dialect.direction == direction and version in dialect.versions
         ]

@@ -15,7 +15,9 @@ def bnf(title: str, struct: WireStruct) -> str:
 def head(struct: WireStruct) -> str:
     """The right-hand side of a structure: its fields in order, arrays in brackets, the tagged fields by name."""
     words = [word for field in struct.fields for word in _words(field)]
-    if struct.tags is not None:
+    if struct.front:
+        words.insert(0, "_optional_fields")
+    elif struct.tags is not None:
         words.append("_tagged_fields")
     return " ".join(words)
 
@@ -28,12 +30,11 @@ def _words(field: Field) -> list[str]:
 
 def productions(struct: WireStruct, indent: str) -> Iterator[str]:
     """The definitions of a structure's fields, and of theirs."""
-    for field in struct.fields:
+    for field in struct.members:
         if isinstance(field.node, LengthPrefixed):
             yield f"{indent}{field.name}_size => {field.node.length.number.bnf}"
-        yield from _production(field, indent, field.name)
-    for tag, field in sorted((struct.tags or {}).items()):
-        yield from _production(field, indent, f"{field.name}<tag: {tag}>")
+        tag = "" if field.tag is None else f"<tag: {field.tag}>"
+        yield from _production(field, indent, f"{field.name}{tag}")
 
 
 def _production(field: Field, indent: str, name: str) -> Iterator[str]:

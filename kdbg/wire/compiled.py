@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import WireError
+from . import runtime
 from .nodes import (
     Field,
     Fixed,
@@ -36,10 +37,6 @@ from .recordsnode import RecordsNode
 Reader = Callable[[bytes, int], tuple[Any, int]]
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
 """What a compiled reader raises for bytes that it does not understand."""
-
-
-class Unreadable(IndexError):
-    """Raised by generated code; says nothing on purpose."""
 
 
 @cache
@@ -70,59 +67,6 @@ def records_reader(record: Node) -> Callable[[bytes, int, int, int, int], tuple[
 COMPILED = Readers(reader, items_reader, records_reader)
 
 
-def _uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """An unsigned varint of at most ten bytes, written in as few as it needs."""
-    value = shift = 0
-    while True:
-        byte = data[pos]
-        pos += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-        if shift > 63:
-            raise Unreadable
-    if byte == 0 and shift:
-        raise Unreadable
-    return value, pos
-
-
-def _tags(data: bytes, pos: int, value: dict[str, Any], known: dict[int, tuple[str, Reader]]) -> int:
-    """Read the tagged fields of one structure into `value`."""
-    count, pos = _uvarint(data, pos)
-    last = -1
-    for _ in range(count):
-        tag, pos = _uvarint(data, pos)
-        size, pos = _uvarint(data, pos)
-        end = pos + size
-        if tag <= last or end > len(data):
-            raise Unreadable
-        last = tag
-        if tag in known:
-            name, read = known[tag]
-            value[name], pos = read(data, pos)
-        if tag not in known or pos != end:
-            raise Unreadable
-    return pos
-
-
-class _Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
-    """How many -> what unpacks so many numbers of one type; remembers small counts, which is nearly all there are."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__()
-        self.code = code
-
-    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
-        unpack = struct.Struct(f">{count}{self.code}").unpack_from
-        if count < 256:
-            self[count] = unpack
-        return unpack
-
-
-_MANY = {code: _Many(code) for code in "bBhHiIqd"}
-
-
 NOTHING: Mapping[str, str] = {}
 
 
@@ -138,8 +82,8 @@ class _Writer:
         self.run: list[tuple[str, str]] = []
         self.count = 0
         self.names: dict[str, Any] = {
-            "uvarint": _uvarint, "tags": _tags, "UUID": uuid.UUID, "Unreadable": Unreadable,
-            "BOOLEANS": (False, True),
+            "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "UUID": uuid.UUID,
+            "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
         }  # fmt: skip
 
     def function(self, node: Node) -> Reader:
@@ -231,6 +175,19 @@ class _Writer:
         return f"BOOLEANS[{value}]" if node.boolean else value
 
     def struct(self, node: WireStruct, depth: int) -> str:
+        if not node.front:
+            return self.plain_struct(node, depth)
+        self.flush(depth)
+        value = self.fresh("s")
+        self.line(depth, f"{value} = {{}}")
+        self.tags("front_tags", value, node.tags or {}, depth)
+        fields = self.plain_struct(WireStruct(node.fields, None), depth)
+        self.flush(depth)
+        self.line(depth, f"{value}.update({fields})")
+        return value
+
+    def plain_struct(self, node: WireStruct, depth: int) -> str:
+        """Write what reads a structure without optional fields in front of it."""
         entries = {field.name: self.entry(field, depth) for field in node.fields}
         first = [entries.pop(name) for name in self.absolute if name in entries]  # where and when come before what
         parts = [*first, *entries.values()]
@@ -239,11 +196,15 @@ class _Writer:
         self.flush(depth)
         value = self.fresh("s")
         self.line(depth, f"{value} = {{{', '.join(parts)}}}")
+        self.tags("tags", value, node.tags, depth)
+        return value
+
+    def tags(self, read: str, value: str, known: dict[int, Field], depth: int) -> None:
+        """Write what reads tagged fields into `value`; mostly there are none, which one byte says in both forms."""
         self.line(depth, "if data[pos]:")
-        self.line(depth + 1, f"pos = tags(data, pos, {value}, {self.known_tags(node.tags)})")
+        self.line(depth + 1, f"pos = {read}(data, pos, {value}, {self.known_tags(known)})")
         self.line(depth, "else:")
         self.line(depth + 1, "pos += 1")
-        return value
 
     def entry(self, field: Field, depth: int) -> str:
         """A key and its value, for a dict display."""
@@ -275,6 +236,8 @@ class _Writer:
             self.run.append((length.number.code, name := self.fresh("n")))
             self.flush(depth)
             return name
+        if not isinstance(length.number, Varint):
+            return self.interpreted(length.number, depth)
         self.flush(depth)
         value, name = self.varint(length.number, depth), self.fresh("n")
         self.line(depth, f"{name} = {value}{f' - {length.bias}' if length.bias else ''}")
@@ -309,7 +272,7 @@ class _Writer:
         items = self.fresh("a")
         if isinstance(item, Fixed) and not item.boolean:
             name = f"many_{item.code}"
-            self.names[name] = _MANY[item.code]
+            self.names[name] = runtime.MANY[item.code]
             self.line(depth, f"{items} = list({name}[{count}](data, pos))")
             self.line(depth, f"pos += {count} * {item.size}")
             return items

@@ -1,7 +1,7 @@
 """A grammar as rows of (path, type): for comparing layouts, versions and front ends.
 
 `topics[].partitions[].leader_id` is a field, `topics[].~` the tagged fields of a structure with the tags it knows,
-`topics[].~0:cluster_id` the tagged field 0.
+`topics[].~0:cluster_id` the tagged field 0; optional fields (the draft of KIP-482) have `^` for `~`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,21 @@ class Row(NamedTuple):
 
 def layout(struct: WireStruct, path: str = "") -> Iterator[Row]:
     """The rows of a structure, in wire order."""
+    if struct.front:
+        yield from _tagged(struct, path, "^", "optional_fields")
     for field in struct.fields:
         yield from _rows(field.node, join(path, field.name))
+    if not struct.front:
+        yield from _tagged(struct, path, "~", "tagged_fields")
+
+
+def _tagged(struct: WireStruct, path: str, sign: str, type: str) -> Iterator[Row]:
     if struct.tags is None:
         return
     tags = sorted(struct.tags.items())
-    yield Row(join(path, "~"), "tagged_fields", tuple((tag, field.name) for tag, field in tags))
+    yield Row(join(path, sign), type, tuple((tag, field.name) for tag, field in tags))
     for tag, field in tags:
-        yield from _rows(field.node, join(path, f"~{tag}:{field.name}"))
+        yield from _rows(field.node, join(path, f"{sign}{tag}:{field.name}"))
 
 
 def _rows(node: Node, path: str) -> Iterator[Row]:

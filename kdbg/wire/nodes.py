@@ -38,17 +38,15 @@ from .leaves import (
     take,
     to_bytes,
 )
+from .tags import TAGGED, read_tags, write_tags
 
 __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",
     "UINT32", "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct",
-    "Rest", "Sized", "Stream", "UuidNode", "Varint", "WireArray", "WireStruct", "build", "join", "read_tags", "take",
-    "to_bytes",
+    "Rest", "Sized", "Stream", "UuidNode", "Varint", "WireArray", "WireStruct", "build", "join", "take", "to_bytes",
 ]  # fmt: skip
 
 NO_DEFAULT: Any = object()
-TAGGED = "tagged_fields"
-"""The key under which a structure's unknown tagged fields stand, tag -> bytes; absent where there are none."""
 
 
 class WireArray(Node):
@@ -101,13 +99,22 @@ class Field(NamedTuple):
 
 
 class WireStruct(Node):
-    """Fields in order; `tags` holds the known tagged fields of a flexible structure, None where there are no tags."""
+    """Fields in order; `tags` holds the tagged fields it knows, None where a structure of this version has none.
+
+    `front`: they are optional fields, in front of the others, as the draft of KIP-482 had them (tags.py).
+    """
 
     bnf = "STRUCT"
 
-    def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None) -> None:
+    def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None, *, front: bool = False) -> None:
         super().__init__()
-        self.fields, self.tags = fields, tags
+        self.fields, self.tags, self.front = fields, tags, front
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """Every field there is a name for, plain and tagged, in the order of the wire."""
+        tagged = tuple(field for _, field in sorted((self.tags or {}).items()))
+        return (*tagged, *self.fields) if self.front else (*self.fields, *tagged)
 
     @property
     def keys(self) -> Iterator[str]:
@@ -121,14 +128,18 @@ class WireStruct(Node):
         return {field.name: field.default for field in self.fields}
 
     def _parse(self, stream: Stream, context: Any, path: str) -> dict[str, Any]:
-        value = {f.name: f.node._parse(stream, context, join(path, f.name)) for f in self.fields}
-        if self.tags is not None:
+        value: dict[str, Any] = {}
+        if self.front:
+            self._parse_tags(value, stream, context, path)
+        for field in self.fields:
+            value[field.name] = field.node._parse(stream, context, join(path, field.name))
+        if self.tags is not None and not self.front:
             self._parse_tags(value, stream, context, path)
         return value
 
     def _parse_tags(self, value: dict[str, Any], stream: Stream, context: Any, path: str) -> None:
         last = -1
-        for tag, start, size in read_tags(stream, join(path, TAGGED)):
+        for tag, start, size in read_tags(stream, join(path, TAGGED), front=self.front):
             if tag <= last:
                 raise BadValue(join(path, TAGGED), start, f"tag {tag} after tag {last}", "TAG_SECTION")
             last = tag
@@ -147,16 +158,19 @@ class WireStruct(Node):
         for name in value:
             if name not in self.keys:
                 raise BuildError(join(path, str(name)), "there is no such field in this version")
+        if self.front:
+            write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=True)
         for field in self.fields:
             item = value.get(field.name, NO_DEFAULT)
             if item is NO_DEFAULT:
                 item = field.default
             field.node._build(item, stream, context, join(path, field.name))
-        if self.tags is not None:
-            self._build_tags(value, stream, context, path)
+        if self.tags is not None and not self.front:
+            write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=False)
         return value
 
-    def _build_tags(self, value: Mapping[str, Any], stream: Stream, context: Any, path: str) -> None:
+    def _tagged(self, value: Mapping[str, Any], path: str) -> dict[int, bytes]:
+        """The bytes of every tagged field that is set, known or not."""
         here, entries = join(path, TAGGED), {}
         unknown = value.get(TAGGED) or {}
         if not isinstance(unknown, Mapping):
@@ -168,20 +182,7 @@ class WireStruct(Node):
         for tag, field in (self.tags or {}).items():
             if field.name in value:
                 entries[tag] = build(field.node, value[field.name], join(path, field.name))
-        UVARINT._build(len(entries), stream, context, path)
-        for tag, data in sorted(entries.items()):
-            UVARINT._build(tag, stream, context, here)
-            UVARINT._build(len(data), stream, context, here)
-            stream.write(data)
-
-
-def read_tags(stream: Stream, path: str) -> Iterator[tuple[int, int, int]]:
-    """(tag, where it starts, size of its value) of each tagged field; the caller reads the value in between."""
-    for _ in range(UVARINT._parse(stream, None, path)):
-        start = stream.tell()
-        tag = UVARINT._parse(stream, None, path)
-        size = UVARINT._parse(stream, None, path)
-        yield tag, start, size
+        return entries
 
 
 class NullableStruct(Node):

@@ -44,7 +44,7 @@ def has_secrets(node: Node) -> bool:
 
 def _children(node: Node) -> list[Node]:
     if isinstance(node, WireStruct):
-        return [field.node for field in (*node.fields, *(node.tags or {}).values())]
+        return [field.node for field in node.members]
     if isinstance(node, WireArray):
         return [node.item]
     if isinstance(node, NullableStruct):
@@ -65,7 +65,7 @@ def hide(node: Node, value: Any) -> Any:
     shown = dict(value)
     if TAGGED in shown:  # nobody knows what stands in those
         shown[TAGGED] = {tag: Hidden(len(data)) for tag, data in shown[TAGGED].items()}
-    for field in (*node.fields, *(node.tags or {}).values()):
+    for field in node.members:
         if field.name in shown:
             item = shown[field.name]
             secret = item is not None and is_secret(field.node, value)

@@ -9,6 +9,7 @@ Decompressed bytes are buffers of their own: a span names the buffer that its pl
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ from ..findings import Finding
 from .nodes import (
     INT8,
     TAGGED,
+    UINT16,
     UVARINT,
+    VARINT,
     Fixed,
     Length,
     LengthPrefixed,
@@ -32,6 +35,7 @@ from .nodes import (
 )
 from .recordsnode import RecordsNode
 from .secrets import SHIFTING, is_secret
+from .tags import Entry, front_size
 
 PENDING: Any = object()
 
@@ -230,17 +234,19 @@ class Walker:
 
     def struct(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         try:
+            if node.front:
+                self.tags(node, path, value)
             for known in node.fields:
                 self.read(known.node, join(path, known.name), value, known.name)
+            if node.tags is not None and not node.front:
+                self.tags(node, path, value)
         finally:
             self.hide_secrets(node, path, value)
-        if node.tags is not None:
-            self.tags(node, path, value)
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
 
-        paths = {join(path, known.name) for known in node.fields if is_secret(known.node, value)}
+        paths = {join(path, known.name) for known in node.members if is_secret(known.node, value)}
         if not paths:
             return
         for i in range(len(self.result.spans) - 1, -1, -1):
@@ -252,17 +258,31 @@ class Walker:
 
     def tags(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         here, last = join(path, TAGGED), -1
-        start = self.stream.tell()
-        count = self.varint(UVARINT, here)
-        self.span(here, start, "TAGGED_FIELDS", count, node, "size")
-        for _ in range(count):
-            start = self.stream.tell()
-            tag, size = self.varint(UVARINT, here), self.varint(UVARINT, here)
+        for tag, start, size in self.front_entries(node, here) if node.front else self.entries(node, here):
             self.span(here, start, "TAG", (tag, size), node, "tag")
             if tag <= last:
                 self.finding("tag-order", f"tag {tag} after tag {last}", here, start)
             last = max(last, tag)
             self.tag(node, path, value, tag, size)
+
+    def entries(self, node: WireStruct, here: str) -> Iterator[Entry]:
+        """The tagged fields behind a structure, each with its value still to be read."""
+        start = self.stream.tell()
+        count = self.varint(UVARINT, here)
+        self.span(here, start, "TAGGED_FIELDS", count, node, "size")
+        for _ in range(count):
+            start = self.stream.tell()
+            yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
+
+    def front_entries(self, node: WireStruct, here: str) -> Iterator[Entry]:
+        """The optional fields in front of a structure, in the same way."""
+        while True:
+            start = self.stream.tell()
+            size = front_size(self.varint(VARINT, here), here, start)
+            if size == 0:
+                break
+            yield UINT16._parse(self.stream, None, here), start, size
+        self.span(here, start, "OPTIONAL_FIELDS", 0, node, "size")
 
     def tag(self, node: WireStruct, path: str, value: dict[str, Any], tag: int, size: int) -> None:
         start = self.stream.tell()

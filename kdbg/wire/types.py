@@ -9,7 +9,8 @@
     )
 
 Version words stand in front of the type and say nothing where a field has always been there. In flexible versions
-(KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves.
+(KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves; in
+versions with optional fields (the draft of KIP-482) every structure begins with those.
 A declaration holds no bytes and reads none: `specialise` turns it into the nodes of nodes.py.
 """
 
@@ -56,11 +57,22 @@ FOREVER = 1 << 15
 """One more than any version: API versions are INT16."""
 
 
+Release = tuple[int, int]
+"""A release of Kafka, as (3, 6)."""
+NEWEST: Release = (FOREVER, 0)
+
+
 class At(NamedTuple):
-    """Which version a declaration is specialised to, and whether that version is flexible."""
+    """Which version a declaration is specialised to, and whether that version is flexible.
+
+    `release` asks for the form that the version had in an older release of Kafka; see `BeforeRelease`.
+    `optional`: the version has optional fields (the draft of KIP-482); it is not flexible then.
+    """
 
     version: int
     flexible: bool
+    release: Release = NEWEST
+    optional: bool = False
 
 
 class Declaration(construct.Construct):  # type: ignore[type-arg]
@@ -127,7 +139,7 @@ class Struct(Declaration):
                 fields.append(field)
             else:
                 tags[field.tag] = field
-        return WireStruct(tuple(fields), tags if at.flexible else None)
+        return WireStruct(tuple(fields), tags if at.flexible or at.optional else None, front=at.optional)
 
 
 class Array(Declaration):
@@ -164,7 +176,7 @@ class Classic(Declaration):
         self.of = of
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
-        return self.of.at(At(at.version, False), nullable=nullable)
+        return self.of.at(at._replace(flexible=False), nullable=nullable)
 
 
 @dataclass(frozen=True)
@@ -177,6 +189,18 @@ class FieldRules:
     nullable_until: int = FOREVER
     initial: Any = NO_DEFAULT
     tag: int | None = None
+    optional: bool = False
+    since_release: Release = (0, 0)
+    before_release: Release = (FOREVER + 1, 0)
+    ignorable: bool = False
+
+    def has(self, at: At) -> bool:
+        """Whether a version has the field; those of one form of tags are in no version that has the other form."""
+        here = self.first <= at.version <= self.last and self.since_release <= at.release < self.before_release
+        return here and (self.tag is None or self.optional == at.optional)
+
+    def nullable(self, version: int) -> bool:
+        return self.nullable_from <= version <= self.nullable_until
 
 
 class Word(construct.Subconstruct):  # type: ignore[type-arg]
@@ -187,14 +211,20 @@ class Word(construct.Subconstruct):  # type: ignore[type-arg]
         self.rules: Mapping[str, Any] = rules
 
 
-def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | None:
-    """The field as it is at one version; None when that version does not have it."""
+def rules_of(declared: construct.Renamed[Any, Any]) -> tuple[FieldRules, construct.Construct[Any, Any]]:
+    """What the words in front of a field's type say of it, and the type."""
     rules, subcon = FieldRules(), declared.subcon
     while isinstance(subcon, Word):
         rules, subcon = replace(rules, **subcon.rules), subcon.subcon
-    if not rules.first <= at.version <= rules.last:
+    return rules, subcon
+
+
+def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | None:
+    """The field as it is at one version; None when that version does not have it."""
+    rules, subcon = rules_of(declared)
+    if not rules.has(at):
         return None
-    node = specialise(subcon, at, nullable=rules.nullable_from <= at.version <= rules.nullable_until)
+    node = specialise(subcon, at, nullable=rules.nullable(at.version))
     return Field(declared.name or "", node, rules.initial, rules.tag, declared.docs)
 
 
@@ -216,6 +246,16 @@ def Between(first: int, last: int, of: construct.Construct[Any, Any]) -> Word:
 def Only(version: int, of: construct.Construct[Any, Any]) -> Word:
     """A field of one version."""
     return Word(of, first=version, last=version)
+
+
+def BeforeRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+    """A field that only older releases wrote: Kafka has changed the layout of versions that were already in use."""
+    return Word(of, before_release=release)
+
+
+def SinceRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+    """A field that older releases did not write, in the same version."""
+    return Word(of, since_release=release)
 
 
 def Nullable(of: construct.Construct[Any, Any]) -> Word:
@@ -241,6 +281,16 @@ def Default(of: construct.Construct[Any, Any], value: Any) -> Word:
 def Tag(number: int, of: construct.Construct[Any, Any]) -> Word:
     """A tagged field (KIP-482): behind the plain ones, and only when it was set."""
     return Word(of, tag=number)
+
+
+def Optional(number: int, of: construct.Construct[Any, Any]) -> Word:
+    """An optional field (the draft of KIP-482): in front of the plain ones, and only when it was set."""
+    return Word(of, tag=number, optional=True)
+
+
+def Ignorable(of: construct.Construct[Any, Any]) -> Word:
+    """A field that says nothing vital: a version that lacks it is written without, even where it was set."""
+    return Word(of, ignorable=True)
 
 
 def Secret(of: Text, when: str = "") -> Text:

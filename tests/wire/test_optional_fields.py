@@ -151,7 +151,6 @@ def test_a_structure_may_be_optional_and_has_its_own_buffer() -> None:
     assert node.parse(data) == {"a": {"b": 7, "c": 8}} == reader(node)(data, 0)[0]
     assert build(node, {"a": {"b": 7, "c": 8}}) == data
     assert build(node, {"a": {}}) == bytes.fromhex("04 0003 00 00 00"), "its length is never 0"
-    )
 
 
 def test_an_array_of_numbers_may_be_optional() -> None:

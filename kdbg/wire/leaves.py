@@ -135,9 +135,12 @@ class Varint(Node):
 
 
 class Length(NamedTuple):
-    """How a length or a count stands on the wire: the number, minus `bias` (compact forms write N + 1, 0 is null)."""
+    """How a length or a count stands on the wire: the number, minus `bias` (compact forms write N + 1, 0 is null).
 
-    number: Fixed | Varint
+    `number` may be another node too, one that finds the length by looking ahead (marked.py).
+    """
+
+    number: Node
     bias: int
 
     def parse(self, stream: Stream, path: str, type: str) -> int:
@@ -232,9 +235,9 @@ class Rest(Node):
 
     bnf = "REST"
 
-    def __init__(self, kind: str = "") -> None:
+    def __init__(self, kind: str = "", holds: Holding | None = None) -> None:
         super().__init__()
-        self.kind, self.when = kind, ""
+        self.kind, self.when, self.holds = kind, "", holds
 
     def default(self) -> bytes:
         return b""

@@ -6,11 +6,15 @@ KIP-848. v1 the type of each member, classic or consumer (KIP-1099).
 from ..wire import (
     Api,
     Array,
+    BeforeRelease,
     Boolean,
+    Bytes,
     Default,
+    Dialect,
     Duration,
     ErrorCode,
     GroupId,
+    Int8,
     Int32,
     Nullable,
     Partition,
@@ -22,6 +26,12 @@ from ..wire import (
 )
 from .meanings import AclOperations, GroupMemberType
 
+assignment = Struct(
+    "topic_partitions" / Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Array(Partition)),
+    "error" / BeforeRelease((3, 8), Int8),
+    "metadata_version" / BeforeRelease((3, 8), Int32),
+    "metadata_bytes" / BeforeRelease((3, 8), Bytes),
+)
 request = Struct(
     "group_ids" / Array(GroupId),
     "include_authorized_operations" / Boolean,
@@ -45,23 +55,15 @@ response = Struct(
             "client_host" / String,
             "subscribed_topic_names" / Array(TopicName),
             "subscribed_topic_regex" / Default(Nullable(String), None),
-            "assignment" / Struct(
-                "topic_partitions" / Array(
-                    "topic_id" / TopicId,
-                    "topic_name" / TopicName,
-                    "partitions" / Array(Partition),
-                ),
-            ),
-            "target_assignment" / Struct(
-                "topic_partitions" / Array(
-                    "topic_id" / TopicId,
-                    "topic_name" / TopicName,
-                    "partitions" / Array(Partition),
-                ),
-            ),
+            "assignment" / assignment,
+            "target_assignment" / assignment,
             "member_type" / Since(1, Default(GroupMemberType, -1)),
         ),
         "authorized_operations" / Default(AclOperations, -(2**31)),
     ),
 )
-api = Api(69, "ConsumerGroupDescribe", request, response, versions=range(2), flexible=0)
+kafka_3_7 = Dialect(
+    "response", range(1), "version 0 as Kafka 3.7 wrote it, with the metadata of client-side assignors", response,
+    release=(3, 7),
+)  # fmt: skip
+api = Api(69, "ConsumerGroupDescribe", request, response, versions=range(2), flexible=0, dialects=(kafka_3_7,))

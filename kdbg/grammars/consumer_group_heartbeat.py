@@ -8,14 +8,21 @@ subscriptions by regular expression, and member ids made by the client (KIP-1082
 from ..wire import (
     Api,
     Array,
+    BeforeRelease,
+    Boolean,
+    Bytes,
     Default,
+    Dialect,
     Duration,
     ErrorCode,
     GroupId,
+    Int8,
+    Int16,
     Int32,
     Nullable,
     Partition,
     Since,
+    SinceRelease,
     String,
     Struct,
     TopicId,
@@ -23,6 +30,7 @@ from ..wire import (
 )
 from .meanings import MemberEpoch
 
+topic_partitions = Array("topic_id" / TopicId, "partitions" / Array(Partition))
 request = Struct(
     "group_id" / GroupId,
     "member_id" / String,
@@ -32,8 +40,17 @@ request = Struct(
     "rebalance_timeout_ms" / Default(Duration, -1),
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None),
     "subscribed_topic_regex" / Since(1, Default(Nullable(String), None)),
+    "subscribed_topic_regex" / BeforeRelease((3, 7), Default(Nullable(String), None)),
     "server_assignor" / Default(Nullable(String), None),
-    "topic_partitions" / Default(Nullable(Array("topic_id" / TopicId, "partitions" / Array(Partition))), None),
+    "client_assignors" / BeforeRelease((3, 7), Default(Nullable(Array(
+        "name" / String,
+        "minimum_version" / Int16,
+        "maximum_version" / Int16,
+        "reason" / Int8,
+        "metadata_version" / Int16,
+        "metadata_bytes" / Bytes,
+    )), None)),
+    "topic_partitions" / Default(Nullable(topic_partitions), None),
 )
 response = Struct(
     "throttle_time_ms" / Duration,
@@ -41,9 +58,20 @@ response = Struct(
     "error_message" / Default(Nullable(String), None),
     "member_id" / Default(Nullable(String), None),
     "member_epoch" / Int32,
+    "should_compute_assignment" / BeforeRelease((3, 7), Boolean),
     "heartbeat_interval_ms" / Duration,
     "assignment" / Default(Nullable(Struct(
-        "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Array(Partition)),
+        "topic_partitions" / SinceRelease((3, 7), topic_partitions),
+        "error" / BeforeRelease((3, 7), Int8),
+        "assigned_topic_partitions" / BeforeRelease((3, 7), topic_partitions),
+        "pending_topic_partitions" / BeforeRelease((3, 7), topic_partitions),
+        "metadata_version" / BeforeRelease((3, 7), Int16),
+        "metadata_bytes" / BeforeRelease((3, 7), Bytes),
     )), None),
 )
-api = Api(68, "ConsumerGroupHeartbeat", request, response, versions=range(2), flexible=0)
+FORM = "version 0 as Kafka 3.6 wrote it, with client-side assignors"
+kafka_3_6 = (
+    Dialect("request", range(1), FORM, request, release=(3, 6)),
+    Dialect("response", range(1), FORM, response, release=(3, 6)),
+)
+api = Api(68, "ConsumerGroupHeartbeat", request, response, versions=range(2), flexible=0, dialects=kafka_3_6)

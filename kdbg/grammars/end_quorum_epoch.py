@@ -6,7 +6,9 @@ KIP-595. v1 is flexible and names the candidates with their directory ids (KIP-8
 from ..wire import (
     Api,
     Array,
+    BeforeRelease,
     Default,
+    Dialect,
     ErrorCode,
     Int32,
     Nullable,
@@ -27,6 +29,7 @@ request = Struct(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
+            "replica_id" / BeforeRelease((2, 8), Int32),
             "leader_id" / Int32,
             "leader_epoch" / Int32,
             "preferred_candidates" / Since(1, Array("candidate_id" / Int32, "candidate_directory_id" / Uuid)),
@@ -56,4 +59,5 @@ response = Struct(
         "port" / UInt16,
     ))),
 )
-api = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1)
+kafka_2_7 = Dialect("request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7))
+api = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1, dialects=(kafka_2_7,))

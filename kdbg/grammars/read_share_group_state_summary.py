@@ -7,6 +7,7 @@ from ..wire import (
     Api,
     Array,
     Default,
+    Dialect,
     ErrorCode,
     GroupId,
     Int32,
@@ -14,6 +15,7 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
+    SinceRelease,
     String,
     Struct,
     TopicId,
@@ -34,10 +36,15 @@ response = Struct(
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(String), None),
             "state_epoch" / Int32,
-            "leader_epoch" / Int32,
+            "leader_epoch" / SinceRelease((4, 1), Int32),
             "start_offset" / Int64,
             "delivery_complete_count" / Since(1, Default(Int32, -1)),
         ),
     ),
 )
-api = Api(87, "ReadShareGroupStateSummary", request, response, versions=range(2), flexible=0)
+kafka_4_0 = Dialect(
+    "response", range(1), "version 0 as Kafka 4.0 wrote it, without leader_epoch", response, release=(4, 0)
+)
+api = Api(
+    87, "ReadShareGroupStateSummary", request, response, versions=range(2), flexible=0, dialects=(kafka_4_0,),
+)  # fmt: skip

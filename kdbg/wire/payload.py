@@ -11,21 +11,28 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import BadValue
 from .nodes import INT16, WireStruct
-from .types import FOREVER, At, Struct
+from .types import FOREVER, NEWEST, At, Release, Struct
 
 Around = Mapping[str, Any]
 """The values that stand around a payload by their names, those of the nearest structure first."""
 
 
 class Reading(NamedTuple):
-    """One way to read bytes: Kafka's name for what they then are, and the grammar of all of them."""
+    """One way to read bytes: Kafka's name for what they then are, and the grammar of all of them.
+
+    `former` are the forms that older releases wrote under the same version, tried where this one does not fit; such a
+    form says so in `note`.
+    """
 
     name: str
     grammar: WireStruct
+    note: str = ""
+    former: tuple[Reading, ...] = ()
 
 
 class Readable(Protocol):
@@ -37,6 +44,14 @@ class Readable(Protocol):
 Holding = Callable[[bytes, Around], Iterable[Readable]]
 """What bytes may be, likeliest first. One answer is a claim, several are guesses; none means that nothing is known."""
 
+
+class RecordPayloads(NamedTuple):
+    """What the keys and the values of a topic's records are; around a value stands "key", the bytes of its key."""
+
+    key: Holding
+    value: Holding
+
+
 VERSION: tuple[Any, ...] = ("version" / INT16,)
 """What stands in front of most payloads."""
 
@@ -47,6 +62,9 @@ class Payload:
 
     `frame` are the fields in front of `layout`; one of them, or the layout's own first field, is called `version`
     unless there is but one version. `flexible` is the first flexible version (KIP-482).
+
+    Kafka has changed the layout of some versions after they were in use. `releases` are the last ones with an older
+    layout, the newest of them first (see `BeforeRelease`); before `flexible_release` no version was flexible.
     """
 
     name: str
@@ -54,44 +72,68 @@ class Payload:
     versions: range = range(1)
     flexible: int = FOREVER
     frame: tuple[Any, ...] = VERSION
-    _framed: dict[int, WireStruct] = field(default_factory=dict, repr=False)
+    releases: tuple[Release, ...] = ()
+    flexible_release: Release = (0, 0)
+    _readings: dict[int, Reading] = field(default_factory=dict, repr=False)
 
-    def at(self, version: int) -> WireStruct:
+    def at(self, version: int, release: Release = NEWEST) -> WireStruct:
         """The layout alone, as Kafka's definition of it has it."""
-        return self.layout.structure(At(version, version >= self.flexible))
+        return self.layout.structure(self._at(version, release))
 
-    def framed(self, version: int) -> WireStruct:
+    def framed(self, version: int, release: Release = NEWEST) -> WireStruct:
         """The layout behind its frame: the grammar of all the bytes."""
-        found = self._framed.get(version)
-        if found is None:
-            whole = Struct(*self.frame, *self.layout.declared)
-            found = self._framed[version] = whole.structure(At(version, version >= self.flexible))
-        return found
+        return Struct(*self.frame, *self.layout.declared).structure(self._at(version, release))
+
+    def _at(self, version: int, release: Release) -> At:
+        return At(version, version >= self.flexible and release >= self.flexible_release, release)
 
     def choose(self, data: bytes) -> Reading:
         """The grammar of the version that the bytes say they are."""
         version = self.version_of(data)
-        if version not in self.versions:
-            known = f"{self.versions[0]} to {self.versions[-1]}"
-            raise BadValue("version", 0, f"version {version} of {self.name}, kdbg knows {known}")
-        return Reading(self.name, self.framed(version))
+        found = self._readings.get(version)
+        if found is None:
+            if version not in self.versions:
+                known = f"{self.versions[0]} to {self.versions[-1]}"
+                raise BadValue("version", 0, f"version {version} of {self.name}, kdbg knows {known}")
+            found = self._readings[version] = self._reading(version)
+        return found
+
+    def _reading(self, version: int) -> Reading:
+        former = [
+            Reading(self.name, self.framed(version, release), f"version {version} as Kafka {major}.{minor} wrote it")
+            for release in self.releases
+            for major, minor in [release]
+        ]
+        return Reading(self.name, self.framed(version), former=tuple(former))
+
+    @cached_property
+    def _head(self) -> WireStruct:
+        """The fields that say the version."""
+        return Struct(*(self.frame or self.layout.declared[:1])).structure(At(self.versions[0], False))
 
     def version_of(self, data: bytes) -> int:
         """The version that the bytes say, by their frame or by the first field behind it."""
-        head = Struct(*(self.frame or self.layout.declared[:1]))
-        said = head.structure(At(self.versions[0], False))._parse(io.BytesIO(data), None, "")
+        said = self._head._parse(io.BytesIO(data), None, "")
         return int(said.get("version", self.versions[0]))
 
 
 class Opened(bytes):
-    """The bytes of a payload, and beside them what they say: `name` of the payload, its `grammar` and its `value`."""
+    """The bytes of a payload, and beside them what they say: `name` of the payload, its `grammar` and its `value`.
+
+    `secret`: something in it must be hidden, in the value itself or in a payload inside it.
+    """
 
     name: str
     grammar: WireStruct
     value: dict[str, Any]
+    secret: bool
 
     @classmethod
-    def of(cls, data: bytes, reading: Reading, value: dict[str, Any]) -> Opened:
+    def of(cls, data: bytes, name: str, grammar: WireStruct, value: dict[str, Any], *, secret: bool) -> Opened:
         opened = cls(data)
-        opened.name, opened.grammar, opened.value = reading.name, reading.grammar, value
+        opened.name, opened.grammar, opened.value, opened.secret = name, grammar, value, secret
         return opened
+
+
+class Sealed(bytes):
+    """The bytes of a payload that may hold secrets and could not be read: no view shows them by default."""

@@ -5,8 +5,10 @@ Names are Kafka's CamelCase, as in the file. Nothing in here reads or writes byt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from ..wire.nodes import NO_DEFAULT
@@ -21,6 +23,18 @@ class Versions(NamedTuple):
 
     first: int
     last: int
+
+    @classmethod
+    def parse(cls, text: object) -> Versions | None:
+        """ "3", "3+", "0-5" or "none", as definitions write them; None for what is no range."""
+        if text == "none":
+            return NO_VERSIONS
+        found = re.fullmatch(r"([0-9]{1,5})(\+|-([0-9]{1,5}))?", text, re.ASCII) if isinstance(text, str) else None
+        if found is None:
+            return None
+        first = int(found[1])
+        last = NEWEST if found[2] == "+" else int(found[3] or first)
+        return cls(first, last) if first <= last <= NEWEST else None
 
     def __bool__(self) -> bool:
         return self.first <= self.last
@@ -99,6 +113,17 @@ class StructDefinition:
     versions: Versions
     fields: tuple[FieldDefinition, ...]
     optional_fields: tuple[FieldDefinition, ...] = ()
+
+    @cached_property
+    def size(self) -> int:
+        """How many fields there are, with those of the structures inside, each time one is named."""
+        return sum(1 + (field.struct.size if field.struct else 0) for field in (*self.fields, *self.optional_fields))
+
+    @cached_property
+    def depth(self) -> int:
+        """How many structures stand inside each other, this one included."""
+        inner = (field.struct.depth for field in (*self.fields, *self.optional_fields) if field.struct)
+        return 1 + max(inner, default=0)
 
 
 @dataclass(frozen=True)

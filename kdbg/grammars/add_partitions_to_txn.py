@@ -10,6 +10,7 @@ from ..wire import (
     Boolean,
     Duration,
     ErrorCode,
+    Ignorable,
     Int16,
     Int64,
     Partition,
@@ -35,7 +36,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / Duration,
-    "error_code" / Since(4, ErrorCode),
+    "error_code" / Since(4, Ignorable(ErrorCode)),
     "results_by_transaction" / Since(4, Array(
         "transactional_id" / String,
         "topic_results" / Array(

@@ -10,6 +10,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Partition,
@@ -25,8 +26,8 @@ request = Struct(
     "broker_id" / Int32,
     "broker_epoch" / Default(Int64, -1),
     "topics" / Array(
-        "topic_id" / Since(2, TopicId),
-        "topic_name" / Until(1, TopicName),
+        "topic_id" / Since(2, Ignorable(TopicId)),
+        "topic_name" / Until(1, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
             "leader_epoch" / Int32,
@@ -41,15 +42,15 @@ response = Struct(
     "throttle_time_ms" / Duration,
     "error_code" / ErrorCode,
     "topics" / Array(
-        "topic_id" / Since(2, TopicId),
-        "topic_name" / Until(1, TopicName),
+        "topic_id" / Since(2, Ignorable(TopicId)),
+        "topic_name" / Until(1, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "leader_id" / Int32,
             "leader_epoch" / Int32,
             "isr" / Array(Int32),
-            "leader_recovery_state" / Since(1, LeaderRecoveryState),
+            "leader_recovery_state" / Since(1, Ignorable(LeaderRecoveryState)),
             "partition_epoch" / Int32,
         ),
     ),

@@ -10,6 +10,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int32,
     Nullable,
     Partition,
@@ -32,7 +33,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / Duration,
-    "allow_replication_factor_change" / Since(1, Default(Boolean, True)),
+    "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True))),
     "error_code" / ErrorCode,
     "error_message" / Nullable(String),
     "responses" / Array(

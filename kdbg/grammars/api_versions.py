@@ -16,6 +16,7 @@ from ..wire import (
     Dialect,
     Duration,
     ErrorCode,
+    Ignorable,
     Int8,
     Int16,
     Int32,
@@ -28,10 +29,10 @@ from ..wire import (
 )
 
 request = Struct(
-    "client_software_name" / Since(3, String),
-    "client_software_version" / Since(3, String),
-    "cluster_id" / Since(5, Default(Nullable(String), None)),
-    "node_id" / Since(5, Default(Int32, -1)),
+    "client_software_name" / Since(3, Ignorable(String)),
+    "client_software_version" / Since(3, Ignorable(String)),
+    "cluster_id" / Since(5, Ignorable(Default(Nullable(String), None))),
+    "node_id" / Since(5, Ignorable(Default(Int32, -1))),
 )
 response = Struct(
     "error_code" / ErrorCode,
@@ -40,19 +41,19 @@ response = Struct(
         "min_version" / Int16,
         "max_version" / Int16,
     ),
-    "throttle_time_ms" / Since(1, Duration),
-    "supported_features" / Since(3, Tag(0, Array(
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "supported_features" / Since(3, Ignorable(Tag(0, Array(
         "name" / String,
         "min_version" / Int16,
         "max_version" / Int16,
-    ))),
-    "finalized_features_epoch" / Since(3, Tag(1, Default(Int64, -1))),
-    "finalized_features" / Since(3, Tag(2, Array(
+    )))),
+    "finalized_features_epoch" / Since(3, Ignorable(Tag(1, Default(Int64, -1)))),
+    "finalized_features" / Since(3, Ignorable(Tag(2, Array(
         "name" / String,
         "max_version_level" / Int16,
         "min_version_level" / Int16,
-    ))),
-    "zk_migration_ready" / Since(3, Tag(3, Boolean)),
+    )))),
+    "zk_migration_ready" / Since(3, Ignorable(Tag(3, Boolean))),
 )
 unknown_version = Dialect(
     "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",

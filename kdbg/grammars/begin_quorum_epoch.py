@@ -8,6 +8,7 @@ from ..wire import (
     Array,
     Default,
     ErrorCode,
+    Ignorable,
     Int32,
     Nullable,
     Partition,
@@ -22,21 +23,21 @@ from ..wire import (
 
 request = Struct(
     "cluster_id" / Default(Nullable(String), None),
-    "voter_id" / Since(1, Default(Int32, -1)),
+    "voter_id" / Since(1, Ignorable(Default(Int32, -1))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "voter_directory_id" / Since(1, Uuid),
+            "voter_directory_id" / Since(1, Ignorable(Uuid)),
             "leader_id" / Int32,
             "leader_epoch" / Int32,
         ),
     ),
-    "leader_endpoints" / Since(1, Array(
+    "leader_endpoints" / Since(1, Ignorable(Array(
         "name" / String,
         "host" / String,
         "port" / UInt16,
-    )),
+    ))),
 )
 response = Struct(
     "error_code" / ErrorCode,

@@ -11,6 +11,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int16,
     Int32,
     Int64,
@@ -40,8 +41,8 @@ request = Struct(
     ),
     "rack" / Nullable(String),
     "is_migrating_zk_broker" / Since(1, Boolean),
-    "log_dirs" / Since(2, Array(Uuid)),
-    "previous_broker_epoch" / Since(3, Default(Int64, -1)),
+    "log_dirs" / Since(2, Ignorable(Array(Uuid))),
+    "previous_broker_epoch" / Since(3, Ignorable(Default(Int64, -1))),
 )
 response = Struct(
     "throttle_time_ms" / Duration,

@@ -4,11 +4,11 @@ Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the c
 request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
 """
 
-from ..wire import Api, Array, Default, ErrorCode, Int32, Int64, Partition, Since, Struct, TopicName
+from ..wire import Api, Array, Default, ErrorCode, Ignorable, Int32, Int64, Partition, Since, Struct, TopicName
 
 request = Struct(
     "broker_id" / Int32,
-    "broker_epoch" / Since(2, Default(Int64, -1)),
+    "broker_epoch" / Since(2, Ignorable(Default(Int64, -1))),
 )
 response = Struct(
     "error_code" / ErrorCode,

@@ -11,6 +11,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int16,
     Int32,
     Nullable,
@@ -40,22 +41,22 @@ request = Struct(
     "validate_only" / Since(1, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Duration),
+    "throttle_time_ms" / Since(2, Ignorable(Duration)),
     "topics" / Array(
         "name" / TopicName,
-        "topic_id" / Since(7, TopicId),
+        "topic_id" / Since(7, Ignorable(TopicId)),
         "error_code" / ErrorCode,
-        "error_message" / Since(1, Nullable(String)),
-        "num_partitions" / Since(5, Default(Int32, -1)),
-        "replication_factor" / Since(5, Default(Int16, -1)),
-        "configs" / Since(5, Nullable(Array(
+        "error_message" / Since(1, Ignorable(Nullable(String))),
+        "num_partitions" / Since(5, Ignorable(Default(Int32, -1))),
+        "replication_factor" / Since(5, Ignorable(Default(Int16, -1))),
+        "configs" / Since(5, Ignorable(Nullable(Array(
             "name" / String,
             "value" / Nullable(Secret(String, when="is_sensitive")),
             "read_only" / Boolean,
             "config_source" / Default(ConfigSource, -1),
             "is_sensitive" / Boolean,
-        ))),
-        "topic_config_error_code" / Since(5, Tag(0, ErrorCode)),
+        )))),
+        "topic_config_error_code" / Since(5, Ignorable(Tag(0, ErrorCode))),
     ),
 )
 api = Api(19, "CreateTopics", request, response, versions=range(8), flexible=5)

@@ -3,7 +3,7 @@
 KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Nullable, Since, String, Struct
+from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Ignorable, Nullable, Since, String, Struct
 
 request = Struct("groups_names" / Array(GroupId))
 response = Struct(
@@ -11,7 +11,7 @@ response = Struct(
     "results" / Array(
         "group_id" / GroupId,
         "error_code" / ErrorCode,
-        "error_message" / Since(3, Default(Nullable(String), None)),
+        "error_message" / Since(3, Ignorable(Default(Nullable(String), None))),
     ),
 )
 api = Api(42, "DeleteGroups", request, response, versions=range(4), flexible=2)

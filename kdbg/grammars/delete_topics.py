@@ -9,6 +9,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Nullable,
     NullableSince,
     Since,
@@ -24,16 +25,16 @@ request = Struct(
         "name" / Default(Nullable(TopicName), None),
         "topic_id" / TopicId,
     )),
-    "topic_names" / Until(5, Array(TopicName)),
+    "topic_names" / Until(5, Ignorable(Array(TopicName))),
     "timeout_ms" / Duration,
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "responses" / Array(
         "name" / NullableSince(6, TopicName),
-        "topic_id" / Since(6, TopicId),
+        "topic_id" / Since(6, Ignorable(TopicId)),
         "error_code" / ErrorCode,
-        "error_message" / Since(5, Default(Nullable(String), None)),
+        "error_message" / Since(5, Ignorable(Default(Nullable(String), None))),
     ),
 )
 api = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)

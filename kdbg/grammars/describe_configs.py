@@ -4,7 +4,21 @@ KIP-133. v1 the source of each value and its synonyms, instead of a mere "is def
 documentation of the keys (KIP-569).
 """
 
-from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Nullable, Secret, Since, String, Struct, Until
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Default,
+    Duration,
+    ErrorCode,
+    Ignorable,
+    Nullable,
+    Secret,
+    Since,
+    String,
+    Struct,
+    Until,
+)
 from .meanings import ConfigResourceType, ConfigSource, ConfigType
 
 request = Struct(
@@ -27,16 +41,16 @@ response = Struct(
             "name" / String,
             "value" / Nullable(Secret(String, when="is_sensitive")),
             "read_only" / Boolean,
-            "config_source" / Since(1, Default(ConfigSource, -1)),
+            "config_source" / Since(1, Ignorable(Default(ConfigSource, -1))),
             "is_default" / Until(0, Boolean),
             "is_sensitive" / Boolean,
-            "synonyms" / Since(1, Array(
+            "synonyms" / Since(1, Ignorable(Array(
                 "name" / String,
                 "value" / Nullable(Secret(String, when="name")),
                 "source" / ConfigSource,
-            )),
-            "config_type" / Since(3, ConfigType),
-            "documentation" / Since(3, Nullable(String)),
+            ))),
+            "config_type" / Since(3, Ignorable(ConfigType)),
+            "documentation" / Since(3, Ignorable(Nullable(String))),
         ),
     ),
 )

@@ -11,6 +11,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int64,
     Nullable,
     Partition,
@@ -25,7 +26,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / Duration,
-    "error_code" / Since(3, ErrorCode),
+    "error_code" / Since(3, Ignorable(ErrorCode)),
     "results" / Array(
         "error_code" / ErrorCode,
         "log_dir" / String,
@@ -38,9 +39,9 @@ response = Struct(
                 "is_future_key" / Boolean,
             ),
         ),
-        "total_bytes" / Since(4, Default(Int64, -1)),
-        "usable_bytes" / Since(4, Default(Int64, -1)),
-        "is_cordoned" / Since(5, Boolean),
+        "total_bytes" / Since(4, Ignorable(Default(Int64, -1))),
+        "usable_bytes" / Since(4, Ignorable(Default(Int64, -1))),
+        "is_cordoned" / Since(5, Ignorable(Boolean)),
     ),
 )
 api = Api(35, "DescribeLogDirs", request, response, versions=range(6), flexible=2)

@@ -9,6 +9,7 @@ from ..wire import (
     Array,
     Default,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -30,13 +31,13 @@ request = Struct(
 )
 response = Struct(
     "error_code" / ErrorCode,
-    "error_message" / Since(2, Nullable(String)),
+    "error_message" / Since(2, Ignorable(Nullable(String))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Since(2, Nullable(String)),
+            "error_message" / Since(2, Ignorable(Nullable(String))),
             "leader_id" / Int32,
             "leader_epoch" / Int32,
             "high_watermark" / Int64,
@@ -44,15 +45,15 @@ response = Struct(
                 "replica_id" / Int32,
                 "replica_directory_id" / Since(2, Uuid),
                 "log_end_offset" / Int64,
-                "last_fetch_timestamp" / Since(1, Default(Timestamp, -1)),
-                "last_caught_up_timestamp" / Since(1, Default(Timestamp, -1)),
+                "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
+                "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
             ),
             "observers" / Array(
                 "replica_id" / Int32,
                 "replica_directory_id" / Since(2, Uuid),
                 "log_end_offset" / Int64,
-                "last_fetch_timestamp" / Since(1, Default(Timestamp, -1)),
-                "last_caught_up_timestamp" / Since(1, Default(Timestamp, -1)),
+                "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
+                "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
             ),
         ),
     ),

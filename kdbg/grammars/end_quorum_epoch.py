@@ -10,6 +10,7 @@ from ..wire import (
     Default,
     Dialect,
     ErrorCode,
+    Ignorable,
     Int32,
     Nullable,
     Partition,
@@ -32,15 +33,18 @@ request = Struct(
             "replica_id" / BeforeRelease((2, 8), Int32),
             "leader_id" / Int32,
             "leader_epoch" / Int32,
-            "preferred_candidates" / Since(1, Array("candidate_id" / Int32, "candidate_directory_id" / Uuid)),
-            "preferred_successors" / Until(0, Array(Int32)),
+            "preferred_candidates" / Since(1, Ignorable(Array(
+                "candidate_id" / Int32,
+                "candidate_directory_id" / Uuid,
+            ))),
+            "preferred_successors" / Until(0, Ignorable(Array(Int32))),
         ),
     ),
-    "leader_endpoints" / Since(1, Array(
+    "leader_endpoints" / Since(1, Ignorable(Array(
         "name" / String,
         "host" / String,
         "port" / UInt16,
-    )),
+    ))),
 )
 response = Struct(
     "error_code" / ErrorCode,

@@ -4,7 +4,7 @@ KIP-98. v2 PRODUCER_FENCED (KIP-588), v4 TRANSACTION_ABORTABLE, v5 a new produce
 transaction, given in the answer (both KIP-890).
 """
 
-from ..wire import Api, Default, Duration, ErrorCode, Int16, Int64, Since, String, Struct
+from ..wire import Api, Default, Duration, ErrorCode, Ignorable, Int16, Int64, Since, String, Struct
 from .meanings import TransactionResult
 
 request = Struct(
@@ -16,7 +16,7 @@ request = Struct(
 response = Struct(
     "throttle_time_ms" / Duration,
     "error_code" / ErrorCode,
-    "producer_id" / Since(5, Default(Int64, -1)),
-    "producer_epoch" / Since(5, Default(Int16, -1)),
+    "producer_id" / Since(5, Ignorable(Default(Int64, -1))),
+    "producer_epoch" / Since(5, Ignorable(Default(Int16, -1))),
 )
 api = Api(26, "EndTxn", request, response, versions=range(6), flexible=3)

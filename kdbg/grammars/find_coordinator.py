@@ -5,7 +5,7 @@ transactions ask too (KIP-98), v4 many keys at once (KIP-699), v5 TRANSACTION_AB
 groups (KIP-932).
 """
 
-from ..wire import Api, Array, Between, Duration, ErrorCode, Int32, Nullable, Since, String, Struct, Until
+from ..wire import Api, Array, Between, Duration, ErrorCode, Ignorable, Int32, Nullable, Since, String, Struct, Until
 from .meanings import CoordinatorKeyType
 
 request = Struct(
@@ -14,7 +14,7 @@ request = Struct(
     "coordinator_keys" / Since(4, Array(String)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "coordinators" / Since(4, Array(
         "key" / String,
         "node_id" / Int32,
@@ -24,7 +24,7 @@ response = Struct(
         "error_message" / Nullable(String),
     )),
     "error_code" / Until(3, ErrorCode),
-    "error_message" / Between(1, 3, Nullable(String)),
+    "error_message" / Between(1, 3, Ignorable(Nullable(String))),
     "node_id" / Until(3, Int32),
     "host" / Until(3, String),
     "port" / Until(3, Int32),

@@ -3,7 +3,7 @@
 v3 static members (KIP-345). The newer group protocols have heartbeats of their own: keys 68, 76 and 88.
 """
 
-from ..wire import Api, Default, Duration, ErrorCode, GroupId, Int32, Nullable, Since, String, Struct
+from ..wire import Api, Default, Duration, ErrorCode, GroupId, Ignorable, Int32, Nullable, Since, String, Struct
 
 request = Struct(
     "group_id" / GroupId,
@@ -12,7 +12,7 @@ request = Struct(
     "group_instance_id" / Since(3, Default(Nullable(String), None)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "error_code" / ErrorCode,
 )
 api = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

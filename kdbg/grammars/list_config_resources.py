@@ -4,7 +4,7 @@ v0 is ListClientMetricsResources and lists client metrics subscriptions only (KI
 types of resources (KIP-1142).
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Since, String, Struct
+from ..wire import Api, Array, Default, Duration, ErrorCode, Ignorable, Since, String, Struct
 from .meanings import ConfigResourceType
 
 request = Struct("resource_types" / Since(1, Array(ConfigResourceType)))
@@ -13,7 +13,7 @@ response = Struct(
     "error_code" / ErrorCode,
     "config_resources" / Array(
         "resource_name" / String,
-        "resource_type" / Since(1, Default(ConfigResourceType, 16)),
+        "resource_type" / Since(1, Ignorable(Default(ConfigResourceType, 16))),
     ),
 )
 api = Api(74, "ListConfigResources", request, response, versions=range(2), flexible=0)

@@ -4,20 +4,20 @@ Each broker knows only its own groups, so a full list needs a request to each. v
 v5 by type of group (KIP-848).
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, GroupId, Since, String, Struct
+from ..wire import Api, Array, Duration, ErrorCode, GroupId, Ignorable, Since, String, Struct
 
 request = Struct(
     "states_filter" / Since(4, Array(String)),
     "types_filter" / Since(5, Array(String)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "error_code" / ErrorCode,
     "groups" / Array(
         "group_id" / GroupId,
         "protocol_type" / String,
-        "group_state" / Since(4, String),
-        "group_type" / Since(5, String),
+        "group_state" / Since(4, Ignorable(String)),
+        "group_type" / Since(5, Ignorable(String)),
     ),
 )
 api = Api(16, "ListGroups", request, response, versions=range(6), flexible=3)

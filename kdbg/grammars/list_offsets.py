@@ -12,6 +12,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Partition,
@@ -30,15 +31,15 @@ request = Struct(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "current_leader_epoch" / Since(4, Default(Int32, -1)),
+            "current_leader_epoch" / Since(4, Ignorable(Default(Int32, -1))),
             "timestamp" / ListOffsetsTimestamp,
             "max_num_offsets" / Until(0, Default(Int32, 1)),
         ),
     ),
-    "timeout_ms" / Since(10, Duration),
+    "timeout_ms" / Since(10, Ignorable(Duration)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Duration),
+    "throttle_time_ms" / Since(2, Ignorable(Duration)),
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(

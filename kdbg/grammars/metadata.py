@@ -14,6 +14,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int32,
     Nullable,
     NullableSince,
@@ -28,7 +29,7 @@ from .meanings import AclOperations
 
 request = Struct(
     "topics" / NullableSince(1, Array(
-        "topic_id" / Since(10, TopicId),
+        "topic_id" / Since(10, Ignorable(TopicId)),
         "name" / NullableSince(10, TopicName),
     )),
     "allow_auto_topic_creation" / Since(4, Default(Boolean, True)),
@@ -36,32 +37,32 @@ request = Struct(
     "include_topic_authorized_operations" / Since(8, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Duration),
+    "throttle_time_ms" / Since(3, Ignorable(Duration)),
     "brokers" / Array(
         "node_id" / Int32,
         "host" / String,
         "port" / Int32,
-        "rack" / Since(1, Default(Nullable(String), None)),
+        "rack" / Since(1, Ignorable(Default(Nullable(String), None))),
     ),
-    "cluster_id" / Since(2, Default(Nullable(String), None)),
-    "controller_id" / Since(1, Default(Int32, -1)),
+    "cluster_id" / Since(2, Ignorable(Default(Nullable(String), None))),
+    "controller_id" / Since(1, Ignorable(Default(Int32, -1))),
     "topics" / Array(
         "error_code" / ErrorCode,
         "name" / NullableSince(12, TopicName),
-        "topic_id" / Since(10, TopicId),
-        "is_internal" / Since(1, Boolean),
+        "topic_id" / Since(10, Ignorable(TopicId)),
+        "is_internal" / Since(1, Ignorable(Boolean)),
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition_index" / Partition,
             "leader_id" / Int32,
-            "leader_epoch" / Since(7, Default(Int32, -1)),
+            "leader_epoch" / Since(7, Ignorable(Default(Int32, -1))),
             "replica_nodes" / Array(Int32),
             "isr_nodes" / Array(Int32),
-            "offline_replicas" / Since(5, Array(Int32)),
+            "offline_replicas" / Since(5, Ignorable(Array(Int32))),
         ),
         "topic_authorized_operations" / Since(8, Default(AclOperations, -(2**31))),
     ),
-    "error_code" / Since(13, ErrorCode),
+    "error_code" / Since(13, Ignorable(ErrorCode)),
     "cluster_authorized_operations" / Between(8, 10, Default(AclOperations, -(2**31))),
 )
 api = Api(3, "Metadata", request, response, versions=range(14), flexible=9)

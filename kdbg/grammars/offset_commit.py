@@ -14,6 +14,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -30,27 +31,27 @@ from .meanings import BrokerDefault, CommitTimestamp
 
 request = Struct(
     "group_id" / GroupId,
-    "generation_id_or_member_epoch" / Since(1, Default(Int32, -1)),
-    "member_id" / Since(1, String),
+    "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1))),
+    "member_id" / Since(1, Ignorable(String)),
     "group_instance_id" / Since(7, Default(Nullable(String), None)),
-    "retention_time_ms" / Between(2, 4, Default(BrokerDefault, -1)),
+    "retention_time_ms" / Between(2, 4, Ignorable(Default(BrokerDefault, -1))),
     "topics" / Array(
-        "topic_id" / Since(10, TopicId),
-        "name" / Until(9, TopicName),
+        "topic_id" / Since(10, Ignorable(TopicId)),
+        "name" / Until(9, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(6, Default(Int32, -1)),
+            "committed_leader_epoch" / Since(6, Ignorable(Default(Int32, -1))),
             "commit_timestamp" / Only(1, Default(CommitTimestamp, -1)),
             "committed_metadata" / Nullable(String),
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Duration),
+    "throttle_time_ms" / Since(3, Ignorable(Duration)),
     "topics" / Array(
-        "topic_id" / Since(10, TopicId),
-        "name" / Until(9, TopicName),
+        "topic_id" / Since(10, Ignorable(TopicId)),
+        "name" / Until(9, Ignorable(TopicName)),
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
     ),
 )

@@ -14,6 +14,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -30,11 +31,11 @@ from ..wire import (
 request = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
-        "member_id" / Since(9, Default(Nullable(String), None)),
-        "member_epoch" / Since(9, Default(Int32, -1)),
+        "member_id" / Since(9, Ignorable(Default(Nullable(String), None))),
+        "member_epoch" / Since(9, Ignorable(Default(Int32, -1))),
         "topics" / Nullable(Array(
-            "topic_id" / Since(10, TopicId),
-            "name" / Until(9, TopicName),
+            "topic_id" / Since(10, Ignorable(TopicId)),
+            "name" / Until(9, Ignorable(TopicName)),
             "partition_indexes" / Array(Partition),
         )),
     )),
@@ -43,12 +44,12 @@ request = Struct(
     "require_stable" / Since(7, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Duration),
+    "throttle_time_ms" / Since(3, Ignorable(Duration)),
     "groups" / Since(8, Array(
         "group_id" / GroupId,
         "topics" / Array(
-            "topic_id" / Since(10, TopicId),
-            "name" / Until(9, TopicName),
+            "topic_id" / Since(10, Ignorable(TopicId)),
+            "name" / Until(9, Ignorable(TopicName)),
             "partitions" / Array(
                 "partition_index" / Partition,
                 "committed_offset" / Int64,
@@ -64,11 +65,11 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(5, Default(Int32, -1)),
+            "committed_leader_epoch" / Since(5, Ignorable(Default(Int32, -1))),
             "metadata" / Nullable(String),
             "error_code" / ErrorCode,
         ),
     )),
-    "error_code" / Between(2, 7, ErrorCode),
+    "error_code" / Between(2, 7, Ignorable(ErrorCode)),
 )
 api = Api(9, "OffsetFetch", request, response, versions=range(11), flexible=6)

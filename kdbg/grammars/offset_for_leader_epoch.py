@@ -4,28 +4,41 @@ KIP-101, for replicas first, then for consumers too. v1 the epoch in the answer 
 current leader epoch (KIP-320), v3 the replica id.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Int32, Int64, Partition, Since, Struct, TopicName
+from ..wire import (
+    Api,
+    Array,
+    Default,
+    Duration,
+    ErrorCode,
+    Ignorable,
+    Int32,
+    Int64,
+    Partition,
+    Since,
+    Struct,
+    TopicName,
+)
 from .meanings import ReplicaId
 
 request = Struct(
-    "replica_id" / Since(3, Default(ReplicaId, -2)),
+    "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2))),
     "topics" / Array(
         "topic" / TopicName,
         "partitions" / Array(
             "partition" / Partition,
-            "current_leader_epoch" / Since(2, Default(Int32, -1)),
+            "current_leader_epoch" / Since(2, Ignorable(Default(Int32, -1))),
             "leader_epoch" / Int32,
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Duration),
+    "throttle_time_ms" / Since(2, Ignorable(Duration)),
     "topics" / Array(
         "topic" / TopicName,
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition" / Partition,
-            "leader_epoch" / Since(1, Default(Int32, -1)),
+            "leader_epoch" / Since(1, Ignorable(Default(Int32, -1))),
             "end_offset" / Default(Int64, -1),
         ),
     ),

@@ -12,6 +12,7 @@ from ..wire import (
     Default,
     Duration,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -33,33 +34,33 @@ request = Struct(
     "acks" / Acks,
     "timeout_ms" / Duration,
     "topic_data" / Array(
-        "topic_id" / Since(13, TopicId),
-        "name" / Until(12, TopicName),
+        "topic_id" / Since(13, Ignorable(TopicId)),
+        "name" / Until(12, Ignorable(TopicName)),
         "partition_data" / Array("index" / Partition, "records" / Nullable(Records)),
     ),
 )
 response = Struct(
     "responses" / Array(
-        "topic_id" / Since(13, TopicId),
-        "name" / Until(12, TopicName),
+        "topic_id" / Since(13, Ignorable(TopicId)),
+        "name" / Until(12, Ignorable(TopicName)),
         "partition_responses" / Array(
             "index" / Partition,
             "error_code" / ErrorCode,
             "base_offset" / Int64,
-            "log_append_time_ms" / Since(2, Default(Timestamp, -1)),
-            "log_start_offset" / Since(5, Default(Int64, -1)),
-            "record_errors" / Since(8, Array(
+            "log_append_time_ms" / Since(2, Ignorable(Default(Timestamp, -1))),
+            "log_start_offset" / Since(5, Ignorable(Default(Int64, -1))),
+            "record_errors" / Since(8, Ignorable(Array(
                 "batch_index" / Int32,
                 "batch_index_error_message" / Default(Nullable(String), None),
-            )),
-            "error_message" / Since(8, Default(Nullable(String), None)),
+            ))),
+            "error_message" / Since(8, Ignorable(Default(Nullable(String), None))),
             "current_leader" / Since(10, Tag(0, Struct(
                 "leader_id" / Default(Int32, -1),
                 "leader_epoch" / Default(Int32, -1),
             ))),
         ),
     ),
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "node_endpoints" / Since(10, Tag(0, Array(
         "node_id" / Int32,
         "host" / String,

@@ -10,6 +10,7 @@ from ..wire import (
     Dialect,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -38,7 +39,7 @@ response = Struct(
             "state_epoch" / Int32,
             "leader_epoch" / SinceRelease((4, 1), Int32),
             "start_offset" / Int64,
-            "delivery_complete_count" / Since(1, Default(Int32, -1)),
+            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
         ),
     ),
 )

@@ -12,6 +12,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -44,7 +45,7 @@ response = Struct(
     "throttle_time_ms" / Duration,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(String), None),
-    "acquisition_lock_timeout_ms" / Since(2, Duration),
+    "acquisition_lock_timeout_ms" / Since(2, Ignorable(Duration)),
     "responses" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(

@@ -12,6 +12,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int16,
     Int32,
     Int64,
@@ -36,7 +37,7 @@ request = Struct(
     "max_bytes" / Default(Int32, 2**31 - 1),
     "max_records" / Since(1, Int32),
     "batch_size" / Since(1, Int32),
-    "share_acquire_mode" / Since(2, ShareAcquireMode),
+    "share_acquire_mode" / Since(2, Ignorable(ShareAcquireMode)),
     "is_renew_ack" / Since(2, Boolean),
     "topics" / Array(
         "topic_id" / TopicId,

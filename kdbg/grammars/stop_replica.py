@@ -12,6 +12,7 @@ from ..wire import (
     Boolean,
     Default,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Partition,
@@ -25,7 +26,7 @@ request = Struct(
     "controller_id" / Int32,
     "is_kraft_controller" / Since(4, Boolean),
     "controller_epoch" / Int32,
-    "broker_epoch" / Since(1, Default(Int64, -1)),
+    "broker_epoch" / Since(1, Ignorable(Default(Int64, -1))),
     "topic_states" / Since(3, Array(
         "topic_name" / TopicName,
         "partition_states" / Array(

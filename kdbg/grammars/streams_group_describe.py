@@ -11,6 +11,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int16,
     Int32,
     Int64,
@@ -95,7 +96,7 @@ response = Struct(
         "authorized_operations" / Default(AclOperations, -(2**31)),
         "topology_description" / Since(1, Default(Nullable(topology), None)),
         "topology_description_status" / Since(1, TopologyDescriptionStatus),
-        "assignor_name" / Since(1, Default(Nullable(String), None)),
+        "assignor_name" / Since(1, Ignorable(Default(Nullable(String), None))),
     ),
 )
 api = Api(89, "StreamsGroupDescribe", request, response, versions=range(2), flexible=0)

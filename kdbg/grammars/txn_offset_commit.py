@@ -12,6 +12,7 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int16,
     Int32,
     Int64,
@@ -34,12 +35,12 @@ request = Struct(
     "member_id" / Since(3, String),
     "group_instance_id" / Since(3, Default(Nullable(String), None)),
     "topics" / Array(
-        "name" / Until(5, TopicName),
-        "topic_id" / Since(6, TopicId),
+        "name" / Until(5, Ignorable(TopicName)),
+        "topic_id" / Since(6, Ignorable(TopicId)),
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(2, Default(Int32, -1)),
+            "committed_leader_epoch" / Since(2, Ignorable(Default(Int32, -1))),
             "committed_metadata" / Nullable(String),
         ),
     ),
@@ -47,8 +48,8 @@ request = Struct(
 response = Struct(
     "throttle_time_ms" / Duration,
     "topics" / Array(
-        "name" / Until(5, TopicName),
-        "topic_id" / Since(6, TopicId),
+        "name" / Until(5, Ignorable(TopicName)),
+        "topic_id" / Since(6, Ignorable(TopicId)),
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
     ),
 )

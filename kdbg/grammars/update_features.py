@@ -3,7 +3,21 @@
 KIP-584. v1 kinds of upgrade and a dry run (KIP-778), v2 has no results per feature any more.
 """
 
-from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int16, Nullable, Since, String, Struct, Until
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Default,
+    Duration,
+    ErrorCode,
+    Ignorable,
+    Int16,
+    Nullable,
+    Since,
+    String,
+    Struct,
+    Until,
+)
 from .meanings import FeatureUpgradeType
 
 request = Struct(
@@ -20,10 +34,10 @@ response = Struct(
     "throttle_time_ms" / Duration,
     "error_code" / ErrorCode,
     "error_message" / Nullable(String),
-    "results" / Until(1, Array(
+    "results" / Until(1, Ignorable(Array(
         "feature" / String,
         "error_code" / ErrorCode,
         "error_message" / Nullable(String),
-    )),
+    ))),
 )
 api = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)

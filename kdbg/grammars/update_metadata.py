@@ -11,6 +11,7 @@ from ..wire import (
     Boolean,
     Default,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -29,10 +30,10 @@ request = Struct(
     "controller_id" / Int32,
     "is_kraft_controller" / Since(8, Boolean),
     "controller_epoch" / Int32,
-    "broker_epoch" / Since(5, Default(Int64, -1)),
+    "broker_epoch" / Since(5, Ignorable(Default(Int64, -1))),
     "topic_states" / Since(5, Array(
         "topic_name" / TopicName,
-        "topic_id" / Since(7, TopicId),
+        "topic_id" / Since(7, Ignorable(TopicId)),
         "partition_states" / Array(
             "partition_index" / Partition,
             "controller_epoch" / Int32,
@@ -53,19 +54,19 @@ request = Struct(
         "isr" / Array(Int32),
         "zk_version" / Int32,
         "replicas" / Array(Int32),
-        "offline_replicas" / Since(4, Array(Int32)),
+        "offline_replicas" / Since(4, Ignorable(Array(Int32))),
     )),
     "live_brokers" / Array(
         "id" / Int32,
-        "endpoints" / Since(1, Array(
+        "endpoints" / Since(1, Ignorable(Array(
             "port" / Int32,
             "host" / String,
-            "listener" / Since(3, String),
+            "listener" / Since(3, Ignorable(String)),
             "security_protocol" / SecurityProtocol,
-        )),
-        "rack" / Since(2, Nullable(String)),
-        "v0_host" / Until(0, String),
-        "v0_port" / Until(0, Int32),
+        ))),
+        "rack" / Since(2, Ignorable(Nullable(String))),
+        "v0_host" / Until(0, Ignorable(String)),
+        "v0_port" / Until(0, Ignorable(Int32)),
     ),
     "type" / Since(8, Tag(0, ControlRequestType)),
 )

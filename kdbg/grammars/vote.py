@@ -9,6 +9,7 @@ from ..wire import (
     Boolean,
     Default,
     ErrorCode,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -24,15 +25,15 @@ from ..wire import (
 
 request = Struct(
     "cluster_id" / Default(Nullable(String), None),
-    "voter_id" / Since(1, Default(Int32, -1)),
+    "voter_id" / Since(1, Ignorable(Default(Int32, -1))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "replica_epoch" / Int32,
             "replica_id" / Int32,
-            "replica_directory_id" / Since(1, Uuid),
-            "voter_directory_id" / Since(1, Uuid),
+            "replica_directory_id" / Since(1, Ignorable(Uuid)),
+            "voter_directory_id" / Since(1, Ignorable(Uuid)),
             "last_offset_epoch" / Int32,
             "last_offset" / Int64,
             "pre_vote" / Since(2, Boolean),

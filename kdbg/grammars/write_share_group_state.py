@@ -9,6 +9,7 @@ from ..wire import (
     Default,
     ErrorCode,
     GroupId,
+    Ignorable,
     Int16,
     Int32,
     Int64,
@@ -30,7 +31,7 @@ request = Struct(
             "state_epoch" / Int32,
             "leader_epoch" / Int32,
             "start_offset" / Int64,
-            "delivery_complete_count" / Since(1, Default(Int32, -1)),
+            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
             "state_batches" / Array(
                 "first_offset" / Int64,
                 "last_offset" / Int64,

@@ -3,7 +3,7 @@
 KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
 """
 
-from ..wire import Api, Array, ErrorCode, Int16, Int32, Int64, Partition, Since, Struct, TopicName
+from ..wire import Api, Array, ErrorCode, Ignorable, Int16, Int32, Int64, Partition, Since, Struct, TopicName
 from .meanings import TransactionResult, TransactionVersion
 
 request = Struct(
@@ -13,7 +13,7 @@ request = Struct(
         "transaction_result" / TransactionResult,
         "topics" / Array("name" / TopicName, "partition_indexes" / Array(Partition)),
         "coordinator_epoch" / Int32,
-        "transaction_version" / Since(2, TransactionVersion),
+        "transaction_version" / Since(2, Ignorable(TransactionVersion)),
     ),
 )
 response = Struct(

@@ -3,8 +3,10 @@
 A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 7628, RFC 4121): no Kafka header.
 """
 
-from ..wire import Api, SecretRemainder, Struct
+from ..wire import Api, Struct
+from ..wire.leaves import Rest
+from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct("token" / SecretRemainder)
-response = Struct("token" / SecretRemainder)
+request = Struct("token" / Rest("secret", client_token))
+response = Struct("token" / Rest("secret", server_token))
 api = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)

@@ -1,16 +1,17 @@
 """SaslAuthenticate (key 36): carries the tokens of a SASL exchange, after SaslHandshake v1.
 
-KIP-152. The tokens are opaque to Kafka. v1 gives the time after which the client has to authenticate again
-(KIP-368).
+KIP-152. What the tokens hold is the mechanism's affair. v1 gives the time after which the client has to authenticate
+again (KIP-368).
 """
 
-from ..wire import Api, Bytes, Duration64, ErrorCode, Nullable, Secret, Since, String, Struct
+from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, String, Struct
+from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct("auth_bytes" / Secret(Bytes))
+request = Struct("auth_bytes" / Holds(Secret(Bytes), client_token))
 response = Struct(
     "error_code" / ErrorCode,
     "error_message" / Nullable(String),
-    "auth_bytes" / Secret(Bytes),
-    "session_lifetime_ms" / Since(1, Duration64),
+    "auth_bytes" / Holds(Secret(Bytes), server_token),
+    "session_lifetime_ms" / Since(1, Ignorable(Duration64)),
 )
 api = Api(36, "SaslAuthenticate", request, response, versions=range(3), flexible=2)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from ..errors import WireError
+from ..wire.marked import Marked
 from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
 from ..wire.recordsnode import RecordsNode
 from ..wire.spans import Span
@@ -63,7 +65,7 @@ class Describer:
         node, value = span.node, span.value
         if self._breaks(span) and self.broken is not None:
             return self.broken.type or span.type
-        if span.role != "value" or not isinstance(node, Sized):
+        if span.role != "value" or not isinstance(node, Sized) or isinstance(node, Marked):
             return span.type
         if value is None:
             return f"{span.type}: length {node.length.bias - 1} means null"
@@ -82,6 +84,8 @@ class Describer:
         if isinstance(node, UuidNode):
             return values.topic_id(value, self.topics)
         if isinstance(node, Sized):
+            if node.kind == "address" and len(value or b"") in values.ADDRESSES:
+                return str(ip_address(value))
             return values.quote(value, self.most) if node.text else self._bytes(value)
         write = values.number(node) if node is not None else None
         return write(value).replace("  ", " = ", 1) if write is not None and value is not None else str(value)

@@ -160,7 +160,8 @@ class Tree:
         if isinstance(node, Sized) and node.text:
             return self.strings.__getitem__
         if isinstance(node, (Sized, Rest)):
-            return lambda value: values.octets(value, self.look.max_text)
+            write_bytes = values.address if node.kind == "address" else values.octets
+            return lambda value: write_bytes(value, self.look.max_text)
         write = values.number(node)
         if write is None:
             return str

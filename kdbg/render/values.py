@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -20,6 +21,8 @@ from ..wire.secrets import Hidden
 
 CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
 DELETE_HORIZON = 0x40
+ADDRESSES = 4, 16
+"""Bytes of an IP address."""
 MOST_KEPT, LONGEST_KEPT = 20_000, 1000
 """Texts that are remembered, and characters of one of them."""
 
@@ -92,6 +95,13 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
     shown = data[: min(most // 3 + 1, 1 << 20)]
     more = f"… {len(data) - len(shown):,} more" if len(shown) < len(data) else ""
     return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")
+
+
+def address(data: bytes, most: int = 1 << 62) -> str:
+    """Bytes that are an IP address, with how it is written."""
+    if isinstance(data, Hidden) or len(data) not in ADDRESSES:
+        return octets(data, most)
+    return f"{octets(data)}  {ip_address(bytes(data))}"
 
 
 def content(data: bytes | None, most: int = 1 << 62) -> str:

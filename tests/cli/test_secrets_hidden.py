@@ -39,6 +39,9 @@ def some(*names: str) -> dict[str, Any]:
 
 CONFIG = some("name", "value", "is_sensitive") | {"synonyms": [some("name", "value")]}
 RESOURCE = {"resource_type": 2, "resource_name": "t"}
+FORWARDED = kdbg.encode(
+    {"hmac": SECRET}, api="RenewDelegationToken", version=2, direction="request", header={"correlation_id": 7}
+)
 MESSAGES: dict[str, tuple[str, int, Direction, dict[str, Any]]] = {
     "PLAIN": ("SaslAuthenticate", 2, "request", {"auth_bytes": b"\0alice\0" + SECRET}),
     "PLAIN in version 0": ("SaslAuthenticate", 0, "request", {"auth_bytes": b"\0alice\0" + SECRET}),
@@ -64,7 +67,7 @@ MESSAGES: dict[str, tuple[str, int, Direction, dict[str, Any]]] = {
     "step by step": ("IncrementalAlterConfigs", 1, "request", {
         "resources": [RESOURCE | {"configs": [some("name", "config_operation", "value")]}],
     }),
-    "envelope": ("Envelope", 0, "request", {"request_data": SECRET, "client_host_address": b"h"}),
+    "envelope": ("Envelope", 0, "request", {"request_data": FORWARDED, "client_host_address": b"h"}),
     "envelope's answer": ("Envelope", 0, "response", {"response_data": SECRET}),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ proof from elsewhere can try passwords against it. Nonces are shown: they serve 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,54 +114,46 @@ security_layer = _token("KerberosSecurityLayer",
 
 @dataclass(frozen=True)
 class Messages:
-    """What one end sends in a mechanism: its kinds of tokens, each with what the whole of it must look like."""
+    """What one end sends in a mechanism: what the whole of a token must look like, and which one it then is."""
 
     mechanism: str
-    kinds: tuple[tuple[re.Pattern[bytes], Payload], ...]
+    kinds: Mapping[bytes, Payload]
 
     def choose(self, data: bytes) -> Reading:
-        for pattern, payload in self.kinds:
-            if pattern.fullmatch(data):
+        for pattern, payload in self.kinds.items():
+            if re.fullmatch(pattern, data, re.DOTALL):
                 return payload.choose(data)
         raise BadValue("", 0, f"no token of {self.mechanism} looks like this")
 
 
-def _messages(mechanism: str, *kinds: tuple[bytes, Payload]) -> Messages:
-    return Messages(mechanism, tuple((re.compile(pattern, re.DOTALL), payload) for pattern, payload in kinds))
-
-
 GS2 = rb"(?:n|y|p=[^,]+),(?:a=[^,]+)?"
 """How messages begin by RFC 5801: binding to a TLS channel, authorization id."""
-GSSAPI = _messages(
-    "GSSAPI",
-    (rb"\x60.{1,5}?\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02.*", kerberos),
-    (rb"\x60.{1,5}?\x06\x06\x2b\x06\x01\x05\x05\x02.*", spnego_first),
-    (rb"\xa1.*", spnego_next),
-    (rb"\x05\x04[\x00\x01\x04\x05]\xff..\x00\x00.*", security_layer),
-    (rb"\x05\x04.*", kerberos_wrap),
-)
+GSSAPI = Messages("GSSAPI", {
+    rb"\x60.{1,5}?\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02.*": kerberos,
+    rb"\x60.{1,5}?\x06\x06\x2b\x06\x01\x05\x05\x02.*": spnego_first,
+    rb"\xa1(?:[\x00-\x7f]|\x81.|\x82..|\x83...)\x30.*": spnego_next,
+    rb"\x05\x04[\x00\x01\x04\x05]\xff..\x00\x00.{9,}": security_layer,
+    rb"\x05\x04[\x00-\x07]\xff.{12,}": kerberos_wrap,
+})
 CLIENT = (
-    _messages("PLAIN", (rb"[^\x00-\x1f\x7f]*\x00[^\x00-\x1f\x7f]+\x00[^\x00]+", plain)),
-    _messages(
-        "SCRAM",
-        (GS2 + rb",n=[^,]+,r=[\x21-\x7e]+", scram_client_first),
-        (rb"c=[A-Za-z0-9+/=]+,r=[\x21-\x2b\x2d-\x7e]+,p=[A-Za-z0-9+/=]+", scram_client_final),
-    ),
-    _messages(
-        "OAUTHBEARER",
-        (GS2 + rb",\x01auth=[^\x01]+(?:\x01[A-Za-z]+=[\x20-\x7e\t\r\n]*)*\x01\x01", oauth_initial),
-        (rb"\x01", oauth_acknowledgement),
-    ),
+    Messages("PLAIN", {rb"[^\x00-\x1f\x7f]*\x00[^\x00-\x1f\x7f]+\x00[^\x00]+": plain}),
+    Messages("SCRAM", {
+        GS2 + rb",n=[^,]+,r=[\x21-\x7e]+": scram_client_first,
+        rb"c=[A-Za-z0-9+/=]+,r=[\x21-\x2b\x2d-\x7e]+,p=[A-Za-z0-9+/=]+": scram_client_final,
+    }),
+    Messages("OAUTHBEARER", {
+        GS2 + rb",\x01auth=[^\x01]+(?:\x01[A-Za-z]+=[\x20-\x7e\t\r\n]*)*\x01\x01": oauth_initial,
+        rb"\x01": oauth_acknowledgement,
+    }),
     GSSAPI,
 )
 SERVER = (
-    _messages(
-        "SCRAM",
-        (rb"r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/=]+,i=[0-9]+(?:,.*)?", scram_server_first),
-        (rb"v=.+", scram_server_final),
-        (rb"e=[a-z-]+", scram_server_error),
-    ),
-    _messages("OAUTHBEARER", (rb"\{\s*\"status\".*", oauth_error)),
+    Messages("SCRAM", {
+        rb"r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/=]+,i=[0-9]+(?:,.*)?": scram_server_first,
+        rb"v=[A-Za-z0-9+/=]+": scram_server_final,
+        rb"e=[a-z-]+": scram_server_error,
+    }),
+    Messages("OAUTHBEARER", {rb"\{\s*\"status\".*": oauth_error}),
     GSSAPI,
 )
 

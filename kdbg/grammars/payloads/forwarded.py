@@ -1,0 +1,57 @@
+"""What an Envelope holds: a whole request of a client, and the answer to it, each with its header (KIP-590).
+
+The request's header says what it is. Its answer does not: it goes by the request, which stands in the Envelope that it
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from ...errors import BadValue, Truncated
+from ...wire.api import Direction
+from ...wire.nodes import Field, WireStruct
+from ...wire.payload import Around, Readable, Reading
+from .. import NAMES, by_key, headers
+
+KEY_AND_VERSION = 4
+"""Bytes that every request begins with: its API's key, and the version of that."""
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """A message of the API and version that `request` begins with."""
+
+    direction: Direction
+    request: bytes
+
+    def choose(self, data: bytes) -> Reading:
+        head = self.request[:KEY_AND_VERSION]
+        if len(head) < KEY_AND_VERSION:
+            raise Truncated("header", 0, "INT32", KEY_AND_VERSION, len(head))
+        key, version = (int.from_bytes(head[start : start + 2], "big") for start in (0, 2))
+        if key >= len(NAMES) or version not in by_key(key).versions:
+            raise BadValue("header", 0, f"version {version} of API key {key} is not known")
+        return message(key, version, self.direction)
+
+
+@cache
+def message(key: int, version: int, direction: Direction) -> Reading:
+    """A message with its header, named as the trees name it: `CreateTopics request v7`."""
+    api = by_key(key)
+    header = (headers.REQUEST if direction == "request" else headers.RESPONSE)[api.header_version(direction, version)]
+    both = WireStruct((Field("header", header), Field("body", api.at(direction, version))), None)
+    return Reading(f"{api.name} {direction} v{version}", both)
+
+
+def request(data: bytes, around: Around) -> Iterable[Readable]:
+    """The request that a broker forwards."""
+    return [Forwarded("request", data)]
+
+
+def response(data: bytes, around: Around) -> Iterable[Readable]:
+    """The answer to it, if the Envelope that it answers was seen."""
+    forwarded = around.get("request_data")
+    return [Forwarded("response", forwarded)] if forwarded else []

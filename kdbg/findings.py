@@ -20,6 +20,7 @@ KINDS: dict[str, str] = {
     "tag-order": "tagged fields out of order, or one of them twice",
     "crc": "a checksum that does not match its record batch or message",
     "compression": "a compressed batch that does not decompress",
+    "order": "offsets or times in a file that only grow, and here do not",
     "record-set": "bytes in a record set that are no batch and no message",
     "dialect": "not the layout of this version, but a known other form of it",
     "unanswered": "no response was seen",

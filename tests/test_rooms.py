@@ -23,14 +23,15 @@ ARROWS: dict[str, set[str]] = {
     "capture": set(),
     "tcp": {"capture.packet"},
     "session": {"tcp", "grammars", "wire", "capture.packet"},
+    "segments": {"session", "grammars", "wire"},
     "client": {"session", "grammars", "wire", "definitions", "tcp", "capture.packet"},
-    "render": {"session", "grammars", "wire", "definitions"},
+    "render": {"session", "segments", "grammars", "wire", "definitions"},
     "spark": {"session", "grammars", "wire", "capture", "library", "definitions"},
     "library": {"capture", "session", "grammars", "wire", "definitions"},
     "__init__": {"library", "session"},
     "cli": {
-        "render", "client", "spark", "capture", "session", "grammars", "wire", "definitions", "library", "encode",
-        "decode", "read",
+        "render", "client", "spark", "capture", "segments", "session", "grammars", "wire", "definitions", "library",
+        "encode", "decode", "read",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -46,7 +47,7 @@ OWNERS = {
     "asyncio": {"client", "cli"},
 }
 """Packages, and the rooms that alone may import them."""
-PURE = ("wire", "grammars", "definitions", "session", "tcp", "render")
+PURE = ("wire", "grammars", "definitions", "session", "segments", "tcp", "render")
 """Rooms that open nothing."""
 LONGEST = 400
 TABLES = {"grammars/errors.py"}

@@ -54,6 +54,12 @@ class Feed(io.RawIOBase):
         self.count += size
         return size
 
+    def ahead(self, least: int) -> bytes:
+        """The bytes that come next, at least so many if there are; they are still there to be read."""
+        while len(self._rest) < least and (more := self._chunk()):
+            self._rest = memoryview(bytes(self._rest) + more)
+        return bytes(self._rest)
+
     def _chunk(self) -> bytes:
         try:
             return next(self._chunks, b"")

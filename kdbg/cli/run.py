@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import click
 
-from ..capture import Capture, Packet, open_capture
+from ..capture import Capture, Packet
+from ..capture.source import open_source
 from ..errors import CaptureError
 from ..findings import NOTICES, Finding
 from ..render.heading import endpoint
@@ -22,6 +23,7 @@ from ..session.filters import Check, Filters
 from ..session.session import Session
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .output import Writer
+from .segment import SegmentRun, closing, recognised
 from .times import Moment, on_day_of
 
 CHUNK, CHUNK_BYTES = 64, 1 << 18
@@ -47,7 +49,7 @@ class Run:
         self.filters, self.between, self.ports, self.left = filters, between, ports, limit
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
-        self.status = self.files = 0
+        self.status = self.files = self.segments = 0
 
     def captures(self, files: Sequence[str]) -> None:
         """Decode the captures, each under its name where there are several, and close with a line of counts."""
@@ -58,24 +60,38 @@ class Run:
                     break
         except KeyboardInterrupt:
             self.status = INTERRUPTED
-        if self.files:
+        if self.files or self.segments:
             self.close()
 
     def capture(self, file: str, *, named: bool) -> None:
         """Decode one capture; a file that cannot be read is said and passed over."""
         try:
-            capture = open_capture(file)
+            opened = self.open(file)
         except CaptureError as error:
             self.say(escape(str(error)))
             self.status = REFUSED
             return
-        with capture:
+        with opened:
             if named and self.format != "json":
                 self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
+            if isinstance(opened, SegmentRun):
+                self.segments += 1
+                opened.decode()
+                return
             if self.format == "summary" and (named or not self.files):
                 self.writer.write(header(self.look))
             self.files += 1
-            self.decode(capture, escape(capture.name))
+            self.decode(opened, escape(opened.name))
+
+    def open(self, file: str) -> Capture | SegmentRun:
+        """A capture, or a file of a broker's disk."""
+        source = open_source(file)
+        try:
+            found = recognised(source)
+            return Capture(source) if found is None else SegmentRun(self, source, found)
+        except BaseException:
+            source.close()
+            raise
 
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
@@ -174,10 +190,11 @@ class Run:
     def close(self) -> None:
         """The closing line."""
         counts, findings = self.counts, self.findings
-        parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
-        if counts["shown"] < counts["exchanges"]:
+        parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
+        parts += closing(counts) if self.segments else []
+        if counts["shown"] < counts["exchanges"] + counts["pieces"]:
             parts.append(f"{counts['shown']:,} shown")
-        parts.append(f"{findings.pop('unanswered', 0):,} unanswered")
+        parts += [f"{findings.pop('unanswered', 0):,} unanswered"] if self.files else []
         listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
         parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
         if counts["others"]:

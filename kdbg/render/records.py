@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 
 INSIDE = ("compressed_records", "raw_records", "records")
+AS_TEXT = (bytes, type(None))
+"""What a key or value is if it is no payload that was opened, or sealed."""
 PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "bytes that are no entry"}
 
 
 def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
     """What draws a record set with `tree`."""
     return _Records(tree, format).draw
+
+
+def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
+    """What draws one batch, message or piece of one with `tree`."""
+    return _Records(tree, format).entry
 
 
 class _Records:
@@ -71,10 +78,10 @@ class _Records:
         lines, show, value = self.tree.lines, self.tree.contents, message["value"]
         header = {name: item for name, item in message.items() if name not in ("value", "records")}
         self.messages[message["magic"]](header, head, below)
-        lines.append(f"{below}{self.key}{show(message['key'])}")
         if "records" not in message:
-            lines.append(f"{below}{self.last_value}{show(value)}")
+            self.pair(message, below, last=True)
             return
+        lines.append(f"{below}{self.key}{show(message['key'])}")
         compressed = self.tree.look.paint("dim", f"{len(value):,} bytes compressed")
         lines.append(f"{below}{self.value}{compressed}")
         self.inside("records", message, below, last=True)
@@ -105,15 +112,25 @@ class _Records:
         if "control" in record:
             extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
         headers = record["headers"]
-        value = self.value if headers else self.last_value
-        text = (
-            f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}\n"
-            f"{below}{self.key}{show(record['key'])}\n{below}{value}{show(record['value'])}"
-        )
+        tree.lines.append(f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}")
+        self.pair(record, below, last=not headers)
         if headers:
             pairs = (f"{values.quote(item['key'])} = {show(item['value'])}" for item in headers)
-            text += f"\n{below}{self.headers}{', '.join(pairs)}"
-        tree.lines.append(text)
+            tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
+
+    def pair(self, record: Mapping[str, Any], below: str, *, last: bool) -> None:
+        """Key and value, on a line each unless they are payloads that opened."""
+        tree, show = self.tree, self.tree.contents
+        key, value, head = record["key"], record["value"], self.last_value if last else self.value
+        if type(key) in AS_TEXT and type(value) in AS_TEXT:
+            tree.lines.append(f"{below}{self.key}{show(key)}\n{below}{head}{show(value)}")
+            return
+        under = below + (tree.last_below if last else tree.mid_below)
+        for line, data, inside in ((self.key, key, below + tree.mid_below), (head, value, under)):
+            if type(data) in AS_TEXT:
+                tree.lines.append(f"{below}{line}{show(data)}")
+            else:
+                tree.payload(data, f"{below}{line.rstrip()}", inside)
 
 
 def _up_to_key(message: WireStruct) -> WireStruct:

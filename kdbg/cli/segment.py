@@ -1,0 +1,125 @@
+"""Files of a broker's disk in `kdbg decode`: recognised, their pieces filtered, shown and counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from ..capture.source import Source
+from ..errors import CaptureError
+from ..findings import Finding
+from ..render.segments import columns, piece_view
+from ..render.values import escape
+from ..segments import File, Piece, more_wanted, open_file
+from ..session.filters import Filters
+from ..session.message import Message
+from ..wire.outline import count_records
+from .explain import CAPTURES
+from .times import on_day_of
+
+if TYPE_CHECKING:
+    from .run import Run
+
+MEANT = frozenset({"topic", "errors", "since", "until"})
+"""The filters that a piece of a file can meet or not."""
+
+
+def recognised(source: Source) -> File | None:
+    """The file that a source is, if it is one of a broker's disk; nothing of it is used up."""
+    head = source.feed.ahead(4)
+    while not head.startswith(CAPTURES) and more_wanted(head):
+        seen, head = head, source.feed.ahead(len(head) + 1)
+        if head == seen:
+            break
+    return None if head.startswith(CAPTURES) else open_file(source.name, head, source.stream.read1)
+
+
+class SegmentRun:
+    """Decodes one file; what is shown, counted and said goes through the `Run` that it is part of."""
+
+    def __init__(self, run: Run, source: Source, file: File) -> None:
+        self.run, self.source, self.file = run, source, file
+        self.moments: tuple[float | None, float | None] | None = None
+        """`since` and `until`, once a piece has told which day it is."""
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Filters that a file cannot meet are refused, not passed over: nobody would miss what they let through."""
+        filters, kind = self.run.filters, self.file.kind
+        asked = {field.name for field in fields(Filters) if getattr(filters, field.name)} - MEANT
+        asked |= {"port"} if self.run.ports else set()
+        asked |= {"topic"} if filters.topic and not self.file.place.topic else set()
+        if not kind.timed:
+            moments = zip(("since", "until"), self.run.between, strict=True)
+            asked |= {name for name, moment in moments if moment is not None}
+        if asked:
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(asked))
+            problem = f"is a file ({kind.title}) that {options} cannot select from"
+            raise CaptureError(self.source.name, problem, "leave that out")
+
+    def __enter__(self) -> SegmentRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.source.close()
+
+    def decode(self) -> None:
+        """Show the pieces that pass the filters, and count all."""
+        run, file = self.run, self.file
+        topics = [run.filters.topic] if isinstance(run.filters.topic, str) else list(run.filters.topic)
+        if topics and file.place.topic not in topics:
+            return
+        run.writer.write(columns(run.format, run.look, file))
+        render = piece_view(run.format, run.look, file, self.source.name)
+        for number, (piece, message) in enumerate(self.read() if run.left != 0 else (), 1):
+            if self.passes(piece, message):
+                run.left = None if run.left is None else run.left - 1
+                run.counts["shown"] += 1
+                run.writer.write(render(number, piece, message))
+            if run.left == 0:
+                return
+        if trouble := self.source.feed.trouble:
+            run.note(Finding("capture", trouble))
+            run.say(f"{escape(self.source.name)}: {escape(trouble)}")
+
+    def read(self) -> Iterator[tuple[Piece, Message | None]]:
+        """The pieces with what they say, counted; zeros say nothing, and are passed over where they are padding."""
+        run, kind = self.run, self.file.kind
+        for piece in self.file.pieces():
+            message = None if piece.zeros else kind.message(piece, shallow=run.format == "summary")
+            for finding in (*piece.findings, *(message.findings if message is not None and piece.whole else ())):
+                run.note(finding)
+            run.counts["bytes"] += piece.size
+            run.counts["zeros"] += piece.zeros
+            if message is not None and piece.whole:
+                run.counts["batches" if kind.name == "log" else "entries"] += 1
+                run.counts["records"] += count_records(message.body.get("records", ()))
+            if not piece.padding or run.format == "json":
+                run.counts["pieces"] += 1
+                yield piece, message
+
+    def passes(self, piece: Piece, message: Message | None) -> bool:
+        """Whether a piece is to be shown."""
+        run = self.run
+        if run.filters.errors and not piece.findings and (message is None or not message.findings):
+            return False
+        if run.between == (None, None):
+            return True
+        times = self.file.kind.times(message) if message is not None else None
+        if times is None:
+            return False
+        if self.moments is None:
+            since, until = run.between
+            first = times[0] * 1_000_000
+            self.moments = on_day_of(since, first), on_day_of(until, first)
+        since, until = self.moments
+        return (since is None or times[1] >= since * 1000) and (until is None or times[0] <= until * 1000)
+
+
+def closing(counts: Counter[str]) -> list[str]:
+    """What the closing line says of the files of a broker's disk."""
+    plurals = {"batches": "batch", "records": "record", "entries": "entry", "bytes": "byte"}
+    parts = [f"{counts[many]:,} {many if counts[many] != 1 else one}" for many, one in plurals.items() if counts[many]]
+    return [*(parts or ["empty"]), *([f"{counts['zeros']:,} of them zero"] if counts["zeros"] else [])]

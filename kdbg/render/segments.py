@@ -1,0 +1,131 @@
+"""Files of a broker's disk in the four views: each turns a piece of a file into text, lines included.
+
+A batch looks as it does in the record set of a message; its places are counted in the file. An entry of an index or a
+line of a checkpoint has but few fields: it takes one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..grammars.records import record_format
+from ..segments import File, Piece
+from ..session.message import Message
+from . import values
+from .heading import finding_line
+from .hexdump import Dump, plain_hexdump
+from .jsonlines import dump, json_body
+from .look import Look
+from .records import entry_drawer
+from .segmentsummary import LogSummary, header
+from .tree import Tree, is_plain
+
+PieceView = Callable[[int, Piece, Message | None], str | bytes]
+"""Shows a piece, given its number and what it says; zeros say nothing."""
+
+
+def piece_view(format: str, look: Look, file: File, name: str) -> PieceView:
+    """The function that renders pieces of a file in one of the FORMATS; `name` is the file's."""
+    if format == "json":
+        return JsonLines(file, name)
+    if format == "hex":
+        return Hexdumps(look, file)
+    return LogSummary(look) if format == "summary" and file.kind.name == "log" else Trees(look, file)
+
+
+def columns(format: str, look: Look, file: File) -> str:
+    """What stands above the first line of a summary."""
+    return header(look) if format == "summary" and file.kind.name == "log" else ""
+
+
+def title(number: int, piece: Piece, file: File, look: Look) -> str:
+    """Two lines: which piece of what; where it lies."""
+    place = file.place
+    whose = f"{values.escape(place.topic)}-{place.partition} · " if place.topic else ""
+    where = f"{whose}byte {piece.position:,} · {piece.size:,} byte{'s' * (piece.size != 1)}"
+    return f"{look.paint('heading', f'#{number}')} {look.paint('dim', where)}"
+
+
+class Trees:
+    """A piece as a tree, or as one line if its fields fit there."""
+
+    def __init__(self, look: Look, file: File) -> None:
+        self.look, self.file = look, file
+        self.tree = Tree(look, {})
+        self.entry = entry_drawer(self.tree, record_format)
+
+    def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
+        tree, lines = self.tree, self.tree.lines
+        head = title(number, piece, self.file, self.look)
+        if message is None or not piece.whole:
+            lines.append(head)
+        elif self.file.kind.name == "log":
+            self.entry(message.body["records"][0], head, "")
+        elif all(is_plain(field.node) for field in message.grammar.fields):
+            lines.append(self.line(piece, message))
+        else:
+            tree.struct(message.grammar)(message.body, head, "")
+        lines += [f"  {finding_line(finding, self.look)}" for finding in found(piece, message)]
+        if self.file.kind.name == "log":
+            lines.append("")
+        return tree.take()
+
+    def line(self, piece: Piece, message: Message) -> str:
+        """The fields on one line, behind what follows from the file's name."""
+        facts = self.file.kind.facts(message, self.file.place.base_offset)
+        words = [f"{self.look.paint('name', name)} {value}" for name, value in facts.items()]
+        words += [
+            f"{self.look.paint('name', field.name)} {self.tree.show(field.node)(message.body[field.name])}"
+            for field in message.grammar.fields
+            if field.name in message.body
+        ]
+        return "  ".join([self.look.paint("dim", f"{piece.position:>9}"), *words])
+
+
+class Hexdumps:
+    """Every byte of a piece, with places counted in the file."""
+
+    def __init__(self, look: Look, file: File) -> None:
+        self.look, self.file = look, file
+
+    def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
+        lines = []
+        if self.file.kind.name == "log":
+            lines = [title(number, piece, self.file, self.look), ""]
+        if message is None or not piece.whole:
+            lines += plain_hexdump(piece.data, self.look, piece.position)
+            lines += [finding_line(finding, self.look) for finding in piece.findings]
+        else:
+            shown = Dump(self.look, {}, piece.position, text=True)
+            inspection = self.file.kind.inspection(piece)
+            inspection.findings = [*piece.findings, *inspection.findings]
+            shown.inspection(inspection)
+            lines += shown.lines
+        return "\n".join([*lines, "", ""] if self.file.kind.name == "log" else [*lines, ""])
+
+
+class JsonLines:
+    """A piece as one line of JSON, lossless: `batch` (or `entry`) builds the same bytes again."""
+
+    def __init__(self, file: File, name: str) -> None:
+        self.file, self.name = file, name
+
+    def __call__(self, number: int, piece: Piece, message: Message | None) -> bytes:
+        kind, place = self.file.kind, self.file.place
+        shown: dict[str, Any] = {
+            "file": self.name, "kind": kind.name, "topic": place.topic, "partition": place.partition,
+            "position": piece.position, "size": piece.size,
+            "notes": [values.escape(str(finding)) for finding in found(piece, message)],
+        }  # fmt: skip
+        if message is None:
+            return dump(shown | {"zeros": piece.zeros})
+        body = json_body(message)
+        if kind.name == "log":
+            return dump(shown | {"batch": body["records"][0]})
+        return dump(shown | kind.facts(message, place.base_offset) | {"entry": body if piece.whole else piece.data})
+
+
+def found(piece: Piece, message: Message | None) -> list[Any]:
+    """What is odd about a piece."""
+    return [*piece.findings, *(message.findings if message is not None and piece.whole else ())]

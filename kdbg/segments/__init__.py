@@ -1,0 +1,12 @@
+"""Files of a broker's disk: bytes in, the pieces they are made of out, one after the other and in bounded memory.
+
+A log segment is a record set without an end; beside it lie its indexes, a snapshot of its producers, checkpoints. A
+file is recognised by what it holds (kinds.py); its name says whose it is (place.py) and decides where the content
+leaves a doubt, as zeros do. `open_file` puts the two together.
+"""
+
+from .kinds import File, more_wanted, open_file
+from .piece import Kind, Piece
+from .place import Place, place_of
+
+__all__ = ["File", "Kind", "Piece", "Place", "more_wanted", "open_file", "place_of"]

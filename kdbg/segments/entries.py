@@ -1,0 +1,186 @@
+"""Files of entries of one size (`.index`, `.timeindex`, `.txnindex`), and the producer snapshot (`.snapshot`).
+
+Brokers set index files aside in full length and cut them to size when the segment is done: an active segment's index
+ends in zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ..findings import Finding
+from ..grammars import log_files
+from ..session.message import Message, explain, read
+from ..session.plausible import YEARS
+from ..wire import Api, Struct
+from ..wire.checksum import crc32c
+from ..wire.spans import Inspection
+from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, taken, zeros_between
+
+VERSION = 1
+"""The only version of a producer snapshot that there is."""
+HEADER = struct.Struct(">hIi")
+"""How a producer snapshot begins: version, checksum, number of producers."""
+CRC_FROM = 6
+PRODUCER_SIZE = 46
+MOST_PRODUCERS = 1 << 48
+"""Producer ids are given out one by one: no cluster comes this far."""
+Entry = dict[str, Any]
+Follows = Callable[[Entry, Entry], str]
+"""What is wrong about an entry behind another one, "" for nothing."""
+
+
+def alone(name: str, structure: Struct) -> Api:
+    """A structure that is read by itself."""
+    return Api(-1, name, structure, structure, range(1), headerless=True)
+
+
+def offsets_grow(entry: Entry, before: Entry) -> str:
+    """Of the offset index: both numbers do."""
+    if entry["relative_offset"] <= before["relative_offset"]:
+        return f"relative_offset {entry['relative_offset']} behind {before['relative_offset']}: offsets only grow"
+    if entry["position"] <= before["position"]:
+        return f"position {entry['position']} behind {before['position']}: positions only grow"
+    return ""
+
+
+def times_grow(entry: Entry, before: Entry) -> str:
+    """Of the time index: an entry says when the newest record so far was."""
+    for name, what in (("timestamp", "times"), ("relative_offset", "offsets")):
+        if entry[name] < before[name]:
+            return f"{name} {entry[name]} behind {before[name]}: {what} only grow"
+    return ""
+
+
+def ends_grow(entry: Entry, before: Entry) -> str:
+    """Of the index of aborted transactions: in the order in which they ended."""
+    if entry["last_offset"] <= before["last_offset"]:
+        return f"last_offset {entry['last_offset']} behind {before['last_offset']}: transactions end one by one"
+    return ""
+
+
+class _Structured:
+    """A kind of file whose pieces are structures of one declaration."""
+
+    api: Api
+
+    @property
+    def timed(self) -> bool:
+        return "timestamp" in {field.name for field in self.api.at("response", 0).fields}
+
+    def times(self, message: Message) -> tuple[int, int] | None:
+        time = message.body.get("timestamp", -1)
+        return (time, time) if time >= 0 else None
+
+    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+        return read(self.api, 0, "response", piece.data, header=False)
+
+    def inspection(self, piece: Piece) -> Inspection:
+        return explain(self.api, 0, "response", piece.data, header=False)[1]
+
+    def facts(self, message: Message, base_offset: int | None) -> Entry:
+        if base_offset is None or "relative_offset" not in message.body:
+            return {}
+        return {"offset": base_offset + message.body["relative_offset"]}
+
+
+@dataclass(frozen=True)
+class Entries(_Structured):
+    """A file that is nothing but entries. `follows` compares neighbours, `sane` judges one entry by itself."""
+
+    name: str
+    title: str
+    api: Api
+    size: int
+    follows: Follows
+    sane: Callable[[Entry], bool]
+
+    def begins(self, head: bytes) -> bool:
+        """Whether the first entries are sane and in order. Zeros may be any index: they are none by content."""
+        found = [self._value(head, at) for at in range(0, len(head) - self.size + 1, self.size)]
+        ends = next((i for i, entry in enumerate(found) if not any(entry.values())), len(found))
+        entries, rest = found[:ends], head[ends * self.size :]
+        if not entries or (any(rest) and (len(head) % self.size or ends < len(found))):
+            return False
+        in_order = not any(self.follows(b, a) for a, b in pairwise(entries))
+        return in_order and all(map(self.sane, entries))
+
+    def _value(self, data: bytes, at: int) -> Entry:
+        return self.message(Piece(at, data[at : at + self.size])).body
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        data, position, zeros = b"", 0, 0
+        before: Entry | None = None
+        while more := read(CHUNK):
+            data += more
+            whole = len(data) - len(data) % self.size
+            if not any(data):
+                zeros += whole
+            else:
+                for at in range(0, whole, self.size):
+                    piece = Piece(position + at, data[at : at + self.size])
+                    if not any(piece.data):
+                        zeros += self.size
+                        continue
+                    if zeros:
+                        yield zeros_between(piece.position - zeros, zeros)
+                        zeros = 0
+                    entry = self.message(piece).body
+                    odd = self.follows(entry, before) if before else ""
+                    before = entry
+                    yield Piece(piece.position, piece.data, (Finding("order", odd, "", 0),) if odd else ())
+            data, position = data[whole:], position + whole
+        if zeros:
+            yield Piece(position - zeros, b"", zeros=zeros)
+        if data:
+            yield ends_inside("an entry", position, data, self.size)
+
+
+@dataclass(frozen=True)
+class Snapshot(_Structured):
+    """The producer snapshot: a file of one piece, whose checksum covers all that stands behind it."""
+
+    name: str = "snapshot"
+    title: str = "producer snapshot"
+    api: Api = field(default=alone("ProducerSnapshot", log_files.producer_snapshot))
+
+    def begins(self, head: bytes) -> bool:
+        """Whether the version is the one there is, and the checksum right or the end not yet in sight."""
+        if len(head) < HEADER.size:
+            return False
+        version, crc, count = HEADER.unpack_from(head)
+        if version != VERSION or count < 0:
+            return False
+        size = HEADER.size + count * PRODUCER_SIZE
+        return len(head) < size or bool(len(head) == size and crc32c(head[CRC_FROM:]) == crc)
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        data = b"".join(taken(read, LARGEST))
+        if len(data) < HEADER.size:
+            yield ends_inside("its header", 0, data, HEADER.size)
+            return
+        crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
+        text = f"the snapshot says CRC-32C 0x{crc:08x}, its bytes give 0x{proved:08x}"
+        yield Piece(0, data, () if crc == proved else (Finding("crc", text, "crc", 2, 4),))
+
+
+offset_index = Entries(
+    "index", "offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
+    lambda entry: entry["relative_offset"] >= 0 and entry["position"] > 0,
+)  # fmt: skip
+time_index = Entries(
+    "timeindex", "time index", alone("TimeIndexEntry", log_files.time_index_entry), 12, times_grow,
+    lambda entry: entry["timestamp"] in YEARS and entry["relative_offset"] >= 0,
+)  # fmt: skip
+transaction_index = Entries(
+    "txnindex", "index of aborted transactions", alone("AbortedTransaction", log_files.aborted_transaction), 34,
+    ends_grow,
+    lambda entry: (
+        entry["version"] == 0 and 0 <= entry["producer_id"] < MOST_PRODUCERS
+        and 0 <= entry["first_offset"] <= entry["last_offset"]
+    ),
+)  # fmt: skip

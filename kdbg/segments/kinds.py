@@ -1,0 +1,60 @@
+"""Every kind of file there is on a broker's disk, and how one is recognised: by what it holds, then by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from . import entries, texts
+from .log import Log
+from .piece import Kind, Piece, Read
+from .place import Place, place_of
+
+HEAD = 1 << 14
+"""Bytes that a file is recognised by."""
+log, snapshot = Log(), entries.Snapshot()
+KINDS: tuple[Kind, ...] = (
+    log, texts.checkpoint, texts.quorum_state, texts.properties, snapshot, entries.transaction_index,
+    entries.time_index, entries.offset_index,
+)  # fmt: skip
+"""Those that their first bytes give away come first: four small numbers may be the entries of any index."""
+CHECKPOINTS = ("leader-epoch", "recovery-point-offset", "replication-offset", "log-start-offset", "cleaner-offset")
+SUFFIXES: dict[str, Kind] = {
+    ".log": log, ".checkpoint": log, ".index": entries.offset_index, ".timeindex": entries.time_index,
+    ".txnindex": entries.transaction_index, ".snapshot": snapshot, "quorum-state": texts.quorum_state,
+    "meta.properties": texts.properties, "partition.metadata": texts.properties,
+    **{f"{name}-checkpoint": texts.checkpoint for name in CHECKPOINTS},
+}  # fmt: skip
+"""What a file is by its name, where it holds nothing, zeros, or damage at its very beginning."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was recognised; its pieces are there to be gone through once."""
+
+    kind: Kind
+    place: Place
+    read: Read
+
+    def pieces(self) -> Iterator[Piece]:
+        return self.kind.pieces(self.read)
+
+
+def open_file(name: str, head: bytes, read: Read) -> File | None:
+    """What a file is, by its first bytes; None if it is none of these. `read` begins where the file does."""
+    place = place_of(name)
+    kind = recognise(head, place)
+    return None if kind is None else File(kind, place, read)
+
+
+def more_wanted(head: bytes) -> bool:
+    """Whether more bytes of a file should be looked at before it is said what it is."""
+    return len(head) < HEAD and not log.begins(head)
+
+
+def recognise(head: bytes, place: Place) -> Kind | None:
+    """The kind that a file is, by its first bytes and its name."""
+    named = SUFFIXES.get(place.suffix)
+    likely = (named, *KINDS) if named else KINDS
+    found = next((kind for kind in likely if kind.begins(head)), None)
+    return found or named

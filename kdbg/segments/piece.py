@@ -1,0 +1,92 @@
+"""What files of a broker's disk are made of, and what every kind of file can do with its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..findings import Finding
+from ..session.message import Message
+from ..wire.spans import Inspection
+
+Read = Callable[[int], bytes]
+"""Gives some bytes, at most as many as it is asked for; none at the end."""
+CHUNK = 1 << 18
+"""Bytes that are asked for at once."""
+LARGEST = (128 << 20) - 1
+"""A piece has no more bytes: larger than any batch that brokers accept by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file that stands for itself: a batch, a message, an entry of an index, a line; or damage.
+
+    `position` is that of its first byte, counted from the file's. `findings` are those that are known without reading
+    it. `whole` is false for bytes that are no entry; `zeros` counts bytes of zero, of which no copy is kept.
+    """
+
+    position: int
+    data: bytes
+    findings: tuple[Finding, ...] = ()
+    whole: bool = True
+    zeros: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.data) or self.zeros
+
+    @property
+    def padding(self) -> bool:
+        """Whether it is what a broker has put aside to write to, or left over of that: nothing to be shown."""
+        return bool(self.zeros) and not self.findings
+
+
+def taken(read: Read, most: int) -> Iterator[bytes]:
+    """What there is to read, at most so many bytes."""
+    while most > 0 and (more := read(min(CHUNK, most))):
+        yield more
+        most -= len(more)
+
+
+def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
+    """The last bytes of a file, where they are fewer than they should be."""
+    text = f"the file ends inside {what}: {len(data):,} of {size:,} bytes are there"
+    return Piece(position, data, (Finding("truncated", text, "", 0, len(data)),), whole=False)
+
+
+def zeros_between(position: int, zeros: int) -> Piece:
+    """Bytes of zero that something follows."""
+    return Piece(position, b"", (Finding("skipped", f"{zeros:,} bytes of zero", "", 0, zeros),), False, zeros)
+
+
+class Kind(Protocol):
+    """A kind of file. `name` is a word for it, `title` says what it is."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def timed(self) -> bool:
+        """Whether pieces have a time."""
+
+    def begins(self, head: bytes) -> bool:
+        """Whether a file that begins so may be of this kind; `head` is all of it if it is short."""
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        """The pieces of a file, which begins where `read` does; nothing is raised for what it holds."""
+
+    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+        """What a piece says; `shallow` leaves the records of batches unread."""
+
+    def inspection(self, piece: Piece) -> Inspection:
+        """The same with the place of every byte, counted from the piece's first one."""
+
+    def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
+        """What follows from a piece and the offset in the file's name: the offset that an index entry is for."""
+
+    def times(self, message: Message) -> tuple[int, int] | None:
+        """The earliest and the latest time that a piece tells of, in milliseconds since 1970."""

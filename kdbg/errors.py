@@ -6,6 +6,7 @@
       |   + CaptureRefused    missing, a directory, no permission
       + GrammarError        a question the grammars cannot answer
       |   + UnknownApi
+      |   + UnknownPayload
       |   + UnknownVersion
       + DefinitionError     a message definition, given as a file, that cannot be used
       + WireError           the bytes of one message do not follow its grammar
@@ -68,6 +69,18 @@ class UnknownApi(GrammarError):
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg apis` lists them"
         return f"no API called {self.api!r}{hint}"
+
+
+class UnknownPayload(GrammarError):
+    """No payload of that name: `near` holds names that look alike."""
+
+    def __init__(self, name: str, near: tuple[str, ...] = ()) -> None:
+        super().__init__(name, near)
+        self.name, self.near = name, near
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg grammar payloads` lists them"
+        return f"no payload called {self.name!r}{hint}"
 
 
 class UnknownVersion(GrammarError):

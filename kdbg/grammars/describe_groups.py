@@ -4,15 +4,31 @@ v3 the operations the asker is allowed (KIP-430), v4 static ids of members (KIP-
 group does not exist (KIP-1043).
 """
 
-from ..wire import Api, Array, Boolean, Bytes, Default, Duration, ErrorCode, GroupId, Nullable, Since, String, Struct
+from ..wire import (
+    Api,
+    Array,
+    Boolean,
+    Bytes,
+    Default,
+    Duration,
+    ErrorCode,
+    GroupId,
+    Holds,
+    Ignorable,
+    Nullable,
+    Since,
+    String,
+    Struct,
+)
 from .meanings import AclOperations
+from .payloads import assignment, subscription
 
 request = Struct(
     "groups" / Array(GroupId),
     "include_authorized_operations" / Since(3, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Duration),
+    "throttle_time_ms" / Since(1, Ignorable(Duration)),
     "groups" / Array(
         "error_code" / ErrorCode,
         "error_message" / Since(6, Default(Nullable(String), None)),
@@ -22,11 +38,11 @@ response = Struct(
         "protocol_data" / String,
         "members" / Array(
             "member_id" / String,
-            "group_instance_id" / Since(4, Default(Nullable(String), None)),
+            "group_instance_id" / Since(4, Ignorable(Default(Nullable(String), None))),
             "client_id" / String,
             "client_host" / String,
-            "member_metadata" / Bytes,
-            "member_assignment" / Bytes,
+            "member_metadata" / Holds(Bytes, subscription),
+            "member_assignment" / Holds(Bytes, assignment),
         ),
         "authorized_operations" / Since(3, Default(AclOperations, -(2**31))),
     ),

@@ -14,6 +14,8 @@ from ..wire import (
     Duration,
     ErrorCode,
     GroupId,
+    Holds,
+    Ignorable,
     Int32,
     Nullable,
     NullableSince,
@@ -21,30 +23,31 @@ from ..wire import (
     String,
     Struct,
 )
+from .payloads import subscription
 
 request = Struct(
     "group_id" / GroupId,
     "session_timeout_ms" / Duration,
-    "rebalance_timeout_ms" / Since(1, Default(Duration, -1)),
+    "rebalance_timeout_ms" / Since(1, Ignorable(Default(Duration, -1))),
     "member_id" / String,
     "group_instance_id" / Since(5, Default(Nullable(String), None)),
     "protocol_type" / String,
-    "protocols" / Array("name" / String, "metadata" / Bytes),
-    "reason" / Since(8, Default(Nullable(String), None)),
+    "protocols" / Array("name" / String, "metadata" / Holds(Bytes, subscription)),
+    "reason" / Since(8, Ignorable(Default(Nullable(String), None))),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Duration),
+    "throttle_time_ms" / Since(2, Ignorable(Duration)),
     "error_code" / ErrorCode,
     "generation_id" / Default(Int32, -1),
-    "protocol_type" / Since(7, Default(Nullable(String), None)),
+    "protocol_type" / Since(7, Ignorable(Default(Nullable(String), None))),
     "protocol_name" / NullableSince(7, String),
     "leader" / String,
     "skip_assignment" / Since(9, Boolean),
     "member_id" / String,
     "members" / Array(
         "member_id" / String,
-        "group_instance_id" / Since(5, Default(Nullable(String), None)),
-        "metadata" / Bytes,
+        "group_instance_id" / Since(5, Ignorable(Default(Nullable(String), None))),
+        "metadata" / Holds(Bytes, subscription),
     ),
 )
 api = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)

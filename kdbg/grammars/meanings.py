@@ -43,16 +43,26 @@ DeleteRecordsOffset = Enum(Int64, {-1: "HIGH_WATERMARK"})
 ElectionType = Enum(Int8, {0: "PREFERRED", 1: "UNCLEAN"})
 EndpointType = Enum(Int8, {0: "UNKNOWN", 1: "BROKER", 2: "CONTROLLER"})
 FeatureUpgradeType = Enum(Int8, {0: "UNKNOWN", 1: "UPGRADE", 2: "SAFE_DOWNGRADE", 3: "UNSAFE_DOWNGRADE"})
+FencingChange = Enum(Int8, {-1: "UNFENCE", 0: "NONE", 1: "FENCE"})
 FetchSessionEpoch = Enum(Int32, {0: "INITIAL", -1: "FINAL"})
 GroupMemberType = Enum(Int8, {-1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER"})
+GroupMemberState = Enum(Int8, {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN"})
 IsolationLevel = Enum(Int8, {0: "READ_UNCOMMITTED", 1: "READ_COMMITTED"})
 LeaderRecoveryState = Enum(Int8, {0: "RECOVERED", 1: "RECOVERING"})
+LeaderRecoveryStateChange = Enum(Int8, {-1: "NO_CHANGE", 0: "RECOVERED", 1: "RECOVERING"})
 ListOffsetsTimestamp = Timestamp.means("timestamp", {
     -1: "LATEST", -2: "EARLIEST", -3: "MAX_TIMESTAMP", -4: "EARLIEST_LOCAL", -5: "LATEST_TIERED",
     -6: "EARLIEST_PENDING_UPLOAD",
 })
 MemberEpoch = Enum(Int32, {0: "JOIN", -1: "LEAVE", -2: "LEAVE_STATIC"})
+PartitionLeader = Enum(Int32, {-1: "NO_LEADER", -2: "NO_LEADER_CHANGE"})
 QuotaMatchType = Enum(Int8, {0: "EXACT", 1: "DEFAULT", 2: "ANY"})
+RemoteLogSegmentState = Enum(Int8, {
+    0: "COPY_SEGMENT_STARTED", 1: "COPY_SEGMENT_FINISHED", 2: "DELETE_SEGMENT_STARTED", 3: "DELETE_SEGMENT_FINISHED",
+})
+RemotePartitionDeleteState = Enum(Int8, {
+    0: "DELETE_PARTITION_MARKED", 1: "DELETE_PARTITION_STARTED", 2: "DELETE_PARTITION_FINISHED",
+})
 ReplicaId = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"})
 ScramMechanism = Enum(Int8, {0: "UNKNOWN", 1: "SCRAM_SHA_256", 2: "SCRAM_SHA_512"})
 SecurityProtocol = Enum(Int16, {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"})
@@ -61,10 +71,17 @@ ShareAcquireMode = Enum(Int8, {0: "BATCH_OPTIMIZED", 1: "RECORD_LIMIT"})
 ShareDeliveryState = Enum(Int8, {0: "AVAILABLE", 2: "ACKNOWLEDGED", 4: "ARCHIVED"})
 ShareMemberEpoch = Enum(Int32, {0: "JOIN", -1: "LEAVE"})
 ShareSessionEpoch = Enum(Int32, {0: "INITIAL", -1: "FINAL"})
+ShutdownChange = Enum(Int8, {0: "NONE", 1: "IN_CONTROLLED_SHUTDOWN"})
 StreamsGroupStatus = Enum(Int8, {
     0: "STALE_TOPOLOGY", 1: "MISSING_SOURCE_TOPICS", 2: "INCORRECTLY_PARTITIONED_TOPICS",
     3: "MISSING_INTERNAL_TOPICS", 4: "SHUTDOWN_APPLICATION", 5: "ASSIGNMENT_DELAYED", 6: "MISSING_CLIENT_TAGS",
 })
+StreamsMemberState = Enum(Int8, {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS", 127: "UNKNOWN"})
 TransactionResult = Enum(Boolean, {0: "ABORT", 1: "COMMIT"})
+TransactionState = Enum(Int8, {
+    0: "EMPTY", 1: "ONGOING", 2: "PREPARE_COMMIT", 3: "PREPARE_ABORT", 4: "COMPLETE_COMMIT", 5: "COMPLETE_ABORT",
+    6: "DEAD", 7: "PREPARE_EPOCH_FENCE",
+})
 TransactionVersion = Enum(Int8, {0: "TV_0", 1: "TV_1", 2: "TV_2"})
 TopologyDescriptionStatus = Enum(Int8, {0: "NOT_REQUESTED", 1: "NOT_STORED", 2: "ERROR", 3: "AVAILABLE"})
+ZkMigrationState = Enum(Int8, {0: "NONE", 1: "MIGRATION", 2: "PRE_MIGRATION", 3: "POST_MIGRATION", 4: "ZK"})

@@ -1,0 +1,24 @@
+"""The consumer protocol: what members of a classic consumer group tell each other through the broker.
+
+Each member joins with a subscription, the leader answers with an assignment for each. Kafka 0.9; subscription v1 the
+partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the generation it got them in, v3 its rack
+(KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
+"""
+
+from ...wire import Array, Bytes, Default, Holds, Int32, Nullable, Partition, Since, String, Struct, TopicName
+from ...wire.payload import Payload
+from .holdings import assignment_data, subscription_data
+
+topic_partitions = Array("topic" / TopicName, "partitions" / Array(Partition))
+
+subscription = Payload("ConsumerProtocolSubscription", Struct(
+    "topics" / Array(TopicName),
+    "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None),
+    "owned_partitions" / Since(1, topic_partitions),
+    "generation_id" / Since(2, Default(Int32, -1)),
+    "rack_id" / Since(3, Default(Nullable(String), None)),
+), versions=range(4))
+assignment = Payload("ConsumerProtocolAssignment", Struct(
+    "assigned_partitions" / topic_partitions,
+    "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None),
+), versions=range(4))

@@ -1,0 +1,62 @@
+"""Records of classic groups in `__consumer_offsets`: the offsets they have committed, and their members.
+
+Keys begin with 0 or 1 for an offset, 2 for a group; a null value deletes. Offsets: v1 of the value an expiry (KIP-98's
+time, gone with KIP-211 in v2), v3 the leader epoch (KIP-320), v4 flexible, with the topic's id (KIP-848). Groups: v1
+the rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members (KIP-345), v4 flexible.
+"""
+
+from ...wire import (
+    Array,
+    Bytes,
+    Default,
+    Duration,
+    GroupId,
+    Holds,
+    Int32,
+    Int64,
+    Nullable,
+    Only,
+    Partition,
+    Since,
+    SinceRelease,
+    String,
+    Struct,
+    Tag,
+    Timestamp,
+    TopicId,
+    TopicName,
+)
+from ...wire.payload import Payload
+from .holdings import assignment, subscription
+
+offset_commit_key = Payload("OffsetCommitKey", Struct(
+    "group" / GroupId,
+    "topic" / TopicName,
+    "partition" / Partition,
+), versions=range(2))
+offset_commit_value = Payload("OffsetCommitValue", Struct(
+    "offset" / Int64,
+    "leader_epoch" / Since(3, Default(Int32, -1)),
+    "metadata" / String,
+    "commit_timestamp" / Timestamp,
+    "expire_timestamp" / Only(1, Default(Timestamp, -1)),
+    "topic_id" / SinceRelease((4, 1), Tag(0, TopicId)),
+), versions=range(5), flexible=4)
+group_metadata_key = Payload("GroupMetadataKey", Struct("group" / GroupId), versions=range(2, 3))
+group_metadata_value = Payload("GroupMetadataValue", Struct(
+    "protocol_type" / String,
+    "generation" / Int32,
+    "protocol" / Nullable(String),
+    "leader" / Nullable(String),
+    "current_state_timestamp" / Since(2, Default(Timestamp, -1)),
+    "members" / Array(
+        "member_id" / String,
+        "group_instance_id" / Since(3, Default(Nullable(String), None)),
+        "client_id" / String,
+        "client_host" / String,
+        "rebalance_timeout" / Since(1, Default(Duration, -1)),
+        "session_timeout" / Duration,
+        "subscription" / Holds(Bytes, subscription),
+        "assignment" / Holds(Bytes, assignment),
+    ),
+), versions=range(5), flexible=4)

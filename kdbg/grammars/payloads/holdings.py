@@ -1,0 +1,68 @@
+"""What the bytes in fields of messages, and of other payloads, may be: for `Holds(Bytes, ...)` in their declarations.
+
+Classic groups (KIP-62's JoinGroup and its relatives) carry what the members of a group say to each other, which the
+broker does not read: the protocol type says whose words they are, and inside a consumer's, the assignor's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...wire.payload import Around, Payload
+from .registry import payload
+
+
+@dataclass(frozen=True)
+class Told:
+    """A holding that a field near the bytes tells.
+
+    `by` are the names that field goes by, `readings` its values and the payloads that each stands for, likeliest
+    first. Where no such field is near, the bytes may be any of them; where it says anything else, nothing is known.
+    """
+
+    by: tuple[str, ...]
+    readings: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, data: bytes, around: Around) -> list[Payload]:
+        said = next(filter(None, map(around.get, self.by)), None)
+        if said is None:
+            names = tuple(dict.fromkeys(name for names in self.readings.values() for name in names))
+        else:
+            names = self.readings.get(said, ()) if isinstance(said, str) else ()
+        return list(map(payload, names))
+
+
+PROTOCOL_TYPE = ("protocol_type",)
+ASSIGNOR = ("name", "protocol_name", "protocol_data", "protocol")
+"""A protocol of JoinGroup has a name, its answer a protocol name; DescribeGroups and stored groups say it otherwise."""
+
+subscription = Told(PROTOCOL_TYPE, {
+    "consumer": ("ConsumerProtocolSubscription",),
+    "connect": ("ConnectWorkerState",),
+})  # fmt: skip
+assignment = Told(PROTOCOL_TYPE, {
+    "consumer": ("ConsumerProtocolAssignment",),
+    "connect": ("ConnectAssignment",),
+})  # fmt: skip
+subscription_data = Told(ASSIGNOR, {
+    "sticky": ("StickyAssignorUserDataV1", "StickyAssignorUserDataV0"),
+    "cooperative-sticky": ("CooperativeStickyAssignorUserDataV0", "StickyAssignorUserDataV1"),
+    "stream": ("SubscriptionInfoData",),
+})  # fmt: skip
+assignment_data = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
+
+
+def connect_allocation(data: bytes, around: Around) -> list[Payload]:
+    """A Connect worker tells what it runs as it was told to run it."""
+    return [payload("ConnectAssignment")]
+
+
+def classic_subscription(data: bytes, around: Around) -> list[Payload]:
+    """What a member that speaks the classic protocol, in a group of the new one, had joined with."""
+    return [payload("ConsumerProtocolSubscription")]
+
+
+def principal(data: bytes, around: Around) -> list[Payload]:
+    """Who a forwarded request is from, as Kafka's own principal builder writes it; others may write anything."""
+    return [payload("DefaultPrincipalData")]

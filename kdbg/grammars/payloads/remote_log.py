@@ -1,0 +1,64 @@
+"""Records of tiered storage in `__remote_log_metadata`: the segments in remote storage, and what becomes of them.
+
+KIP-405. A value begins with the frame that the records of the KRaft log have as well. Kafka 3.6 added what the
+storage itself wants to keep (KIP-917), 4.0 whether a segment has an index of aborted transactions.
+"""
+
+from ...wire import (
+    Array,
+    Boolean,
+    Bytes,
+    Default,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    SinceRelease,
+    Struct,
+    Tag,
+    Timestamp,
+    TopicId,
+    TopicName,
+    Uuid,
+)
+from ...wire.payload import Payload
+from ..meanings import RemoteLogSegmentState, RemotePartitionDeleteState
+from .cluster_metadata import FRAME
+
+topic_id_partition = Struct("name" / TopicName, "id" / TopicId, "partition" / Partition)
+segment_id = Struct("topic_id_partition" / topic_id_partition, "id" / Uuid)
+segment = (
+    "start_offset" / Int64,
+    "end_offset" / Int64,
+    "broker_id" / Int32,
+    "max_timestamp_ms" / Timestamp,
+    "event_timestamp_ms" / Timestamp,
+    "segment_leader_epochs" / Array("leader_epoch" / Int32, "offset" / Int64),
+    "segment_size_in_bytes" / Int32,
+    "custom_metadata" / SinceRelease((3, 6), Default(Nullable(Bytes), None)),
+    "remote_log_segment_state" / RemoteLogSegmentState,
+    "txn_index_empty" / SinceRelease((4, 0), Tag(0, Boolean)),
+)
+RECORDS = {
+    0: Payload("RemoteLogSegmentMetadataRecord", Struct(
+        "remote_log_segment_id" / segment_id,
+        *segment,
+    ), flexible=0, frame=FRAME, releases=((3, 5),)),
+    1: Payload("RemoteLogSegmentMetadataUpdateRecord", Struct(
+        "remote_log_segment_id" / segment_id,
+        "broker_id" / Int32,
+        "event_timestamp_ms" / Timestamp,
+        "custom_metadata" / SinceRelease((3, 6), Default(Nullable(Bytes), None)),
+        "remote_log_segment_state" / RemoteLogSegmentState,
+    ), flexible=0, frame=FRAME, releases=((3, 5),)),
+    2: Payload("RemotePartitionDeleteMetadataRecord", Struct(
+        "topic_id_partition" / topic_id_partition,
+        "broker_id" / Int32,
+        "event_timestamp_ms" / Timestamp,
+        "remote_partition_delete_state" / RemotePartitionDeleteState,
+    ), flexible=0, frame=FRAME),
+    3: Payload("RemoteLogSegmentMetadataSnapshotRecord", Struct(
+        "segment_id" / Uuid,
+        *segment,
+    ), flexible=0, frame=FRAME, releases=((3, 5),)),
+}

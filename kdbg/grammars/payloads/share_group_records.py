@@ -1,0 +1,65 @@
+"""Records of share groups in `__consumer_offsets`: members, what each reads, and which partitions have state (KIP-932).
+
+Keys begin with 9 to 15. Kafka 4.0 had a preview of them, with partition metadata (9) where a hash now says whether the
+topics have changed.
+"""
+
+from ...wire import (
+    Array,
+    BeforeRelease,
+    Int32,
+    Int64,
+    Nullable,
+    Partition,
+    SinceRelease,
+    String,
+    Struct,
+    TopicId,
+    TopicName,
+)
+from ...wire.payload import Payload
+from ..meanings import GroupMemberState
+from .consumer_group_records import group, member, partition_metadata, partitions_by_topic
+
+topics = Array("topic_id" / TopicId, "topic_name" / TopicName)
+topics_with_partitions = Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Array(Partition))
+
+partition_metadata_key = Payload("ShareGroupPartitionMetadataKey", group, versions=range(9, 10))
+partition_metadata_value = Payload("ShareGroupPartitionMetadataValue", Struct(
+    "initialized_topics" / BeforeRelease((4, 0), topics_with_partitions),
+    "deleting_topics" / BeforeRelease((4, 0), topics),
+    "topics" / SinceRelease((4, 0), partition_metadata),
+), flexible=0, releases=((3, 9),))
+member_metadata_key = Payload("ShareGroupMemberMetadataKey", member, versions=range(10, 11))
+member_metadata_value = Payload("ShareGroupMemberMetadataValue", Struct(
+    "rack_id" / Nullable(String),
+    "client_id" / String,
+    "client_host" / String,
+    "subscribed_topic_names" / Array(TopicName),
+), flexible=0)
+metadata_key = Payload("ShareGroupMetadataKey", group, versions=range(11, 12))
+metadata_value = Payload("ShareGroupMetadataValue", Struct(
+    "epoch" / Int32,
+    "metadata_hash" / SinceRelease((4, 1), Int64),
+), flexible=0, releases=((4, 0),))
+target_metadata_key = Payload("ShareGroupTargetAssignmentMetadataKey", group, versions=range(12, 13))
+target_metadata_value = Payload("ShareGroupTargetAssignmentMetadataValue", Struct(
+    "assignment_epoch" / Int32,
+), flexible=0)
+target_member_key = Payload("ShareGroupTargetAssignmentMemberKey", member, versions=range(13, 14))
+target_member_value = Payload("ShareGroupTargetAssignmentMemberValue", Struct(
+    "topic_partitions" / partitions_by_topic,
+), flexible=0)
+current_key = Payload("ShareGroupCurrentMemberAssignmentKey", member, versions=range(14, 15))
+current_value = Payload("ShareGroupCurrentMemberAssignmentValue", Struct(
+    "member_epoch" / Int32,
+    "previous_member_epoch" / Int32,
+    "state" / GroupMemberState,
+    "assigned_partitions" / partitions_by_topic,
+), flexible=0)
+state_key = Payload("ShareGroupStatePartitionMetadataKey", group, versions=range(15, 16))
+state_value = Payload("ShareGroupStatePartitionMetadataValue", Struct(
+    "initializing_topics" / SinceRelease((4, 1), topics_with_partitions),
+    "initialized_topics" / topics_with_partitions,
+    "deleting_topics" / topics,
+), flexible=0, releases=((4, 0),))

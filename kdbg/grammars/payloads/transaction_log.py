@@ -1,0 +1,37 @@
+"""Records of transactions in `__transaction_state`: what each transactional id has done and is doing.
+
+KIP-98. v1 is flexible; its tagged fields came with the second version of transactions (KIP-890).
+"""
+
+from ...wire import (
+    Array,
+    Default,
+    Duration,
+    Int16,
+    Int64,
+    Nullable,
+    Partition,
+    SinceRelease,
+    String,
+    Struct,
+    Tag,
+    Timestamp,
+    TopicName,
+)
+from ...wire.payload import Payload
+from ..meanings import TransactionState
+
+key = Payload("TransactionLogKey", Struct("transactional_id" / String))
+value = Payload("TransactionLogValue", Struct(
+    "producer_id" / Int64,
+    "previous_producer_id" / SinceRelease((4, 0), Tag(0, Default(Int64, -1))),
+    "next_producer_id" / SinceRelease((4, 0), Tag(1, Default(Int64, -1))),
+    "producer_epoch" / Int16,
+    "next_producer_epoch" / SinceRelease((4, 1), Tag(3, Default(Int16, -1))),
+    "transaction_timeout_ms" / Duration,
+    "transaction_status" / TransactionState,
+    "transaction_partitions" / Nullable(Array("topic" / TopicName, "partition_ids" / Array(Partition))),
+    "transaction_last_update_timestamp_ms" / Timestamp,
+    "transaction_start_timestamp_ms" / Timestamp,
+    "client_transaction_version" / SinceRelease((4, 0), Tag(2, Int16)),
+), versions=range(2), flexible=1)

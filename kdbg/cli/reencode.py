@@ -13,9 +13,10 @@ from typing import Any
 
 from ..errors import InputError, KdbgError
 from ..findings import Finding
-from ..grammars import NAMES, by_key
+from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..session.message import grammar_of, header_grammar, opaque_api
+from ..session.rebuild import rebuild
 from ..wire import Api
 from ..wire.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct, build
@@ -94,7 +95,7 @@ class Reencoder:
 def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
     """The bytes of one half, behind the header that its exchange tells of."""
     api, version = which(exchange)
-    data = build(form(api, version, direction, exchange.get("notes") or ()), body)
+    data = build(form(api, version, direction, exchange.get("notes") or ()), rebuild(body))
     if api.headerless:
         return data
     grammar = header_grammar(api, version, direction)
@@ -112,7 +113,7 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
         return SASL_TOKEN, 0
     if type(key) is not int or type(version) is not int:
         raise InputError("api_key and api_version are missing or no numbers")
-    return (by_key(key) if 0 <= key < len(NAMES) else opaque_api(key)), version
+    return find(key) or opaque_api(key), version
 
 
 def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct:

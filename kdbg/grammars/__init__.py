@@ -1,18 +1,23 @@
 """The registry: API keys and names to grammars, one file per API, read when first asked for.
 
-`api("Metadata")`, `api(3)`, `api("topic-metadata")` are the same; case, dashes and underscores do not count.
+`api("Metadata")`, `api(3)`, `api("topic-metadata")` are the same; case, dashes and underscores do not count. Inside of
+`serving(apis)` it serves those as well, instead of its own of the same key: APIs that were defined elsewhere.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from importlib import import_module
+from typing import ParamSpec, TypeVar, cast
 
 from ..errors import UnknownApi
 from ..wire.api import Api, snake_case
 
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 NAMES = (
     "Produce", "Fetch", "ListOffsets", "Metadata", "LeaderAndIsr", "StopReplica", "UpdateMetadata",
     "ControlledShutdown", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup", "Heartbeat", "LeaveGroup",
@@ -65,36 +70,94 @@ _KEYS = {plain(name): key for key, name in enumerate(NAMES)} | {
 }
 
 
+_served: dict[int, Api] = {}
+"""By their keys, the APIs of the contexts that `serving` has open; the one place that changes in this room."""
+_answers: list[Callable[[], None]] = []
+"""What forgets the answers that hang on which APIs there are."""
+
+
+@contextmanager
+def serving(given: Iterable[Api]) -> Iterator[None]:
+    """Serve these APIs too, in the whole process, until the context ends."""
+    before = dict(_served)
+    _serve(before | {api.key: api for api in given})
+    try:
+        yield
+    finally:
+        _serve(before)
+
+
+def _serve(served: dict[int, Api]) -> None:
+    _served.clear()
+    _served.update(served)
+    for forget in _answers:
+        forget()
+
+
+def kept(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """Keep the answers of a function as long as there are the same APIs."""
+    keeping = lru_cache(maxsize=4096)(function)
+    _answers.append(keeping.cache_clear)
+    return cast(Callable[Asked, Answer], keeping)
+
+
 def api(name: str | int) -> Api:
     """The API of a key or a name; `UnknownApi` names the nearest ones."""
     if isinstance(name, str):
         number = name.strip()
-        key = int(number) if number.removeprefix("-").isdecimal() else _KEYS.get(plain(name), -1)
+        key = int(number) if number.removeprefix("-").isdecimal() else _keys().get(plain(name), -1)
     else:
         key = name
-    if not 0 <= key < len(NAMES):
+    found = find(key)
+    if found is None:
         raise UnknownApi(name, near(name) if isinstance(name, str) else ())
-    return by_key(key)
+    return found
+
+
+def find(key: int) -> Api | None:
+    """The API of a key, None where nobody knows one."""
+    return by_key(key) if key in _served or 0 <= key < len(NAMES) else None
+
+
+def by_key(key: int) -> Api:
+    """The API of a key that is known to be one."""
+    return _served.get(key) or own(key)
+
+
+def name_of(key: int) -> str | None:
+    """The name of an API, without reading its grammar."""
+    return _served[key].name if key in _served else NAMES[key] if 0 <= key < len(NAMES) else None
 
 
 @cache
-def by_key(key: int) -> Api:
-    """The API of a key that is known to be one."""
+def own(key: int) -> Api:
+    """The API of a key that is one of kdbg's own."""
     found: Api = import_module(f".{snake_case(NAMES[key])}", __name__).api
     return found
 
 
+@kept
+def _keys() -> dict[str, int]:
+    """Every name that an API goes by, in plain letters; kdbg's own names stay what they are."""
+    return {plain(found.name): key for key, found in _served.items()} | _KEYS
+
+
 def near(name: str) -> tuple[str, ...]:
     """Names that look like `name`."""
-    found = difflib.get_close_matches(plain(name), _KEYS, n=3, cutoff=0.6)
-    return tuple(dict.fromkeys(NAMES[_KEYS[word]] for word in found))
+    keys = _keys()
+    found = difflib.get_close_matches(plain(name), keys, n=3, cutoff=0.6)
+    return tuple(dict.fromkeys(by_key(keys[word]).name for word in found))
 
 
 def apis() -> Iterator[Api]:
     """Every API, in the order of the keys."""
-    return map(by_key, range(len(NAMES)))
+    return map(by_key, sorted({*range(len(NAMES)), *_served}))
 
 
 def about(found: Api) -> str:
     """What an API is for and which KIPs shaped it: the text that its grammar file begins with."""
-    return (import_module(f".{snake_case(found.name)}", __name__).__doc__ or "").strip()
+    given = ", ".join(found.given)
+    if not 0 <= found.key < len(NAMES):
+        return f"{found.name} (key {found.key}): defined by {given}."
+    text = (import_module(f".{snake_case(NAMES[found.key])}", __name__).__doc__ or "").strip()
+    return f"{text}\n\nPartly defined by {given}." if given else text

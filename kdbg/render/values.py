@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any
 from unicodedata import east_asian_width
 
-from ..grammars import NAMES
+from ..grammars import name_of
 from ..grammars.errors import describe
 from ..wire.nodes import Fixed, Node
 from ..wire.recordset import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
@@ -159,7 +159,7 @@ def error(code: int) -> str:
 
 
 def api_key(key: int) -> str:
-    return f"{key}  {NAMES[key] if 0 <= key < len(NAMES) else 'unknown'}"
+    return f"{key}  {name_of(key) or 'unknown'}"
 
 
 def number(node: Node) -> Callable[[Any], str] | None:

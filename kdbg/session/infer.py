@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..errors import Truncated
-from ..grammars import NAMES, apis, by_key
+from ..grammars import apis, find
 from ..wire import Api
 from ..wire.api import DIRECTIONS, Direction
 from ..wire.compiled import UNREADABLE
@@ -157,9 +157,10 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
 def _header_so_far(data: bytes, place: Place) -> RequestHeader | None:
     """What a header says that the bytes end in, if its key and version are known ones."""
     key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
-    if not 0 < key < len(NAMES) or version not in by_key(key).versions:
+    api = find(key) if key else None
+    if api is None or not api.reads("request", version):
         return None
-    return RequestHeader(by_key(key), version, int32(data, place.start + 4), None, True)
+    return RequestHeader(api, version, int32(data, place.start + 4), None, True)
 
 
 def _doubt(data: bytes, place: Place, candidate: Candidate, head: RequestHeader) -> float:
@@ -203,7 +204,7 @@ def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candida
     for direction in directions:
         for api in apis() if told.api is None else (told.api,):
             for version in api.versions if told.version is None else (told.version,):
-                if told.direction in (None, direction) and (told.api or version in api.versions):
+                if told.direction in (None, direction) and (told.api or api.reads(direction, version)):
                     yield api, version, direction
 
 

@@ -12,15 +12,14 @@ from typing import Any
 
 from ..errors import BadLength, Leftover, Truncated, WireError
 from ..findings import Finding
-from ..grammars import NAMES as API_NAMES
-from ..grammars import by_key, headers
-from ..wire import Api, Remainder, SecretRemainder, Struct
-from ..wire.api import Direction
+from ..grammars import find, headers, kept
+from ..wire import Api
+from ..wire.api import DIRECTIONS, Direction
 from ..wire.compiled import UNREADABLE, Reader, message_reader
 from ..wire.nodes import WireStruct
 from ..wire.secrets import SHIFTING, has_secrets, hide, hide_all
 from ..wire.spans import Inspection, inspect
-from ..wire.types import FOREVER
+from ..wire.types import FOREVER, Unread
 
 NO_HEADER = WireStruct((), None)
 
@@ -67,7 +66,7 @@ def read(
             (head, body), end = reader_of_both(data, 0)
         except UNREADABLE:
             continue
-        if end == len(data) and (name or is_known(api, version)):
+        if end == len(data) and (name or api.reads(direction, version)):
             notes = (Finding("dialect", f"this is {name}"),) if name else ()
             return Message(api, version, direction, head or None, body, grammar, len(data), notes)
     return read_slowly(api, version, direction, data, header=header)
@@ -100,25 +99,21 @@ def explain(
                 return grammar, inspection
             continue
         real = grammar, inspection
-        if not is_known(api, version):
-            inspection.findings.insert(0, unknown(api, version, data, inspection))
+        if not api.reads(direction, version):
+            inspection.findings.insert(0, unknown(api, version, direction, data, inspection))
         elif not inspection.findings:
             break
     assert real is not None
     return real
 
 
-def is_known(api: Api, version: int) -> bool:
-    """Whether kdbg has a grammar for the body of a message."""
-    return api.key < len(API_NAMES) and version in api.versions
-
-
-def unknown(api: Api, version: int, data: bytes, inspection: Inspection) -> Finding:
+def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
     """The finding for a message whose body no grammar is known for."""
     start = inspection.spans[-1].start if inspection.spans else 0
-    kind = "unknown-version" if api.key < len(API_NAMES) else "unknown-api"
-    known = f"version {version} of {api.name}" if kind == "unknown-version" else f"API key {api.key}"
-    text = f"kdbg has no grammar for {known}; {len(data) - start} bytes of body left unread"
+    kind = "unknown-api" if find(api.key) is None else "unknown-version"
+    missing = f"API key {api.key}" if kind == "unknown-api" else f"version {version} of {api.name}"
+    whose = f"{direction}s of " if version in api.versions and kind != "unknown-api" else ""
+    text = f"kdbg has no grammar for {whose}{missing}; {len(data) - start} bytes of body left unread"
     return Finding(kind, text, "body", start, len(data) - start)
 
 
@@ -151,21 +146,19 @@ def carries_secrets(grammar: WireStruct) -> bool:
     return has_secrets(grammar)
 
 
-@cache
+@kept
 def opaque_api(key: int, name: str = "") -> Api:
     """An API of which only the header is understood. Its body counts as secret where the real one has secrets."""
-    secret = key < len(API_NAMES) and any(
-        has_secrets(by_key(key).at(direction, by_key(key).versions[-1])) for direction in ("request", "response")
-    )
-    body = Struct("body" / (SecretRemainder if secret else Remainder))
-    flexible = by_key(key).flexible if key < len(API_NAMES) else FOREVER
-    return Api(key, name or f"Unknown({key})", body, body, range(1), flexible)
+    real = find(key)
+    secret = real is not None and any(has_secrets(real.at(side, real.versions[-1])) for side in DIRECTIONS)
+    body = Unread(secret=secret)
+    return Api(key, name or f"Unknown({key})", body, body, range(1), real.flexible if real else FOREVER)
 
 
 def strict(message: Message) -> Message:
     """The message, if every byte of it was as its grammar wants; else the error that its first finding stands for."""
     for finding in message.findings:
-        if finding.kind in ("dialect", "not-utf8", "unknown-tag", "non-minimal-varint"):
+        if finding.kind in ("dialect", "not-utf8", "unknown-tag", "non-minimal-varint", "payload"):
             continue
         raise _error(finding, message)
     return message

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..wire import Api
 from ..wire.api import Direction
 from ..wire.compiled import UNREADABLE
-from .message import forms, is_known, read, read_slowly
+from .message import forms, read, read_slowly
 
 BROKEN = frozenset({"truncated", "bad-length", "bad-value"})
 """Findings of bytes that are not what they were taken for."""
@@ -34,12 +34,12 @@ def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | N
 
 def fits(api: Api, version: int, direction: Direction, data: bytes) -> bool:
     """Whether these bytes, no more and no fewer, are such a message without anything odd."""
-    return is_known(api, version) and extent(api, version, direction, data) == len(data)
+    return api.reads(direction, version) and extent(api, version, direction, data) == len(data)
 
 
 def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
     """Whether they can be one with something odd in it (a tag, a null, bytes left over), or one that nobody knows."""
-    if not is_known(api, version):
+    if not api.reads(direction, version):
         return True
     if len(data) > CLOSE_LOOK:
         return False

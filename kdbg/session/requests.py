@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from ..grammars import NAMES, by_key, headers
+from ..grammars import apis, find, headers, kept
 from ..wire import Api
 from ..wire.compiled import UNREADABLE, reader
 from .message import opaque_api
@@ -45,12 +44,11 @@ class _Shape(NamedTuple):
     has_client_id: bool
 
 
-@lru_cache(maxsize=4096)
+@kept
 def _shape(key: int, version: int) -> _Shape:
     """What a request of this key and version would be."""
-    api = by_key(key) if 0 <= key < len(NAMES) else opaque_api(key)
-    known = key < len(NAMES) and version in api.versions
-    return _Shape(api, version, known, api.header_version("request", version) > 0)
+    api = find(key) or opaque_api(key)
+    return _Shape(api, version, api.reads("request", version), api.header_version("request", version) > 0)
 
 
 def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
@@ -84,14 +82,14 @@ def _plausible(version: int, client_id: str | None) -> bool:
     return version < 256 and (client_id is None or (0 < len(client_id) < 256 and client_id.isprintable()))
 
 
-@cache
+@kept
 def _candidate() -> re.Pattern[bytes]:
     """A length of 8 bytes to 128 MiB, the key and version of a known API, a client id of less than 512 bytes."""
-    newest = max(by_key(key).versions[-1] for key in range(len(NAMES)))
+    keys = b"|".join(re.escape(api.key.to_bytes(2)) for api in apis())
+    newest = max(api.versions[-1] for api in apis())
     return re.compile(
         rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
-        rb"\x00[\x00-%b]\x00[\x00-%b]....(?:\xff\xff|[\x00\x01].)"
-        % (re.escape(bytes([len(NAMES) - 1])), re.escape(bytes([newest]))),
+        rb"(?:%b)\x00[\x00-%b]....(?:\xff\xff|[\x00\x01].)" % (keys, re.escape(bytes([min(newest, 255)]))),
         re.DOTALL,
     )
 

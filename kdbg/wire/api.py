@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import UnknownVersion
-from .nodes import WireStruct
+from .nodes import UnreadStruct, WireStruct
 from .types import FOREVER, NEWEST, At, Release, Struct
 
 Direction = Literal["request", "response"]
@@ -35,6 +35,7 @@ class Api:
     `classic_response_header`: ApiVersions, whose response must be readable before any version is agreed on (KIP-511).
     `headerless_until`: the last version whose request header has no client id (ControlledShutdown v0).
     `headerless`: no header at all (raw SASL tokens).
+    `given`: the files that define it, or some of its versions, where they do not stand in kdbg.grammars.
     """
 
     key: int
@@ -48,6 +49,7 @@ class Api:
     headerless: bool = False
     dialects: tuple[Dialect, ...] = ()
     optional: range = range(0)
+    given: tuple[str, ...] = ()
     _layouts: dict[tuple[Direction, int], WireStruct] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, direction: Direction, version: int) -> WireStruct:
@@ -60,6 +62,10 @@ class Api:
             layout = declared.structure(At(version, version >= self.flexible, optional=version in self.optional))
             self._layouts[direction, version] = layout
         return layout
+
+    def reads(self, direction: Direction, version: int) -> bool:
+        """Whether there is a grammar for the body of such a message: a definition may give one direction alone."""
+        return version in self.versions and not isinstance(self.at(direction, version), UnreadStruct)
 
     def header_version(self, direction: Direction, version: int) -> int:
         """Which version of the request or response header a message of this version carries."""

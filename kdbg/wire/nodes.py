@@ -43,7 +43,8 @@ from .tags import TAGGED, read_tags, write_tags
 __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",
     "UINT32", "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct",
-    "Rest", "Sized", "Stream", "UuidNode", "Varint", "WireArray", "WireStruct", "build", "join", "take", "to_bytes",
+    "Rest", "Sized", "Stream", "UnreadStruct", "UuidNode", "Varint", "WireArray", "WireStruct", "build",
+    "join", "take", "to_bytes",
 ]  # fmt: skip
 
 NO_DEFAULT: Any = object()
@@ -183,6 +184,10 @@ class WireStruct(Node):
             if field.name in value:
                 entries[tag] = build(field.node, value[field.name], join(path, field.name))
         return entries
+
+
+class UnreadStruct(WireStruct):
+    """A body that nobody has a grammar for: all of its bytes in one field."""
 
 
 class NullableStruct(Node):

@@ -44,6 +44,7 @@ from .nodes import (
     NullableStruct,
     Rest,
     Sized,
+    UnreadStruct,
     UuidNode,
     Varint,
     WireArray,
@@ -142,6 +143,17 @@ class Struct(Declaration):
         return WireStruct(tuple(fields), tags if at.flexible or at.optional else None, front=at.optional)
 
 
+class Unread(Struct):
+    """A body that nobody has a grammar for: its bytes as they are, with no tagged fields behind them."""
+
+    def __init__(self, *, secret: bool = False) -> None:
+        super().__init__()
+        self.body = SecretRemainder if secret else Remainder
+
+    def structure(self, at: At) -> UnreadStruct:
+        return UnreadStruct((Field("body", self.body),), None)
+
+
 class Array(Declaration):
     """A count, then items: of one type, or of the anonymous structure that the given fields make."""
 
@@ -195,9 +207,9 @@ class FieldRules:
     ignorable: bool = False
 
     def has(self, at: At) -> bool:
-        """Whether a version has the field; those of one form of tags are in no version that has the other form."""
+        """Whether a version has the field: a tagged one only where the version has tags, and in this form."""
         here = self.first <= at.version <= self.last and self.since_release <= at.release < self.before_release
-        return here and (self.tag is None or self.optional == at.optional)
+        return here and (self.tag is None or (at.optional if self.optional else at.flexible))
 
     def nullable(self, version: int) -> bool:
         return self.nullable_from <= version <= self.nullable_until

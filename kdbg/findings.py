@@ -22,6 +22,7 @@ KINDS: dict[str, str] = {
     "compression": "a compressed batch that does not decompress",
     "order": "offsets or times in a file that only grow, and here do not",
     "record-set": "bytes in a record set that are no batch and no message",
+    "payload": "bytes inside a field or a record that are not what they should be",
     "dialect": "not the layout of this version, but a known other form of it",
     "unanswered": "no response was seen",
     "unasked": "a response whose request was not seen",

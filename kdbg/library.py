@@ -14,6 +14,8 @@ from .session.exchange import Exchange
 from .session.filters import Filters
 from .session.message import Message, header_grammar, strict
 from .session.message import read as read_message
+from .session.payloads import open_payloads
+from .session.rebuild import rebuild
 from .wire.api import DIRECTIONS, Direction
 from .wire.nodes import build
 
@@ -24,15 +26,17 @@ def decode(data: bytes, *, api: str | int, version: int, direction: Direction, h
     `data` begins at the header, behind the 4-byte size, or at the body with `header=False`. `api` is a name, an alias
     or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
     names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
-    back into the same bytes. What is odd but does no harm (an unknown tagged field, text that is not UTF-8, another
-    known form of the message) stands in `findings`.
+    back into the same bytes. Bytes inside it that are laid out by a grammar of their own, and that the message alone
+    tells of, are `kdbg.wire.payload.Opened`: bytes with a `name` and a `value`. What is odd but does no harm (an
+    unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
     for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed.
     """
     found = grammars.api(api)
     known(found, version, direction)
-    return strict(read_message(found, version, direction, bytes(data), header=header))
+    data = bytes(data)
+    return open_payloads(strict(read_message(found, version, direction, data, header=header)), data)
 
 
 def encode(
@@ -46,7 +50,8 @@ def encode(
     """Encode one message: its body, behind its header if one is given.
 
     Fields that are missing take their defaults; `header` needs no `api_key` and `api_version`. Lengths are computed,
-    and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}.
+    and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}, those
+    of a payload {"payload": "ConsumerProtocolSubscription", "value": {...}} too.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
@@ -55,7 +60,7 @@ def encode(
     known(found, version, direction)
     if not isinstance(body, Mapping):
         raise BuildError("", f"{body!r} is no structure (an object with fields)")
-    data = build(found.at(direction, version), body)
+    data = build(found.at(direction, version), rebuild(body))
     if header is None or found.headerless:
         return data
     given = dict(header)

@@ -27,6 +27,12 @@ def produce(entry: dict[str, Any]) -> Talk:
     return Talk().ask("Produce", 3, acks=1, topic_data=[{"name": "t", "partition_data": [partition]}]).answer()
 
 
+def joins(metadata: bytes) -> Talk:
+    """A JoinGroup request of a consumer with this subscription."""
+    protocols = [{"name": "range", "metadata": metadata}]
+    return Talk().ask("JoinGroup", 5, protocol_type="consumer", protocols=protocols).answer()
+
+
 def good() -> Talk:
     return Talk().ask("Metadata", 1).answer()
 
@@ -48,6 +54,7 @@ MADE: dict[str, Callable[[], Talk]] = {
     "crc": lambda: produce({"magic": 2, "crc": 1, "records": [{"value": b"x"}]}),
     "compression": lambda: produce({"magic": 2, "attributes": 1, "records_count": 1, "compressed_records": b"no gzip"}),
     "record-set": lambda: produce({"raw": b"\xff" * 30}),
+    "payload": lambda: joins(b"\0\1"),
     "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
     "unanswered": lambda: good().ask("Metadata", 1),
     "unasked": lambda: good().reply(framed(struct.pack(">i", 77) + packed(b"what"))),
@@ -60,8 +67,8 @@ ON_STDERR = {"not-kafka", "capture"}
 """Kinds that belong to no exchange."""
 OF_FILES = {"order"}
 """Kinds that no traffic has: tests/cli/test_segments.py makes them."""
-DEEP = {"compression"}
-"""Kinds that a summary, which does not look inside batches, cannot know of."""
+DEEP = {"compression", "payload"}
+"""Kinds that a summary, which looks neither inside batches nor payloads, cannot know of."""
 
 
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:

@@ -19,6 +19,7 @@ from ..session.conversation import Conversation
 from ..session.exchange import Exchange, Half, Peers
 from ..session.message import grammar_of, header_grammar
 from ..session.proof import BROKEN
+from ..session.rebuild import rebuild
 from ..session.requests import RequestHeader
 from ..wire import Api
 from ..wire.nodes import build
@@ -93,7 +94,7 @@ class Connection(asyncio.Protocol):
         `BuildError` for a body that does not fit. A request that no answer is due to (acks=0) is done at once.
         """
         number = next(self._correlation_ids)
-        written = build(grammar_of(api, version, "request"), body or {}) if data is None else data
+        written = build(grammar_of(api, version, "request"), rebuild(body or {})) if data is None else data
         fields: dict[str, Any] = {"api_key": api.key, "api_version": version, "correlation_id": number}
         if api.header_version("request", version) > 0:
             fields["client_id"] = self.settings.client_id

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..errors import WireError
 from ..wire.marked import Marked
 from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
+from ..wire.payload import Opened
 from ..wire.recordsnode import RecordsNode
 from ..wire.spans import Span
 from . import values
@@ -101,6 +102,8 @@ class Describer:
 def _size(span: Span) -> str:
     """What a length or count says."""
     value, node = span.value, span.node
+    if isinstance(value, Opened):
+        return f"{value.name}, {count(len(value), 'byte')}"
     if value is None or value is False:
         return "null"
     if value is True:

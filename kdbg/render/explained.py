@@ -14,6 +14,7 @@ from ..session.infer import BY_HEADER, Guess
 from ..session.message import Message, header_grammar, read
 from ..session.mistaken import number as mistaken_number
 from ..session.mistaken import recognise
+from ..session.payloads import open_payloads
 from ..session.pieces import Piece
 from ..session.search import MAX_FRAME
 from .beside import count, printable
@@ -41,7 +42,8 @@ class Explained:
         self.offset, self.length = piece.start, piece.end - piece.start
         guess = self.guess
         self.frame = data[piece.start + guess.start : piece.start + guess.end]
-        self.message: Message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
+        message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
+        self.message: Message = open_payloads(message, self.frame)
         odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
         self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
         self.others = [other for other in piece.guesses[1:] if other.exact]
@@ -165,7 +167,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
         "header": message.header, "body": json_body(message, show_secrets=look.show_secrets),
         "notes": [*filter(None, [found.why()]), *map(str, found.findings)], "fits": list(map(_fit, found.others)),
-    }), found.clean  # fmt: skip
+    }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
 
 def _fit(guess: Guess) -> dict[str, Any]:

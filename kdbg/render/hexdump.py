@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from ..findings import NOTICES, Finding
 from ..session.message import explain
+from ..session.payloads import Context, open_inspection
 from ..wire import Api
 from ..wire.api import Direction
 from ..wire.spans import Inspection, Span
@@ -50,15 +51,18 @@ def hexdump(
     offset: int = 0,
     tail: bool = False,
     text: bool = False,
+    context: Context | None = None,
 ) -> list[str]:
     """The lines for one message; `size` is what its length says, shown in front, None where there was none.
 
     `offset` is what the first byte is counted as; `tail` is content with the last two fields: where it breaks.
-    `text` shows the bytes as text too, even where that leaves little room for their meaning.
+    `text` shows the bytes as text too, even where that leaves little room for their meaning. `context` is what payloads
+    inside the message may be told by.
     """
     dump = Dump(look, topics, offset, tail, text)
     if api is not None:
-        inspection = explain(api, version, direction, data, header=header)[1]
+        grammar, inspection = explain(api, version, direction, data, header=header)
+        open_inspection(grammar, inspection, context)
         dump.inspection(inspection, size)
         return dump.lines
     number = int.from_bytes(data[:4], "big", signed=True)

@@ -1,7 +1,9 @@
 """Exchanges as JSON Lines, by the contract: one object a line, lossless, secrets hidden.
 
 Bytes are {"base64": "..."}; the key, value and header values of a record are strings where they are valid UTF-8. A
-string that is not valid UTF-8 is {"base64": "..."} too. `kdbg encode` takes a body back to the same bytes.
+string that is not valid UTF-8 is {"base64": "..."} too. Bytes that were opened have beside it what they are,
+{"base64": "...", "payload": "ConsumerProtocolSubscription", "value": {...}}. `kdbg encode` takes a body back to the
+same bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -20,18 +23,23 @@ from ..session.exchange import Exchange, Half
 from ..session.message import Message
 from ..wire.layout import layout
 from ..wire.nodes import WireArray, WireStruct
+from ..wire.outline import outline
+from ..wire.payload import Opened
 from ..wire.recordsnode import RecordsNode
-from ..wire.secrets import Hidden
+from ..wire.secrets import Hidden, veil
 from .heading import endpoint, findings_of
 from .values import escape
 
 Path = tuple[str, ...]
+Topics = Mapping[UUID, str]
+NO_TOPICS: Topics = {}
 DELETE = b"\x7f"
 """The one control character of ASCII that JSON does not escape."""
 
 
-def json_line(exchange: Exchange, *, show_secrets: bool = False) -> bytes:
-    """One exchange as one line, newline included."""
+def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: bool = False) -> bytes:
+    """One exchange as one line, newline included; `topics` tells the names of topic ids."""
+    names = {"topic_names": named} if topics and (named := topic_names(exchange, topics)) else {}
     request, odd = _half(exchange.request, show_secrets)
     response, more = _half(exchange.response, show_secrets)
     peers, latency, api = exchange.peers, exchange.latency, exchange.api
@@ -46,9 +54,17 @@ def json_line(exchange: Exchange, *, show_secrets: bool = False) -> bytes:
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
         "notes": [escape(str(finding)) for finding in (*exchange.findings, *odd, *more)],
+        **names,
         "request": request,
         "response": response,
-    })  # fmt: skip
+    }, show_secrets=show_secrets)  # fmt: skip
+
+
+def topic_names(exchange: Exchange, topics: Topics) -> dict[str, str]:
+    """The names, as far as they are known, of the topics that an exchange names by their ids alone."""
+    rows = (row for message in exchange.messages() for row in outline(message.grammar)(message.body).rows)
+    ids = dict.fromkeys(row.topic for row in rows if isinstance(row.topic, UUID) and row.topic in topics)
+    return {str(topic_id): topics[topic_id] for topic_id in ids}
 
 
 def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None, list[Finding]]:
@@ -74,15 +90,16 @@ def json_body(message: Message, *, show_secrets: bool = False) -> Any:
     return plain(body) if has_floats(message.grammar) else body
 
 
-def dump(value: Any) -> bytes:
+def dump(value: Any, *, show_secrets: bool = False) -> bytes:
     """A JSON line; what orjson will not take as it is (odd strings, tags as keys) goes through `plain` first.
 
     A character that is not plainly printable is written as JSON's escape of it, so that none reaches a terminal.
     """
+    default = _default if show_secrets else _veiled
     try:
-        line = orjson.dumps(value, default=_default)
+        line = orjson.dumps(value, default=default)
     except TypeError:
-        line = orjson.dumps(plain(value), default=_default)
+        line = orjson.dumps(plain(value), default=default)
     if not line.isascii() or DELETE in line:
         text = line.decode()
         if not text.isprintable():
@@ -95,9 +112,18 @@ def _escaped(letter: str) -> str:
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
+def _veiled(value: Any) -> Any:
+    veiled = veil(value)
+    if isinstance(veiled, Opened) and veiled.secret:
+        return {"hidden": len(veiled), "payload": veiled.name, "value": plain(veiled.value)}
+    return _default(veiled)
+
+
 def _default(value: Any) -> Any:
     if isinstance(value, Hidden):
         return {"hidden": len(value)}
+    if isinstance(value, Opened):
+        return {"base64": base64.b64encode(value).decode(), "payload": value.name, "value": plain(value.value)}
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -170,8 +196,8 @@ def _entry_texts(entry: dict[str, Any]) -> None:
 
 
 def text(data: bytes | None) -> str | bytes | None:
-    """The text that bytes are, if they are valid UTF-8."""
+    """The text that bytes are, if they are valid UTF-8 and no payload."""
     try:
-        return None if data is None else data.decode()
+        return data.decode() if type(data) is bytes else data
     except UnicodeDecodeError:
         return data

@@ -24,8 +24,10 @@ from ..wire.nodes import (
     WireArray,
     WireStruct,
 )
+from ..wire.otlp import ResourceMetrics
+from ..wire.payload import Opened
 from ..wire.recordsnode import RecordsNode
-from ..wire.secrets import Hidden
+from ..wire.secrets import Hidden, veil
 from . import values
 from .look import Look
 from .values import Memo
@@ -202,6 +204,12 @@ class Tree:
             from .records import records_drawer
 
             return records_drawer(self, node.format)
+        if isinstance(node, (Sized, Rest)):
+            return self.payload
+        if isinstance(node, ResourceMetrics):
+            from .metrics import metrics_drawer
+
+            return metrics_drawer(self)
         struct = node.item if isinstance(node, LengthPrefixed) else node
         if isinstance(struct, WireStruct):
             return self.struct(struct)
@@ -215,6 +223,15 @@ class Tree:
                 inner(value, head, below)
 
         return nullable
+
+    def payload(self, data: bytes | None, head: str, below: str) -> None:
+        """Bytes that may have been opened: what they are, and below that what they say."""
+        data = data if self.look.show_secrets else veil(data)
+        if isinstance(data, Opened):
+            size = f"{len(data):,} byte{'s' * (len(data) != 1)}"
+            self.struct(data.grammar)(data.value, f"{head}  {data.name}, {self.look.paint('dim', size)}", below)
+        else:
+            self.lines.append(f"{head}  {values.octets(data, self.look.max_text)}")
 
     def _array(self, node: WireArray) -> Draw:
         item = self._item(node.item)
@@ -280,6 +297,8 @@ class Tree:
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a value of this node fits on the line of its name."""
-    leaves = (Fixed, Varint, UuidNode, Sized)
-    return isinstance(node.item, leaves) if isinstance(node, WireArray) else isinstance(node, (*leaves, Rest))
+    """Whether a value of this node fits on the line of its name; bytes that may be opened need more."""
+    if isinstance(node, (Sized, Rest)):
+        return node.holds is None
+    leaves = (Fixed, Varint, UuidNode)
+    return isinstance(node.item, (*leaves, Sized)) if isinstance(node, WireArray) else isinstance(node, leaves)

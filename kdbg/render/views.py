@@ -26,7 +26,7 @@ def view(format: str, look: Look, topics: Topics) -> View:
         return lambda exchange: summary_line(exchange, look, topics)
     if format == "hex":
         return lambda exchange: hex_view(exchange, look, topics)
-    return lambda exchange: json_line(exchange, show_secrets=look.show_secrets)
+    return lambda exchange: json_line(exchange, topics, show_secrets=look.show_secrets)
 
 
 class TreeView:
@@ -68,5 +68,5 @@ def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
         lines += ["", headings.half(half, exchange, name)]
         if half is not None:
             asked = (half.data, exchange.api, exchange.version, half.direction, look, topics)
-            lines += hexdump(*asked, size=half.size - 4, text=True)
+            lines += hexdump(*asked, size=half.size - 4, text=True, context=half.context)
     return "\n".join(lines) + "\n\n"

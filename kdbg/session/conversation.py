@@ -19,7 +19,7 @@ from ..grammars import by_key
 from ..grammars.sasl import api as SASL_TOKEN
 from ..wire.compiled import UNREADABLE, Reader, reader
 from ..wire.nodes import WireStruct
-from .exchange import Exchange, Half, Peers
+from .exchange import Exchange, Half, Known, Peers
 from .message import header_grammar
 from .requests import RequestHeader
 
@@ -41,12 +41,16 @@ class Conversation:
     """Pairs the halves of one connection's exchanges and hands them to `deliver`.
 
     `whole` says that the capture holds the connection's beginning, `latest` is the newest request's correlation id,
-    `tokens` is how many of the client's next frames may be raw SASL tokens. Who needs to know the next request sets
-    `undecided`, and `retry` is called when it came; `closed` is called once both directions have ended.
+    `tokens` is how many of the client's next frames may be raw SASL tokens, `known` what helps to read later messages.
+    Who needs to know the next request sets `undecided`, and `retry` is called when it came; `closed` is called once
+    both directions have ended.
     """
 
-    def __init__(self, peers: Peers, deliver: Callable[[Exchange], None], *, whole: bool) -> None:
+    def __init__(
+        self, peers: Peers, deliver: Callable[[Exchange], None], *, whole: bool, known: Known | None = None
+    ) -> None:
         self.peers, self.deliver, self.whole = peers, deliver, whole
+        self.known = known or Known({}, {})
         self.waiting: deque[Exchange] = deque()
         self.early: deque[Half] = deque()
         self.findings: list[Finding] = []
@@ -76,13 +80,22 @@ class Conversation:
             half.api, half.version = api, version
             self.tokens = ROUNDS if api.key == SASL_HANDSHAKE and version == 0 else 0
             exchange.answered = not (api.key == PRODUCE and known and wants_no_answer(half))
+            if api.key == SASL_HANDSHAKE:
+                self._handshake(half)
         exchange.request = half
+        half.known = self.known
         if half.missing:
             exchange.findings.append(_broken_off(half))
         if not exchange.answered:
             self.emit(exchange)
         elif not (self.early and self.meet(exchange)):
             self._wait(exchange)
+
+    def _handshake(self, half: Half) -> None:
+        """The mechanism that a client chose: it says how the tokens that follow are laid out."""
+        message = half.message()
+        mechanism = message.body.get("mechanism") if message is not None else None
+        self.known = Known(self.known.topics, {"mechanism": mechanism})
 
     def _wait(self, exchange: Exchange) -> None:
         """A request waits for its response; what could not be told without knowing it, may be told now."""
@@ -148,6 +161,7 @@ class Conversation:
         """Both halves are there."""
         exchange.response = half
         half.api, half.version = exchange.api, exchange.version
+        half.asked, half.known = exchange.request, self.known
         if half.missing:
             exchange.findings.append(_broken_off(half))
         if self.tokens and exchange.api is not None and exchange.api.key == SASL_HANDSHAKE:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from ..findings import Finding
 from ..wire import Api
 from ..wire.api import Direction
+from ..wire.payload import Around
 from .message import Message, read
+from .payloads import Context, open_payloads
 
 
 class Peers(NamedTuple):
@@ -18,16 +23,28 @@ class Peers(NamedTuple):
     broker: tuple[str, int]
 
 
+class Known(NamedTuple):
+    """What messages have told that helps to read later ones.
+
+    `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
+    itself, such as the `mechanism` of its SASL tokens.
+    """
+
+    topics: dict[UUID, str]
+    facts: Mapping[str, Any]
+
+
 class Half:
     """One message of an exchange: its bytes from the header on, when they came and in which packets.
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
-    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some.
+    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some. `known` is what
+    was known when it came, `asked` the request that a response answers.
     """
 
     __slots__ = (
-        "_message", "_shallow", "api", "data", "direction", "first_packet", "first_time", "last_packet", "last_time",
-        "missing", "version",
+        "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
+        "last_packet", "last_time", "missing", "version",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +55,8 @@ class Half:
         self.first_packet, self.last_packet = packets
         self.api: Api | None = None
         self.version = 0
+        self.known: Known | None = None
+        self.asked: Half | None = None
         self._message: Message | None = None
         self._shallow = False
 
@@ -54,14 +73,27 @@ class Half:
     def message(self, *, shallow: bool = False) -> Message | None:
         """The message, read when first asked for; None for a response whose request nobody saw.
 
-        `shallow` is content with a message whose batches were not read down to their records.
+        `shallow` is content with a message whose batches were not read down to their records, and whose payloads were
+        not opened.
         """
         if self.api is None:
             return None
         if self._message is None or (self._shallow and not shallow):
             self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
             self._shallow = shallow
+            if not shallow:
+                open_payloads(self._message, self.data, self.context)
         return self._message
+
+    @property
+    def context(self) -> Context:
+        """What its payloads may be told by, beside the message itself."""
+        return Context(self.known.topics if self.known is not None else {}, self._around)
+
+    def _around(self) -> Around:
+        asked = self.asked.message() if self.asked is not None else None
+        facts = self.known.facts if self.known is not None else {}
+        return facts if asked is None else ChainMap(asked.body, dict(facts))
 
     def take(self) -> Message | None:
         """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""

@@ -7,21 +7,22 @@ No I/O here: whoever has packets calls `Session.receive` for each and takes the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
 from ..tcp.stream import Receiver
 from ..tcp.table import Connection, Table
+from ..wire import Api
+from ..wire.api import Direction
+from ..wire.topicnames import learn, topic_names
 from .conversation import Conversation
-from .exchange import Exchange, Peers
+from .exchange import Exchange, Known, Peers
 from .framing import Framer
+from .message import grammar_of
 from .opening import Budget, Opening
 from .sides import RequestSide, ResponseSide
-
-TOPIC_NAMES_FROM = frozenset({3, 19, 75})
-"""Metadata, CreateTopics, DescribeTopicPartitions: their responses name topics beside their ids (KIP-516)."""
-MAX_TOPIC_NAMES = 100_000
 
 
 class Session:
@@ -35,6 +36,7 @@ class Session:
         self.ports = frozenset(ports)
         self.table = Table(self._accept)
         self.topic_names: dict[UUID, str] = {}
+        self.known = Known(self.topic_names, {})
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget = Budget()
@@ -75,7 +77,7 @@ class Session:
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         self.connections += 1
         peers = Peers(connection.number, ends[client], ends[1 - client])
-        conversation = Conversation(peers, self._deliver, whole=sides[client].intact)
+        conversation = Conversation(peers, self._deliver, whole=sides[client].intact, known=self.known)
         requests = Framer(RequestSide(conversation), synced=sides[client].starts_with_frame())
         responses = Framer(ResponseSide(conversation), synced=opening.certain)
         conversation.retry, conversation.closed = responses.retry, self._closed
@@ -95,19 +97,20 @@ class Session:
     def _deliver(self, exchange: Exchange) -> None:
         self.count += 1
         exchange.number = self.count
-        if exchange.api is not None and exchange.api.key in TOPIC_NAMES_FROM and exchange.response is not None:
-            self._learn_topics(exchange)
+        for half in (exchange.request, exchange.response):
+            if half is not None and half.api is not None and _names_topics(half.api, half.version, half.direction):
+                message = half.message()
+                assert message is not None
+                learn(message.grammar, message.body, self.topic_names)
         self._done.append(exchange)
-
-    def _learn_topics(self, exchange: Exchange) -> None:
-        assert exchange.response is not None
-        message = exchange.response.message()
-        for topic in (message.body.get("topics") or ()) if message else ():
-            topic_id, name = topic.get("topic_id"), topic.get("name")
-            if topic_id and topic_id.int and name and len(self.topic_names) < MAX_TOPIC_NAMES:
-                self.topic_names[topic_id] = name
 
     def _closed(self, conversation: Conversation) -> None:
         """A connection is over: what was odd at its end has no exchange to go with."""
         self.findings.extend((conversation.peers, finding) for finding in conversation.findings)
         conversation.findings.clear()
+
+
+@lru_cache(maxsize=4096)
+def _names_topics(api: Api, version: int, direction: Direction) -> bool:
+    """Whether a message may tell the names of topic ids."""
+    return topic_names(grammar_of(api, version, direction)) is not None

@@ -45,6 +45,15 @@ def reader(node: Node, *, shallow: bool = False) -> Reader:
     return _Writer(shallow).function(node)
 
 
+def read_whole(grammar: Node, data: bytes) -> Any:
+    """What bytes say by a grammar that reads them cleanly to the last one; None where it does not."""
+    try:
+        value, end = reader(grammar)(data, 0)
+    except UNREADABLE:
+        return None
+    return value if end == len(data) else None
+
+
 @cache
 def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
     """Like `reader`, for as many items as a third argument says."""

@@ -60,8 +60,8 @@ VERSION: tuple[Any, ...] = ("version" / INT16,)
 class Payload:
     """A kind of payload, in all its versions.
 
-    `frame` are the fields in front of `layout`; one of them, or the layout's own first field, is called `version`
-    unless there is but one version. `flexible` is the first flexible version (KIP-482).
+    `frame` are the fields in front of `layout`; the last of them, or without a frame the layout's own first field, says
+    the version, if its name ends in "version". `flexible` is the first flexible version (KIP-482).
 
     Kafka has changed the layout of some versions after they were in use. `releases` are the last ones with an older
     layout, the newest of them first (see `BeforeRelease`); before `flexible_release` no version was flexible.
@@ -90,31 +90,41 @@ class Payload:
     def choose(self, data: bytes) -> Reading:
         """The grammar of the version that the bytes say they are."""
         version = self.version_of(data)
+        if version not in self.versions:
+            known = f"{self.versions[0]} to {self.versions[-1]}"
+            raise BadValue("version", 0, f"version {version} of {self.name}, kdbg knows {known}")
+        return self.reading(version)
+
+    def reading(self, version: int) -> Reading:
+        """How the bytes of a version that is one of `versions` are read."""
         found = self._readings.get(version)
         if found is None:
-            if version not in self.versions:
-                known = f"{self.versions[0]} to {self.versions[-1]}"
-                raise BadValue("version", 0, f"version {version} of {self.name}, kdbg knows {known}")
-            found = self._readings[version] = self._reading(version)
+            former = [
+                Reading(
+                    self.name, self.framed(version, release), f"version {version} as Kafka {major}.{minor} wrote it"
+                )
+                for release in self.releases
+                for major, minor in [release]
+            ]
+            found = self._readings[version] = Reading(self.name, self.framed(version), former=tuple(former))
         return found
-
-    def _reading(self, version: int) -> Reading:
-        former = [
-            Reading(self.name, self.framed(version, release), f"version {version} as Kafka {major}.{minor} wrote it")
-            for release in self.releases
-            for major, minor in [release]
-        ]
-        return Reading(self.name, self.framed(version), former=tuple(former))
 
     @cached_property
     def _head(self) -> WireStruct:
         """The fields that say the version."""
         return Struct(*(self.frame or self.layout.declared[:1])).structure(At(self.versions[0], False))
 
+    @cached_property
+    def version_field(self) -> str:
+        """The name of the field that says the version; "" where the bytes say none, and there is but one."""
+        name = self._head.fields[-1].name
+        return name if name.endswith("version") else ""
+
     def version_of(self, data: bytes) -> int:
-        """The version that the bytes say, by their frame or by the first field behind it."""
-        said = self._head._parse(io.BytesIO(data), None, "")
-        return int(said.get("version", self.versions[0]))
+        """The version that the bytes say."""
+        if not self.version_field:
+            return self.versions[0]
+        return int(self._head._parse(io.BytesIO(data), None, "")[self.version_field])
 
 
 class Opened(bytes):

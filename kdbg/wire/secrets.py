@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from .nodes import TAGGED, LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct
+from .payload import Opened, Sealed
 
 SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
 """Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
@@ -69,8 +70,22 @@ def hide(node: Node, value: Any) -> Any:
         if field.name in shown:
             item = shown[field.name]
             secret = item is not None and is_secret(field.node, value)
-            shown[field.name] = Hidden(len(item)) if secret else hide(field.node, item)
+            shown[field.name] = _hidden(item) if secret else hide(field.node, item)
     return shown
+
+
+def _hidden(item: Any) -> bytes:
+    """What stands in place of a secret: of one that opens, no more is hidden than must be."""
+    return veil(item) if isinstance(item, Opened) else Hidden(len(item))
+
+
+def veil(data: Any) -> Any:
+    """Bytes as views show them by default: payloads with the secrets in them hidden, all others as they are."""
+    if isinstance(data, Sealed):
+        return Hidden(len(data))
+    if not isinstance(data, Opened) or not data.secret:
+        return data
+    return Opened.of(bytes(len(data)), data.name, data.grammar, hide(data.grammar, data.value), secret=True)
 
 
 SHIFTING = frozenset({"truncated", "bad-length", "bad-value", "leftover", "null", "tag-order"})

@@ -87,9 +87,9 @@ def test_every_byte_of_a_message_is_shown_wherever_it_is_cut(cut: int) -> None:
 @pytest.mark.parametrize("look", [PIPE, TERMINAL, Look("", 140, False)])
 def test_a_secret_is_hidden_with_its_length_and_its_text(look: Look) -> None:
     text = "\n".join(dump(sasl(), "sasl-authenticate", 0, look=look))
-    assert "<17 bytes hidden>" in text
+    assert "<7 bytes hidden>" in text
     assert "** ** **" in text
-    for part in ("s3cret", "alice", b"s3cret".hex(" "), b"s3".hex(" ")):
+    for part in ("s3cret", b"s3cret".hex(" "), b"s3".hex(" ")):
         assert part not in text
 
 

@@ -114,7 +114,7 @@ class TestContract:
         lines = [json.loads(json_line(each)) for each in kdbg.read(MAIN / "captures" / "sasl-plain-raw.pcap")]
         token = lines[1]
         assert (token["api"], token["api_key"], token["correlation_id"]) == ("SaslToken", None, None)
-        assert token["request"]["body"] == {"token": {"hidden": 25}}
+        assert token["request"]["body"]["token"]["hidden"] == 25
 
 
 class TestLossless:

@@ -17,6 +17,7 @@ from kdbg.capture import Packet, open_capture
 from kdbg.session import session as room
 from kdbg.session.filters import Filters, outlines_of
 from kdbg.session.session import Session
+from kdbg.wire import topicnames
 
 from .playbook import Lost, Playbook, flow, request, response, told
 
@@ -136,7 +137,7 @@ def test_a_topic_may_be_named_anew() -> None:
 
 
 def test_only_so_many_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MAX_TOPIC_NAMES", 3)
+    monkeypatch.setattr(topicnames, "MOST", 3)
     book = metadata(12, *((f"t{n}", UUID(int=n + 1)) for n in range(5)))
     assert len(book.session.topic_names) == 3
 

@@ -4,7 +4,8 @@ KIP-590. request_data holds header and body of the client's request, response_da
 """
 
 from ..wire import Api, Bytes, Default, ErrorCode, Holds, Nullable, Secret, Struct
-from .payloads import forwarded, principal
+from .payloads import forwarded
+from .payloads.holdings import principal
 
 Address = Bytes.means("address")
 

@@ -4,7 +4,7 @@ Three files are no declarations: registry.py knows every payload by its name, ho
 bytes may be, topics.py which ones the records of a topic are.
 """
 
-from .holdings import assignment, assignment_data, connect_allocation, principal, subscription, subscription_data
+from .holdings import assignment, assignment_data, connect_allocation, subscription, subscription_data
 from .registry import about, payload, payloads
 from .topics import CONTROL, TOPICS
 
@@ -17,7 +17,6 @@ __all__ = [
     "connect_allocation",
     "payload",
     "payloads",
-    "principal",
     "subscription",
     "subscription_data",
 ]

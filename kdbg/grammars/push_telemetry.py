@@ -3,15 +3,16 @@
 KIP-714. The metrics are OpenTelemetry's MetricsData (protobuf), perhaps compressed.
 """
 
-from ..wire import Api, Boolean, Bytes, Duration, ErrorCode, Int32, Struct, Uuid
+from ..wire import Api, Boolean, Bytes, Duration, ErrorCode, Holds, Int32, Struct, Uuid
 from .meanings import CompressionType
+from .payloads.telemetry import metrics
 
 request = Struct(
     "client_instance_id" / Uuid,
     "subscription_id" / Int32,
     "terminating" / Boolean,
     "compression_type" / CompressionType,
-    "metrics" / Bytes,
+    "metrics" / Holds(Bytes, metrics),
 )
 response = Struct("throttle_time_ms" / Duration, "error_code" / ErrorCode)
 api = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..errors import WireError
 from ..wire.marked import Marked
 from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
+from ..wire.otlp import ResourceMetrics
 from ..wire.payload import Opened
 from ..wire.recordsnode import RecordsNode
 from ..wire.spans import Span
@@ -82,6 +83,8 @@ class Describer:
             return f"tag {value[0]}, {count(value[1], 'byte')}"
         if span.role == "raw" or isinstance(node, Rest):
             return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
+        if isinstance(node, ResourceMetrics):
+            return count(len(value), "resource")
         if isinstance(node, UuidNode):
             return values.topic_id(value, self.topics)
         if isinstance(node, Sized):

@@ -18,7 +18,8 @@ from unittest.mock import patch
 from brokers.classpath import classpath
 from brokers.cluster import Cluster, start
 from brokers.java import QUICK, java
-from brokers.settings import logging_options
+from brokers.releases import release
+from brokers.settings import Plan, logging_options, server_properties
 
 from recording.network import FIRST_BROKER_PORT
 
@@ -36,6 +37,23 @@ def kafka(version: str, *, nodes: int = 1, secure: bool = False) -> Iterator[Clu
         cluster = start(version, nodes=nodes, secure=secure)
     with cluster:
         yield cluster
+
+
+@contextmanager
+def plugin(version: str, name: str) -> Iterator[None]:
+    """Brokers of this release that start meanwhile report their metrics to the class of clients/NAME.java."""
+    jars = classpath(release(version).broker_artifacts)
+    HOME.mkdir(exist_ok=True)
+    subprocess.run(["javac", "-Xlint:-removal", "-cp", jars, "-d", str(HOME), str(CLIENTS / f"{name}.java")], check=True)
+
+    def properties(plan: Plan, node: int) -> dict[str, str]:
+        return {**server_properties(plan, node), "metric.reporters": name}
+
+    with (
+        patch("brokers.broker.classpath", lambda artifacts: f"{classpath(artifacts)}{os.pathsep}{HOME}"),
+        patch("brokers.cluster.server_properties", properties),
+    ):
+        yield
 
 
 def ports(cluster: Cluster) -> list[int]:

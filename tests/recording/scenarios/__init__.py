@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recording.scenarios import everyday, families, old, real, shapes, trouble
+from recording.scenarios import everyday, families, inside, old, real, shapes, trouble
 
 Scenario = Callable[[Path], None]
 
@@ -35,6 +35,8 @@ SCENARIOS: dict[str, Scenario] = {
     "real-4.4.0-transactions.pcap": real.transactions,
     "real-codecs-4.4.0.pcap": real.codecs,
     "real-errors.pcap": real.errors,
+    "real-3.9.2-envelope.pcap": inside.envelope,
+    "real-4.4.0-telemetry.pcap": inside.telemetry,
     "real-sasl-scram.pcap": real.sasl_scram,
     "real-javascript.pcap": real.javascript,
     "real-go.pcap": real.go,

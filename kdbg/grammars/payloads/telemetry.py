@@ -1,0 +1,43 @@
+"""The metrics that a client pushes with PushTelemetry (KIP-714): OpenTelemetry's MetricsData, perhaps compressed.
+
+Without the library that reads them (`pip install 'kdbg[telemetry]'`) they stay bytes, by their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from ...errors import BadValue
+from ...wire.compression import CODECS
+from ...wire.nodes import Field, Rest, WireStruct
+from ...wire.otlp import ResourceMetrics, installed
+from ...wire.payload import Around, Readable, Reading
+
+UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((Field("protobuf", Rest()),), None))
+
+
+@cache
+def metrics_data(codec: int) -> Reading:
+    """The grammar of MetricsData that one of Kafka's codecs has compressed."""
+    name = f"MetricsData {CODECS[codec]}" if codec else "MetricsData"
+    return Reading(name, WireStruct((Field("resource_metrics", ResourceMetrics(codec)),), None))
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Metrics whose message says how they are compressed."""
+
+    codec: int
+
+    def choose(self, data: bytes) -> Reading:
+        if self.codec not in CODECS:
+            raise BadValue("", 0, f"no codec has the number {self.codec}")
+        return metrics_data(self.codec) if installed() else UNREAD
+
+
+def metrics(data: bytes, around: Around) -> Iterable[Readable]:
+    """The metrics of a PushTelemetry request."""
+    codec = around.get("compression_type")
+    return [] if codec is None else [Pushed(codec)]

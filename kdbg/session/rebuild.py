@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BuildError, UnknownPayload
-from ..grammars.payloads import payload
+from ..grammars.payloads import forwarded, payload, sasl_tokens, telemetry
 from ..wire.compiled import read_whole
 from ..wire.nodes import build, join, to_bytes
 from ..wire.payload import Payload, Reading
 
 KEYS = {"base64", "payload", "value"}
+FOREIGN = (sasl_tokens.named, forwarded.named, telemetry.named)
+"""What finds the payloads that have no layout of their own in Kafka, by their names."""
 
 
 def rebuild(value: Any, path: str = "") -> Any:
@@ -34,14 +36,15 @@ def rebuild(value: Any, path: str = "") -> Any:
 def _payload(opened: Mapping[str, Any], path: str) -> bytes:
     """The bytes of one payload."""
     seen = to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
-    try:
-        known = payload(opened["payload"])
-    except UnknownPayload as error:
-        if seen is None:
-            raise BuildError(path, str(error)) from None
-        return seen
     value = rebuild(opened["value"], path)
-    reading = _reading(known, value, path)
+    reading = next(filter(None, (named(opened["payload"]) for named in FOREIGN)), None)
+    if reading is None:
+        try:
+            reading = _reading(payload(opened["payload"]), value, path)
+        except UnknownPayload as error:
+            if seen is None:
+                raise BuildError(path, str(error)) from None
+            return seen
     return build(reading.grammar, value, path) if seen is None else _like(seen, value, reading, path)
 
 

@@ -44,7 +44,8 @@ def plugin(version: str, name: str) -> Iterator[None]:
     """Brokers of this release that start meanwhile report their metrics to the class of clients/NAME.java."""
     jars = classpath(release(version).broker_artifacts)
     HOME.mkdir(exist_ok=True)
-    subprocess.run(["javac", "-Xlint:-removal", "-cp", jars, "-d", str(HOME), str(CLIENTS / f"{name}.java")], check=True)
+    compiler = ["javac", "-Xlint:-removal", "-cp", jars, "-d", str(HOME)]
+    subprocess.run([*compiler, str(CLIENTS / f"{name}.java")], check=True)
 
     def properties(plan: Plan, node: int) -> dict[str, str]:
         return {**server_properties(plan, node), "metric.reporters": name}

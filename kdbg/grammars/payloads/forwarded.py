@@ -6,9 +6,11 @@ answers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from ...errors import BadValue, Truncated
 from ...wire.api import Direction
@@ -44,6 +46,15 @@ def message(key: int, version: int, direction: Direction) -> Reading:
     header = (headers.REQUEST if direction == "request" else headers.RESPONSE)[api.header_version(direction, version)]
     both = WireStruct((Field("header", header), Field("body", api.at(direction, version))), None)
     return Reading(f"{api.name} {direction} v{version}", both)
+
+
+def named(name: str) -> Reading | None:
+    """The message of a name that `message` gave it; None where there is none."""
+    said = re.fullmatch(r"(\w+) (request|response) v(\d+)", name, re.ASCII)
+    if said is None or said[1] not in NAMES:
+        return None
+    key, version = NAMES.index(said[1]), int(said[3])
+    return message(key, version, cast(Direction, said[2])) if version in by_key(key).versions else None
 
 
 def request(data: bytes, around: Around) -> Iterable[Readable]:

@@ -158,6 +158,15 @@ SERVER = (
 )
 
 
+TOKENS = {payload.name: payload for one in (*CLIENT, *SERVER) for payload in one.kinds.values()}
+
+
+def named(name: str) -> Reading | None:
+    """The token of a name; None where there is none."""
+    known = TOKENS.get(name)
+    return None if known is None else known.reading(known.versions[0])
+
+
 def client_token(data: bytes, around: Around) -> Iterable[Readable]:
     """A token that the client sent, by the mechanism that stands around it, or by its looks."""
     return _of(CLIENT, around)

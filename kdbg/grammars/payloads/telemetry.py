@@ -18,11 +18,18 @@ from ...wire.payload import Around, Readable, Reading
 UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((Field("protobuf", Rest()),), None))
 
 
+NAMES = {codec: f"MetricsData {name}" if codec else "MetricsData" for codec, name in CODECS.items()}
+
+
 @cache
 def metrics_data(codec: int) -> Reading:
     """The grammar of MetricsData that one of Kafka's codecs has compressed."""
-    name = f"MetricsData {CODECS[codec]}" if codec else "MetricsData"
-    return Reading(name, WireStruct((Field("resource_metrics", ResourceMetrics(codec)),), None))
+    return Reading(NAMES[codec], WireStruct((Field("resource_metrics", ResourceMetrics(codec)),), None))
+
+
+def named(name: str) -> Reading | None:
+    """The metrics of a name that `metrics_data` gave them; None where there are none."""
+    return next((metrics_data(codec) for codec, known in NAMES.items() if known == name and installed()), None)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ PieceView = Callable[[int, Piece, Message | None], str | bytes]
 def piece_view(format: str, look: Look, file: File, name: str) -> PieceView:
     """The function that renders pieces of a file in one of the FORMATS; `name` is the file's."""
     if format == "json":
-        return JsonLines(file, name)
+        return JsonLines(look, file, name)
     if format == "hex":
         return Hexdumps(look, file)
     return LogSummary(look) if format == "summary" and file.kind.name == "log" else Trees(look, file)
@@ -108,8 +108,8 @@ class Hexdumps:
 class JsonLines:
     """A piece as one line of JSON, lossless: `batch` (or `entry`) builds the same bytes again."""
 
-    def __init__(self, file: File, name: str) -> None:
-        self.file, self.name = file, name
+    def __init__(self, look: Look, file: File, name: str) -> None:
+        self.look, self.file, self.name = look, file, name
 
     def __call__(self, number: int, piece: Piece, message: Message | None) -> bytes:
         kind, place = self.file.kind, self.file.place
@@ -119,11 +119,13 @@ class JsonLines:
             "notes": [values.escape(str(finding)) for finding in found(piece, message)],
         }  # fmt: skip
         if message is None:
-            return dump(shown | {"zeros": piece.zeros})
-        body = json_body(message)
-        if kind.name == "log":
-            return dump(shown | {"batch": body["records"][0]})
-        return dump(shown | kind.facts(message, place.base_offset) | {"entry": body if piece.whole else piece.data})
+            shown["zeros"] = piece.zeros
+        elif kind.name == "log":
+            shown["batch"] = json_body(message, show_secrets=self.look.show_secrets)["records"][0]
+        else:
+            shown |= kind.facts(message, place.base_offset)
+            shown["entry"] = json_body(message) if piece.whole else piece.data
+        return dump(shown, show_secrets=self.look.show_secrets)
 
 
 def found(piece: Piece, message: Message | None) -> list[Any]:

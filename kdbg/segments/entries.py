@@ -14,6 +14,7 @@ from typing import Any
 
 from ..findings import Finding
 from ..grammars import log_files
+from ..grammars.payloads.producer_snapshot import producer_snapshot
 from ..session.message import Message, explain, read
 from ..session.plausible import YEARS
 from ..wire import Api, Struct
@@ -23,6 +24,7 @@ from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, taken, zeros_betwee
 
 VERSION = 1
 """The only version of a producer snapshot that there is."""
+SNAPSHOT = Struct(*producer_snapshot.frame, *producer_snapshot.layout.declared)
 HEADER = struct.Struct(">hIi")
 """How a producer snapshot begins: version, checksum, number of producers."""
 CRC_FROM = 6
@@ -146,7 +148,7 @@ class Snapshot(_Structured):
 
     name: str = "snapshot"
     title: str = "producer snapshot"
-    api: Api = field(default=alone("ProducerSnapshot", log_files.producer_snapshot))
+    api: Api = field(default=alone("ProducerSnapshot", SNAPSHOT))
 
     def begins(self, head: bytes) -> bool:
         """Whether the version is the one there is, and the checksum right or the end not yet in sight."""

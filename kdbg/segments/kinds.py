@@ -44,7 +44,7 @@ def open_file(name: str, head: bytes, read: Read) -> File | None:
     """What a file is, by its first bytes; None if it is none of these. `read` begins where the file does."""
     place = place_of(name)
     kind = recognise(head, place)
-    return None if kind is None else File(kind, place, read)
+    return None if kind is None else File(Log(place.topic) if kind is log else kind, place, read)
 
 
 def more_wanted(head: bytes) -> bool:

@@ -15,11 +15,15 @@ from typing import Any
 from ..findings import Finding
 from ..grammars.records import record_format
 from ..session.alone import records_api
-from ..session.message import Message, explain, grammar_of, read_slowly
+from ..session.message import Message, explain, read_slowly
+from ..session.payloads import open_inspection, open_payloads
+from ..wire import TopicName
 from ..wire.checksum import crc32, crc32c
 from ..wire.compiled import COMPILED, UNREADABLE
+from ..wire.nodes import Field, WireStruct
 from ..wire.recordset import CODEC_MASK, CONTROL, PREAMBLE, decode
 from ..wire.spans import Inspection
+from ..wire.types import At
 from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, zeros_between
 
 HEADER = record_format.header_size
@@ -32,19 +36,25 @@ BATCH_TAIL = struct.Struct(">hi")
 """Attributes and last offset delta of a batch, behind its checksum."""
 CANDIDATE = re.compile(rb"(?=[\0-\x7f][\0-\xff]{7}(?!\0{4})[\0-\x07][\0-\xff]{7}[\0-\2])", re.DOTALL)
 """Where an entry may begin: neither its offset nor its length is negative, its magic is 0, 1 or 2."""
+PLAIN = records_api.at("response", 0)
 MOST_DAMAGE = 16 << 20
 """Damage is handed over in pieces of no more bytes."""
 CREDIT, CREDIT_PER_BYTE = 64 << 20, 64
 """Bytes whose checksums a search may compute: hostile bytes can claim a long entry at every place."""
+WITH_TOPIC = WireStruct((Field("topic", TopicName.at(At(0, False))), *PLAIN.fields), None)
+"""What a piece says, beside the topic that it is of: that tells what its records hold."""
 IN_FRONT = "records[0]."
 """The path of the one entry of a piece, which says nothing to a reader."""
 
 
 class Log:
-    """The kind of file that is a log."""
+    """The kind of file that is a log; by its topic's name the records of Kafka's own topics are opened."""
 
     name, title = "log", "log segment"
     timed = True
+
+    def __init__(self, topic: str | None = None) -> None:
+        self.topic = topic
 
     def begins(self, head: bytes) -> bool:
         """Whether an entry stands first."""
@@ -54,19 +64,27 @@ class Log:
         return _Walk(read).pieces()
 
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
-        grammar = grammar_of(records_api, 0, "response")
-        body: list[dict[str, Any]] = [{"raw": piece.data}]
-        if piece.whole:
-            try:
-                body = decode(piece.data, record_format, COMPILED, cut=False, shallow=shallow)
-                if shallow and body[0]["magic"] == 2 and body[0]["attributes"] & CONTROL:  # its record is its meaning
-                    return self.message(piece)
-            except UNREADABLE:
-                return read_slowly(records_api, 0, "response", piece.data, header=False)
-        return Message(records_api, 0, "response", None, {"records": body}, grammar, piece.size)
+        if not piece.whole:
+            return self._message([{"raw": piece.data}])
+        try:
+            entries = decode(piece.data, record_format, COMPILED, cut=False, shallow=shallow)
+        except UNREADABLE:
+            slow = read_slowly(records_api, 0, "response", piece.data, header=False)
+            message = self._message(slow.body["records"], slow.findings)
+        else:
+            if shallow and entries[0]["magic"] == 2 and entries[0]["attributes"] & CONTROL:
+                return self.message(piece)  # its one record is all its meaning
+            message = self._message(entries)
+        return message if shallow else open_payloads(message, piece.data)
+
+    def _message(self, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()) -> Message:
+        body = {"topic": self.topic, "records": entries}
+        return Message(records_api, 0, "response", None, body, WITH_TOPIC, 0, findings)
 
     def inspection(self, piece: Piece) -> Inspection:
         found = explain(records_api, 0, "response", piece.data, header=False)[1]
+        found.value["topic"] = self.topic
+        open_inspection(WITH_TOPIC, found)
         found.spans = [span._replace(path=span.path.removeprefix(IN_FRONT)) for span in found.spans]
         found.findings = [
             finding._replace(path=finding.path.removeprefix(IN_FRONT), text=finding.text.replace(IN_FRONT, ""))

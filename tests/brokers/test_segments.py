@@ -1,0 +1,159 @@
+"""Segment files that real brokers wrote: kdbg reads in them what the broker's own dump tool prints, field by field."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import dumps
+from .histories import CODECS, COMPACTED, MONEY, format_topic, live
+from .pool import Pool
+from .releases import RELEASES, Release
+from .sending import kdbg
+
+DEEP = ("--deep-iteration", "--print-data-log")
+BATCHES_PRINTED = (2, 0)
+"""The first release of the table whose tool prints batches, not their records alone."""
+
+
+class Disk:
+    """What a broker left on its disk."""
+
+    def __init__(self, release: Release, folder: Path) -> None:
+        self.release, self.folder = release, folder
+
+    def files(self, pattern: str) -> list[Path]:
+        return [path for path in sorted(self.folder.glob(pattern)) if path.stat().st_size]
+
+    def dump(self, paths: list[Path], *options: str) -> dict[Path, str]:
+        return dumps.dump(self.release, self.folder.parent, paths, *options)
+
+
+@pytest.fixture(scope="session")
+def disks(brokers: Pool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Disk]:
+    """The disks by release, as far as they were asked for."""
+    return {}
+
+
+@pytest.fixture(params=RELEASES, ids=lambda release: f"kafka-{release.version}")
+def disk(
+    request: pytest.FixtureRequest, brokers: Pool, disks: dict[str, Disk], tmp_path_factory: pytest.TempPathFactory
+) -> Disk:
+    """That of a broker of each release, which was stopped after it had lived."""
+    release: Release = request.param
+    if release.version not in disks:
+        broker = brokers.cluster(release.version).brokers[0]
+        live(broker)
+        broker.stop()
+        folder = tmp_path_factory.mktemp("disk") / release.version
+        shutil.copytree(broker.data, folder)
+        disks[release.version] = Disk(release, folder)
+    return disks[release.version]
+
+
+def decoded(path: Path) -> list[dict[str, Any]]:
+    """All of a file; nothing in it may be odd."""
+    outcome = kdbg("decode", path, "--format", "json", "--show-secrets")
+    assert (outcome.status, outcome.closing.endswith(" 0 findings")) == (0, True), outcome.err
+    return outcome.lines
+
+
+def test_logs_decode_to_the_records_that_the_tool_prints(disk: Disk) -> None:
+    logs = disk.files("*/*.log") + disk.files("__cluster_metadata-0/*.checkpoint")
+    topics = {path.parent.name.rpartition("-")[0] for path in logs}
+    assert CODECS in topics
+    for path, text in disk.dump(logs, *DEEP).items():
+        expected = dumps.told(decoded(path), batches=disk.release.number >= BATCHES_PRINTED)
+        printed = dumps.lines(text)
+        assert len(printed) == len(expected) > 0, path
+        for theirs, ours in zip(printed, expected, strict=True):
+            assert theirs.is_batch == ours.is_batch
+            assert list(dumps.fields_known(theirs, ours)) == [], path
+            assert len(theirs.fields) >= 6
+            assert same_content(theirs, ours, disk.release)
+
+
+def same_content(theirs: dumps.Line, ours: dumps.Line, release: Release) -> bool:
+    """Key and value; Kafka 0.8 prints a null value as such, Kafka 0.10 then leaves the key out as well.
+
+    Of KRaft's control records the tool prints the name, as one of their fields or in front of their own.
+    """
+    expected = ours.content
+    if ours.fields.get("controltype") and "endTxnMarker" not in expected:
+        return theirs.content.startswith(expected) or "controltype" in theirs.fields
+    if ours.fields.get("valuesize") == "-1" and release.number < (1,):
+        expected = f"{expected} payload: null" if release.number < (0, 10) else ""
+    return theirs.content == expected
+
+
+def test_what_brokers_wrote_is_all_there(disk: Disk) -> None:
+    """Compacted, transactional, of old formats: the test above compares nothing that nobody wrote."""
+    topics = {path.parent.name.rpartition("-")[0] for path in disk.files("*/*.log")}
+    release = disk.release.number
+    wanted = {CODECS}
+    wanted |= {COMPACTED, "__consumer_offsets"} if release >= (0, 10) else set()
+    wanted |= {MONEY, "__transaction_state"} if release >= (0, 11) else set()
+    wanted |= {format_topic(0), format_topic(1)} if (0, 10) < release < (3,) else set()
+    wanted |= {"__cluster_metadata"} if not disk.release.zookeeper else set()
+    assert topics >= wanted
+    if COMPACTED in wanted:
+        first = decoded(disk.folder / f"{COMPACTED}-0" / f"{0:020}.log")
+        assert len(dumps.told(first, batches=False)) < first[-1]["batch"].get(
+            "base_offset", first[-1]["batch"].get("offset")
+        )
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex"])
+def test_indexes_hold_the_entries_that_the_tool_prints(disk: Disk, suffix: str) -> None:
+    paths = disk.files(f"*/*.{suffix}")
+    if not paths:
+        assert disk.release.number < {"index": (0,), "timeindex": (0, 10), "txnindex": (0, 11)}[suffix]
+        return
+    for path, text in disk.dump(paths).items():
+        shown = [line for line in decoded(path) if "zeros" not in line]
+        ours = [line["entry"] | ({"offset": line["offset"]} if "offset" in line else {}) for line in shown]
+        theirs = [{snake(name): int(value) for name, value in row.items()} for row in dumps.rows(text)]
+        assert theirs == [{name: entry[name] for name in row} for row, entry in zip(theirs, ours, strict=True)]
+
+
+def test_producer_snapshots_hold_what_the_tool_prints(disk: Disk) -> None:
+    paths = disk.files("*/*.snapshot")
+    assert bool(paths) == (disk.release.number >= (0, 11))
+    for path, text in (disk.dump(paths) if paths else {}).items():
+        (line,) = decoded(path)
+        rows = dumps.rows(text)
+        for row, entry in zip(rows, line["entry"]["producer_entries"], strict=True):
+            first = re.search(r"\d+", row["currentTxnFirstOffset"])
+            assert entry["current_txn_first_offset"] == (int(first[0]) if first else -1)
+            same = ("producer_id", "coordinator_epoch", "last_sequence", "last_offset", "offset_delta", "timestamp")
+            assert {name: entry[name] for name in same} == {name: int(row[camel(name)]) for name in same}
+            assert entry["epoch"] == int(row["producerEpoch"])
+
+
+def test_every_other_file_of_the_disk_is_read_too(disk: Disk) -> None:
+    """Checkpoints and properties, by their content: JSON gives the words that stand in them."""
+    texts = [
+        path for path in disk.files("**/*") if path.is_file() and path.suffix in ("", ".properties", ".metadata")
+        and not path.name.startswith(".")
+    ]  # fmt: skip
+    assert texts
+    for path in texts:
+        words = " ".join(str(word) for line in decoded(path) for word in line["entry"].values())
+        assert (
+            sorted(words.split())
+            == sorted(word for word in path.read_text().replace("=", " ").replace(": ", " ").replace("#", " ").split())
+            or path.name == "quorum-state"
+        )
+
+
+def snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

@@ -22,6 +22,7 @@ COMMANDS = {
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",
     "apis": "List API keys, versions and aliases.",
+    "coverage": "List what is known of each version, and what has proved it.",
 }
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""

@@ -19,11 +19,12 @@ from kdbg.wire.api import Direction, snake_case
 from kdbg.wire.nodes import Fixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from kdbg.wire.recordsnode import RecordsNode
 
-from ..peers.dice import Message, all_fields, comparable
+from ..peers.dice import all_fields, comparable
 from .classpath import classpath
 from .java import QUICK, java
 from .releases import Release
 
+NOTHING: Mapping[str, str] = {}
 SOURCE = Path(__file__).with_name("Messages.java")
 
 
@@ -107,13 +108,6 @@ def entries(jar: str) -> list[str]:
         return archive.namelist()
 
 
-RENAMED = {
-    "TxnOffsetCommit-request": {"generation_id_or_member_epoch": "generation_id"},
-    "StreamsGroupHeartbeat-response": {"acceptable_recovery_lag_legacy": "acceptable_recovery_lag"},
-}
-"""Names that Kafka 4.4 changed of fields which versions before it had; kdbg goes by the older ones."""
-
-
 def as_java(node: Node, value: Any) -> Any:
     """A value as Kafka's converters show it: tagged fields with their defaults, sizes in the place of record sets."""
     return _sizes(node, comparable(node, value))
@@ -149,10 +143,9 @@ def through(node: Node, value: Any, change: Callable[[Node, Any], Any]) -> Any:
     return value
 
 
-def from_java(message: Message, value: Any) -> Any:
+def from_java(node: Node, value: Any, renamed: Mapping[str, str] = NOTHING) -> Any:
     """The JSON of Kafka's converters as kdbg has the value; a name that kdbg has not is a KeyError."""
-    renamed = RENAMED.get(f"{message.name}-{message.direction}", {})
-    return comparable(message.grammar, _from_java(message.grammar, value, renamed))
+    return comparable(node, _from_java(node, value, renamed))
 
 
 def _from_java(node: Node, value: Any, renamed: Mapping[str, str]) -> Any:

@@ -19,8 +19,11 @@ from kdbg.errors import ClientError, Closed
 from kdbg.grammars.errors import ERRORS
 from kdbg.session.exchange import Exchange
 from kdbg.wire import Api
+from kdbg.wire.api import DIRECTIONS
 from kdbg.wire.outline import outline
 
+from ..evidence import proved
+from ..peers.dice import Message
 from .broker import Broker
 
 Answers = dict[str, dict[int, str]]
@@ -109,6 +112,18 @@ async def answer(asker: Sweep, api: Api, version: int) -> str:
     return ERRORS[errors[0]].name if errors else "ok"
 
 
+def answered(answers: Answers) -> set[Message]:
+    """The messages that an answer proves: the request that was understood, and the response that was read."""
+    keys = {name: grammars.api(name).key for name in answers}
+    return {
+        Message(keys[name], direction, version)
+        for name, versions in answers.items()
+        for version, word in versions.items()
+        if word != "refused"
+        for direction in DIRECTIONS
+    }
+
+
 def condensed(answers: Answers) -> str:
     """The table: an API a line, with the versions that were answered and how."""
     lines = []
@@ -131,3 +146,4 @@ def test_every_version_is_answered_to_the_last_byte(broker: Broker, capsys: pyte
         print(f"\nKafka {broker.version}: {len(answers)} APIs, {count} versions, all answered\n{condensed(answers)}")
     assert failed == {}
     assert count >= len(SERVED_BY_0_8_2)
+    assert answered(answers) == proved(f"broker {broker.version}"), "python -m tests.evidence brokers"

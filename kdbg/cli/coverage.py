@@ -1,0 +1,54 @@
+"""`kdbg coverage`: which versions kdbg knows, since which release of Kafka, and what has proved them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import color_option, format_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ..render.look import Look
+
+PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients", "vectors")
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("api", required=False)
+@click.option("--missing", type=click.Choice(PROOFS), help="List the versions that have no such proof.")
+@format_option
+@color_option
+def command(api: str | None, missing: str | None, format: str, color: str) -> None:
+    """List every API and version: the releases of Kafka that have it, and what has proved that kdbg knows it.
+
+    API is a name, an alias or a key, and then there is a line for each version. The proofs come from kdbg's own tests.
+
+    \b
+    kdbg coverage
+    kdbg coverage fetch
+    kdbg coverage --missing brokers
+    """
+    writer = Writer()
+    for piece in pieces(api, missing, look(color, True, False), format == "json"):
+        writer.write(piece)
+    writer.flush()
+
+
+def pieces(api: str | None, missing: str | None, look: Look, json: bool) -> Iterator[str | bytes]:
+    """What is printed, piece by piece."""
+    from .. import grammars
+    from ..render import coverage
+    from ..render.jsonlines import dump
+
+    apis = [grammars.api(api)] if api is not None else list(grammars.apis())
+    if json:
+        yield from map(dump, coverage.objects(apis, missing))
+    elif missing is not None:
+        yield coverage.missing(apis, missing, look)
+    elif api is not None:
+        yield coverage.one(apis[0], look)
+    else:
+        yield coverage.overview(apis, look)

@@ -1,0 +1,172 @@
+"""What kdbg knows of each version of each API, and what has proved it: tables and JSON objects.
+
+Everything shown is a release table (grammars/releases.py) or a proof (grammars/proofs.py); nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..grammars.proofs import PROOFS
+from ..grammars.releases import Versions, parse, since, spans, until
+from ..wire.api import DIRECTIONS, Api, Direction
+from .columns import aligned, wrap
+from .look import Look
+
+WIDEST = 30
+"""Letters of a name that the table makes room for."""
+BROKER = "broker "
+GIVEN = "given"
+"""Said of what no release of Kafka has, but a definition that was given."""
+EVERY, SOME, NONE = "●", "◐", "·"
+ONE_SIDE = {"request": "→", "response": "←"}
+OF_APIS = {EVERY: "every version, requests and responses", SOME: "some of them", NONE: "none"}
+OF_VERSIONS = {EVERY: "request and response", "→": "the request alone", "←": "the response alone", NONE: "neither"}
+"""What the marks mean, in the table of APIs and in that of one API's versions."""
+CAN = ("decode", "explain", "encode", "grammar", "send")
+"""What every version can be put to."""
+
+
+class Kind(NamedTuple):
+    """A kind of proof: its letter in the tables, its name in PROOFS and in JSON, what it means."""
+
+    letter: str
+    name: str
+    meaning: str
+
+
+KINDS = (
+    Kind("L", "layouts", "laid out field by field as Kafka's message definitions say, 0.8 to 4.2"),
+    Kind("J", "java", "Kafka's own generated classes, of 4.4 and 3.9, read and write the same"),
+    Kind("K", "kio", "kio reads and writes the same"),
+    Kind("P", "kafka-python", "kafka-python reads and writes the same"),
+    Kind("B", "brokers", "a real Kafka broker answered it, and the answer was read to its last byte"),
+    Kind("C", "clients", "real clients wrote it, or real brokers answered them, in captures/"),
+    Kind("V", "vectors", "recorded in the test suites of public clients, read and written back"),
+)
+
+
+@cache
+def proved(kind: str) -> dict[str, Versions]:
+    """API -> the versions that one kind of proof was had for; `brokers` is that of any release."""
+    return parse(PROOFS[kind]) if kind in PROOFS else {}
+
+
+@cache
+def releases() -> tuple[str, ...]:
+    """The releases whose brokers were asked, oldest first."""
+    found = [name.removeprefix(BROKER) for name in PROOFS if name.startswith(BROKER)]
+    return tuple(sorted(found, key=lambda release: [int(part) for part in release.split(".")]))
+
+
+def holds(kind: str, api: str, direction: Direction, version: int) -> bool:
+    """Whether a proof of this kind holds for one message."""
+    kinds = [BROKER + release for release in releases()] if kind == "brokers" else [kind]
+    return any(version in proved(name)[api][direction] for name in kinds if api in proved(name))
+
+
+def proofs(api: str, direction: Direction, version: int) -> list[str]:
+    """The kinds of proof that there are for one message."""
+    return [kind.name for kind in KINDS if holds(kind.name, api, direction, version)]
+
+
+def brokers(api: str, version: int) -> list[str]:
+    """The releases whose brokers answered a version."""
+    return [release for release in releases() if version in proved(BROKER + release).get(api, {}).get("response", ())]
+
+
+def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
+    """The versions that a kind of proof is missing for; of `any`, those that nothing proves."""
+    kinds = [known.name for known in KINDS] if kind == "any" else [kind]
+    return {
+        side: [v for v in api.versions if not any(holds(name, api.name, side, v) for name in kinds)]
+        for side in DIRECTIONS
+    }
+
+
+def overview(apis: Iterable[Api], look: Look) -> str:
+    """A line an API, and what the letters mean."""
+    head = ("key", "name", "version", "Kafka", " ".join(kind.letter for kind in KINDS))
+    rows = [
+        (str(api.key), api.name, _span(api.versions), _lifetime(api.name, api.versions), _marks(api))
+        for api in apis
+    ]  # fmt: skip
+    lines = aligned([head, *rows], look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
+    return "\n".join([*lines, "", *_legend(look, OF_APIS)]) + "\n"
+
+
+def _marks(api: Api) -> str:
+    lacks = {kind.name: sum(map(len, lacking(api, kind.name).values())) for kind in KINDS}
+    whole = len(DIRECTIONS) * len(api.versions)
+    return " ".join(EVERY if not missing else NONE if missing == whole else SOME for missing in lacks.values())
+
+
+def one(api: Api, look: Look) -> str:
+    """A line a version, with the brokers by their releases."""
+    shown = [kind for kind in KINDS if kind.name != "brokers"]
+    head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that answered")
+    rows = [
+        (
+            str(version), _lifetime(api.name, [version]),
+            " ".join(_mark(kind, api.name, version) for kind in shown), " ".join(brokers(api.name, version)) or NONE,
+        )
+        for version in api.versions
+    ]  # fmt: skip
+    lines = aligned([head, *rows], look, ("", "dim", "good", ""), right=(0,))
+    heading = look.paint("heading", f"{api.name} (key {api.key})")
+    return "\n".join([heading, "", *lines, "", *_legend(look, OF_VERSIONS)]) + "\n"
+
+
+def _mark(kind: Kind, api: str, version: int) -> str:
+    sides = [direction for direction in DIRECTIONS if holds(kind.name, api, direction, version)]
+    return ONE_SIDE[sides[0]] if len(sides) == 1 else EVERY if sides else NONE
+
+
+def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
+    """A line for each API of which some versions lack a kind of proof."""
+    rows = []
+    for api in apis:
+        request, response = lacking(api, kind).values()
+        sides = [(request, "")] if request == response else [(request, " requests"), (response, " responses")]
+        words = [f"{spans(versions).replace('+', ', ')}{side}" for versions, side in sides if versions]
+        if words:
+            rows.append((str(api.key), api.name, "; ".join(words)))
+    if not rows:
+        return "no version lacks it\n"
+    return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
+
+
+def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:
+    """An object for each version; with `kind`, for those that lack it."""
+    for api in apis:
+        lacks = lacking(api, kind) if kind else {}
+        for version in api.versions:
+            if kind is None or any(version in versions for versions in lacks.values()):
+                yield _object(api, version)
+
+
+def _object(api: Api, version: int) -> dict[str, Any]:
+    return {
+        "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
+        "until": until(api.name, version), "can": CAN,
+        "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
+        "brokers": brokers(api.name, version),
+    }  # fmt: skip
+
+
+def _span(versions: range) -> str:
+    return f"{versions[0]}-{versions[-1]}" if len(versions) > 1 else str(versions[0])
+
+
+def _lifetime(api: str, versions: Sequence[int]) -> str:
+    """From which release to which: `0.8.0+` where the newest one still has one of these versions."""
+    first, ends = since(api, versions[0]), [until(api, version) for version in versions]
+    return f"{first}{'+' if None in ends else f'-{ends[-1]}'}" if first else GIVEN
+
+
+def _legend(look: Look, marks: Mapping[str, str]) -> list[str]:
+    said = [*((kind.letter, kind.meaning) for kind in KINDS), *marks.items()]
+    commands = ", ".join(f"`kdbg\xa0{word}`" for word in CAN)  # no-break spaces: a command stays on one line
+    return [*aligned(said, look, ("name", "dim")), "", *wrap(f"Every version can be put to {commands}.", look.width)]

@@ -1,0 +1,114 @@
+"""`kdbg coverage`: every version, the releases that have it, what has proved it; in 80 columns, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kdbg import grammars
+from kdbg.cli.coverage import PROOFS
+from kdbg.render.coverage import KINDS
+
+from .calls import Outcome, call
+
+BEGINNING = """\
+key  name                          version  Kafka      L J K P B C V
+  0  Produce                       0-13     0.8.0+     ● ● ◐ ◐ ● ◐ ◐
+"""
+LEGEND = """
+L  laid out field by field as Kafka's message definitions say, 0.8 to 4.2
+J  Kafka's own generated classes, of 4.4 and 3.9, read and write the same
+K  kio reads and writes the same
+P  kafka-python reads and writes the same
+B  a real Kafka broker answered it, and the answer was read to its last byte
+C  real clients wrote it, or real brokers answered them, in captures/
+V  recorded in the test suites of public clients, read and written back
+"""
+CAN = """
+Every version can be put to `kdbg decode`, `kdbg explain`, `kdbg encode`,
+`kdbg grammar`, `kdbg send`.
+"""
+DELETE_GROUPS = """\
+DeleteGroups (key 42)
+
+version  Kafka  L J K P C V  brokers that answered
+      0  1.1+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
+      1  2.0+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
+      2  2.4+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
+      3  4.4+   · ● · · · ·  4.4.0
+"""
+
+Cli = Callable[..., Outcome]
+
+
+def test_the_table_fits_80_columns() -> None:
+    done = call("coverage")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith(BEGINNING)
+    assert LEGEND in done.out
+    assert done.out.endswith(CAN)
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_every_api_has_a_line(cli: Cli) -> None:
+    lines = cli("coverage").out.splitlines()[1 : 1 + len(grammars.NAMES)]
+    assert [line.split()[1] for line in lines] == list(grammars.NAMES)
+    assert lines[7] == "  7  ControlledShutdown            0-3      0.8.0-3.9  ● ● · · ● · ·"
+
+
+def test_one_api_has_a_line_for_each_version(cli: Cli) -> None:
+    assert cli("coverage", "delete-groups").out.startswith(DELETE_GROUPS)
+
+
+def test_requests_that_no_broker_answers_are_told_from_responses(cli: Cli) -> None:
+    """A capture holds Fetch v4 of a real client; no real broker answers it there."""
+    (line,) = [line for line in cli("coverage", "fetch").out.splitlines() if line.split()[:1] == ["4"]]
+    assert line == "      4  0.11.0+     ● ● ● ● → ●  2.8.2 3.9.2 4.4.0"
+
+
+def test_every_line_of_every_api_fits(cli: Cli) -> None:
+    for name in grammars.NAMES:
+        assert max(map(len, cli("coverage", name).out.splitlines())) <= 80, name
+
+
+def test_json_is_an_object_a_version(cli: Cli) -> None:
+    objects = cli("coverage", "--format", "json").lines
+    assert [(found["api"], found["api_version"]) for found in objects] == [
+        (api.name, version) for api in grammars.apis() for version in api.versions
+    ]
+    assert objects[0] == {
+        "api": "Produce", "api_key": 0, "api_version": 0, "since": "0.8.0", "until": "3.9",
+        "can": ["decode", "explain", "encode", "grammar", "send"],
+        "request": ["layouts", "java", "brokers", "clients", "vectors"],
+        "response": ["layouts", "java", "brokers", "clients", "vectors"],
+        "brokers": ["0.8.2.2", "0.10.1.1", "2.8.2", "3.9.2"],
+    }  # fmt: skip
+
+
+def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
+    lines = cli("coverage", "--missing", "brokers").out.splitlines()
+    assert " 5  StopReplica                4" in lines
+    assert (
+        cli("coverage", "fetch", "--missing", "clients").out
+        == "1  Fetch  2, 5-10, 13-15 requests; 1-2, 4-10, 13-15 responses\n"
+    )
+    assert cli("coverage", "fetch", "--missing", "layouts").out == "no version lacks it\n"
+    found = cli("coverage", "stop-replica", "--missing", "brokers", "--format", "json").lines
+    assert [(one["api"], one["api_version"]) for one in found] == [("StopReplica", 4)]
+
+
+def test_nothing_is_unproved(cli: Cli) -> None:
+    assert cli("coverage", "--missing", "any").out == "no version lacks it\n"
+
+
+def test_the_kinds_to_ask_for_are_the_kinds_there_are() -> None:
+    assert ("any", *(kind.name for kind in KINDS)) == PROOFS
+
+
+@pytest.mark.parametrize("arguments", [["coverage", "nothing"], ["coverage", "--missing", "luck"]], ids=" ".join)
+def test_what_is_not_known_is_refused(arguments: list[str]) -> None:
+    done = call(*arguments)
+    assert done.status == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1

@@ -1,0 +1,149 @@
+"""What the tests show of which messages: the evidence for what `kdbg coverage` says.
+
+    python -m tests.evidence                    write kdbg/grammars/proofs.py anew, but for what needs Java
+    python -m tests.evidence java brokers       that too: Kafka's own classes, and a sweep over all brokers
+
+Nothing is written by hand there: the tests hold every proof to its evidence, and fail where one is short of the other.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import kdbg
+from kdbg import grammars
+from kdbg.grammars import proofs
+from kdbg.grammars.releases import parse, spans
+from kdbg.wire.api import DIRECTIONS
+from kdbg.wire.layout import layout
+
+from .conftest import SHARED
+from .peers.dice import Message
+
+Evidence = set[Message]
+
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
+SCRIPTED = {"controlled-shutdown"}
+"""The captures whose clients are scripts."""
+FILE = Path(proofs.__file__)
+WIDTH = 112
+
+
+def layouts() -> Evidence:
+    """Messages laid out as Kafka's definitions say."""
+    from .grammars.test_layouts import expected
+
+    rows = map(json.loads, (SHARED / "facts" / "layouts.jsonl").read_text().splitlines())
+    found = {Message(row["api_key"], row["type"], row["version"]): expected(row["rows"]) for row in rows}
+    return {message for message, fact in found.items() if list(layout(message.grammar)) == fact}
+
+
+def kio() -> Evidence:
+    from .peers.test_kio import MESSAGES
+
+    return set(MESSAGES)
+
+
+def kafka_python() -> Evidence:
+    from .peers.test_kafka_python import MESSAGES
+
+    return set(MESSAGES)
+
+
+def vectors() -> Evidence:
+    """Messages that stand in the test suites of clients."""
+    from .grammars.test_vectors import clean
+
+    rows = list(map(json.loads, (SHARED / "cases" / "public-vectors.jsonl").read_text().splitlines()))
+    return {Message(row["api_key"], row["direction"], row["version"]) for row in clean(rows)}
+
+
+def clients() -> Evidence:
+    """Requests that real clients wrote, and responses that real brokers gave them, in the captures that come along."""
+    found = set()
+    for path in sorted(CAPTURES.glob("*.pcap*")):
+        real = {"request": path.stem not in SCRIPTED, "response": path.stem.startswith("real-")}
+        for exchange in kdbg.read(path):
+            for message in exchange.messages():
+                if real[message.direction] and not message.findings and not message.api.headerless:
+                    found.add(Message(message.api.key, message.direction, message.version))
+    return found
+
+
+def java() -> dict[str, Evidence]:
+    from .brokers.javamessages import JavaMessages
+    from .brokers.test_java_messages import RELEASES, known
+
+    with JavaMessages(RELEASES[0]) as newest, JavaMessages(RELEASES[1]) as before:
+        return {"java": set(known(newest)) | set(known(before))}
+
+
+def brokers() -> dict[str, Evidence]:
+    """What each release's broker answered."""
+    import asyncio
+
+    from .brokers.cluster import start
+    from .brokers.releases import RELEASES
+    from .brokers.test_every_version import answered, sweep
+
+    found = {}
+    for release in RELEASES:
+        with start(release.version) as cluster:
+            found[f"broker {release.version}"] = answered(asyncio.run(sweep(cluster.brokers[0])))
+    return found
+
+
+EVIDENCE: Mapping[str, Callable[[], Evidence]] = {
+    "layouts": layouts, "kio": kio, "kafka-python": kafka_python, "clients": clients, "vectors": vectors,
+}  # fmt: skip
+"""What can be had without Java."""
+SLOW: Mapping[str, Callable[[], dict[str, Evidence]]] = {"java": java, "brokers": brokers}
+
+
+def proved(kind: str) -> Evidence:
+    """What kdbg says is proved by one kind of proof."""
+    keys = {name: key for key, name in enumerate(grammars.NAMES)}
+    return {
+        Message(keys[name], direction, version)
+        for name, versions in parse(proofs.PROOFS.get(kind, "")).items()
+        for direction in DIRECTIONS
+        for version in versions[direction]
+    }
+
+
+def written(found: Iterable[Message]) -> str:
+    """Evidence as `parse` reads it."""
+    versions: dict[int, dict[str, set[int]]] = defaultdict(lambda: {direction: set() for direction in DIRECTIONS})
+    for message in found:
+        versions[message.key][message.direction].add(message.version)
+    return ", ".join(f"{grammars.NAMES[key]} {_both(sides)}" for key, sides in sorted(versions.items()))
+
+
+def _both(sides: Mapping[str, set[int]]) -> str:
+    request, response = (spans(sides[direction]) for direction in DIRECTIONS)
+    return request if request == response else f"{request}/{response}"
+
+
+def write(found: Mapping[str, Evidence]) -> None:
+    """Put the evidence in the place of the proofs that there are of these kinds."""
+    head = FILE.read_text().split("PROOFS", 1)[0]
+    kinds = {kind: proved(kind) for kind in proofs.PROOFS} | found
+    entries = "".join(f'    "{kind}": (\n{_lines(written(kinds[kind]))}    ),\n' for kind in sorted(kinds))
+    FILE.write_text(f"{head}PROOFS: Mapping[str, str] = {{\n{entries}}}\n")
+
+
+def _lines(text: str) -> str:
+    lines = textwrap.wrap(text.replace(" ", "\xa0").replace(",\xa0", ", "), WIDTH - 12, break_on_hyphens=False)
+    spaced = [line.replace("\xa0", " ") for line in lines]
+    return "".join(f'        "{line} "\n' for line in spaced[:-1]) + f'        "{spaced[-1]}"\n'
+
+
+if __name__ == "__main__":
+    fast = {kind: find() for kind, find in EVIDENCE.items()}
+    slow = [SLOW[word]() for word in sys.argv[1:]]
+    write(fast | {kind: evidence for found in slow for kind, evidence in found.items()})

@@ -3,29 +3,30 @@
 kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
 kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
 kdbg.read("capture.pcap")                                           -> Iterator[Exchange]
+with kdbg.using_definitions("FooRequest.json", "more/"): ...        # APIs of your own, by Kafka's JSON definitions
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import BuildError, CaptureError, GrammarError, KdbgError, WireError
+from .errors import BuildError, CaptureError, DefinitionError, GrammarError, KdbgError, WireError
 
 if TYPE_CHECKING:
-    from .library import decode, encode, read
+    from .library import decode, encode, read, using_definitions
     from .session.exchange import Exchange
     from .session.message import Message
 
 __version__ = "0.1.0"
 __all__ = [
-    "BuildError", "CaptureError", "Exchange", "GrammarError", "KdbgError", "Message", "WireError", "decode", "encode",
-    "read",
+    "BuildError", "CaptureError", "DefinitionError", "Exchange", "GrammarError", "KdbgError", "Message", "WireError",
+    "decode", "encode", "read", "using_definitions",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """The library's functions, imported when first used: `kdbg --help` needs none of them."""
-    if name in ("decode", "encode", "read"):
+    if name in ("decode", "encode", "read", "using_definitions"):
         from . import library
 
         return getattr(library, name)

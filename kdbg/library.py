@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import grammars
-from .errors import BuildError, UnknownVersion
+from .errors import BuildError, DefinitionError, InputError, UnknownVersion
 from .session.exchange import Exchange
 from .session.filters import Filters
 from .session.message import Message, header_grammar, strict
@@ -18,6 +20,9 @@ from .session.payloads import open_payloads
 from .session.rebuild import rebuild
 from .wire.api import DIRECTIONS, Direction
 from .wire.nodes import build
+
+if TYPE_CHECKING:
+    from .definitions import MessageDefinition
 
 
 def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
@@ -93,6 +98,51 @@ def read(
     with open_capture(source) as capture:
         chosen = replace(wanted, limit=None).select(session.run(capture), session.topic_names)
         yield from islice(filter(where, chosen) if where is not None else chosen, wanted.limit)
+
+
+@contextmanager
+def using_definitions(*paths: str | os.PathLike[str]) -> Iterator[tuple[str, ...]]:
+    """A context in which Kafka's JSON message definitions stand beside kdbg's own grammars, in the whole process.
+
+    Each of `paths` is a definition file, or a folder whose `*.json` files are. An API that kdbg has never heard of, and
+    new versions of one it knows, are decoded, encoded and found by name as its own are. Where a definition lays out a
+    version otherwise than kdbg does, the definition is followed, and the value of the context, a tuple of notes, tells.
+
+    Raises `DefinitionError` with file, line and field for a definition that is wrong, `InputError` for a path that
+    cannot be read.
+    """
+    from .definitions import apis
+
+    given = apis(read_definitions(*paths))
+    with grammars.serving(given.apis):
+        yield given.notes
+
+
+def read_definitions(*paths: str | os.PathLike[str]) -> list[MessageDefinition]:
+    """The message definitions of files, and of the `*.json` files of folders; errors as `using_definitions` says."""
+    from .definitions import LARGEST, read
+
+    definitions = []
+    for path in (file for given in paths for file in _definition_files(Path(given))):
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                text = file.read(LARGEST + 1)
+        except UnicodeDecodeError as error:
+            raise DefinitionError(str(path), 1, "", f"is not UTF-8 at byte {error.start}") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        definitions.append(read(text, str(path)))
+    return definitions
+
+
+def _definition_files(path: Path) -> list[Path]:
+    try:
+        found = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not found:
+        raise InputError(f"{path}: no *.json in this folder")
+    return found
 
 
 def known(api: Any, version: int, direction: str) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:
     from ..render.look import Look
+    from ..wire import Api
 
 WIDEST = 30
 """Letters of a name that the table makes room for: one API's name is longer than that of all others."""
@@ -21,6 +23,7 @@ HEADINGS = ("key", "name", "version", "flexible", "aliases")
 @click.command(context_settings={"max_content_width": 100})
 @format_option
 @color_option
+@definitions_option
 def command(format: str, color: str) -> None:
     """List the APIs that kdbg knows: key, name, versions, the first flexible version, other names.
 
@@ -36,7 +39,7 @@ def command(format: str, color: str) -> None:
 
 def listing(look: Look, json: bool) -> Iterator[str | bytes]:
     """The table, or an object a line."""
-    from ..grammars import ALIASES, apis
+    from ..grammars import apis
     from ..render.columns import aligned
     from ..render.grammardiff import api_object, span
     from ..render.jsonlines import dump
@@ -47,8 +50,16 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
     rows = [
         (
             str(api.key), api.name, span(api).replace(" to ", "-"),
-            f"from {api.flexible}" if api.flexible in api.versions else "no", ", ".join(ALIASES.get(api.name, ())),
+            f"from {api.flexible}" if api.flexible in api.versions else "no", also(api),
         )
         for api in apis()
     ]  # fmt: skip
     yield "\n".join(aligned([HEADINGS, *rows], look, ("dim", "name", "", "", "dim"), right=(0,), widest=WIDEST)) + "\n"
+
+
+def also(api: Api) -> str:
+    """The other names of an API, and the files that define it where kdbg's own grammars do not, or not all of it."""
+    from ..grammars import ALIASES
+
+    files = [f"defined by {', '.join(api.given)}"] if api.given else []
+    return "; ".join(filter(None, [", ".join(ALIASES.get(api.name, ())), *files]))

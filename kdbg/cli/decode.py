@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .definitions import definitions_option
 from .output import Writer, look, look_options
 from .times import Milliseconds, Moment, When
 
@@ -36,6 +37,7 @@ FORMATS = ("tree", "summary", "hex", "json")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges.")
 @click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
 @look_options
+@definitions_option
 def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,
             since: Moment | None, until: Moment | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.

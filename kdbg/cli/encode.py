@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .definitions import definitions_option
 from .output import Writer
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ FORMATS = ("hex", "raw", "base64")
 @click.option("--header", metavar="JSON", help='Put a header in front: {"correlation_id": 1, "client_id": "me"}.')
 @click.option("--size", is_flag=True, help="Put the 4-byte size in front.")
 @click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The output; else hex.")
+@definitions_option
 def command(api: str, version: int | None, direction: Direction | None, body: str | None, header: str | None,
             size: bool, format: str) -> int:  # fmt: skip
     """Turn JSON into the bytes of a message; or, with -, exchanges of `kdbg decode --format json` into theirs.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..errors import InputError
+from .definitions import definitions_option
 from .output import Writer, look, look_options
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class NumbersToo(click.Command):
 @click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
 @click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The view; hex if not said.")
 @look_options
+@definitions_option
 @click.pass_context
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
             direction: Any, no_header: bool, format: str, color: str, full: bool,

@@ -7,24 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import InputError
+from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:
+    from ..definitions import Declared
     from ..render.grammartext import Sheet
     from ..render.look import Look
+    from ..wire import Api
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", required=False)
+@click.option(
+    "--definition",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Print what this message definition defines. May be given several times.",
+)
 @click.option("--version", "-v", type=int, metavar="N", help="Print the grammar of this version.")
 @click.option("--diff", type=int, nargs=2, metavar="N M", help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Only the request.")
 @click.option("--response", "direction", flag_value="response", help="Only the response.")
 @format_option
 @color_option
-def command(api: str | None, version: int | None, diff: tuple[int, int] | None, direction: str | None,
-            format: str, color: str) -> None:  # fmt: skip
+@definitions_option
+def command(api: str | None, files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None,
+            direction: str | None, format: str, color: str) -> None:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
     API is a name, an alias or a key; or `header`, or `records`. With neither --version nor --diff: what the API is
@@ -35,13 +48,18 @@ def command(api: str | None, version: int | None, diff: tuple[int, int] | None, 
     kdbg grammar metadata --version 1
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
+    kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
     """
     if version is not None and diff:
         raise click.UsageError("--version prints one version, --diff compares two: one of them, please")
-    if api is None and (version is not None or diff or direction):
+    if files and api is not None:
+        raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
+    if api is None and not files and (version is not None or diff or direction):
         raise click.UsageError("of which API? `kdbg apis` lists them")
     writer = Writer()
-    for piece in pieces(api, version, diff, direction, look(color, True, False), format == "json"):
+    shape, json = look(color, True, False), format == "json"
+    found = defined(files, version, diff, direction, shape, json) if files else None
+    for piece in found or pieces(api, version, diff, direction, shape, json):
         writer.write(piece)
     writer.flush()
 
@@ -60,11 +78,50 @@ def pieces(
         if not json:
             yield "\n`kdbg grammar NAME` tells about one of them; also `header` and `records`.\n"
     elif diff:
-        yield from compared(api, diff, direction, look, json)
+        old, new = (chosen(api, number, direction) for number in diff)
+        yield from compared(old, new, look, json)
     elif version is not None or special is not None:
         yield from printed(chosen(api, version, direction), look, json)
     else:
         yield summary(grammars.api(api), direction, look, json)
+
+
+def defined(
+    files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look,
+    json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """What message definitions define: APIs like kdbg's own, then messages that are none, of these all versions."""
+    from ..definitions import declare, pairs
+    from ..library import read_definitions
+    from ..wire import Api
+    from ..wire.api import DIRECTIONS
+
+    messages = [message for message in read_definitions(*files) if message.valid]
+    others = [declare(message) for message in messages if message.kind not in DIRECTIONS]
+    things: list[Api | Declared] = [*(pair.api() for pair in pairs(messages)), *others]
+    if not things:
+        raise InputError(f"{', '.join(files)}: validVersions are none, so there is nothing to print")
+    for i, thing in enumerate(things):
+        yield b"" if json or not i else "\n"
+        if diff:
+            old, new = (sheets_of(thing, number, direction) for number in diff)
+            yield from compared(old, new, look, json)
+        elif version is None and isinstance(thing, Api):
+            yield summary(thing, direction, look, json)
+        else:
+            wanted = thing.versions if version is None else (version,)
+            sheets = [sheet for number in wanted for sheet in sheets_of(thing, number, direction)]
+            yield from printed(sheets, look, json)
+
+
+def sheets_of(thing: Api | Declared, version: int, direction: str | None) -> list[Sheet]:
+    """One version of an API, or of a message that is none."""
+    from ..render.grammartext import message_sheet, message_sheets
+    from ..wire import Api
+
+    if not isinstance(thing, Api):
+        return [message_sheet(thing.name, version, thing.at(version))]
+    return [sheet for sheet in message_sheets(thing, version) if direction in (None, sheet.direction)]
 
 
 def summary(api: Any, direction: str | None, look: Look, json: bool) -> str | bytes:
@@ -73,7 +130,7 @@ def summary(api: Any, direction: str | None, look: Look, json: bool) -> str | by
     from ..render.jsonlines import dump
     from ..wire.api import DIRECTIONS
 
-    directions = [known for known in DIRECTIONS if direction in (None, known)]
+    directions = [side for side in DIRECTIONS if direction in (None, side) and api.reads(side, api.versions[-1])]
     return dump(overview_object(api, directions)) if json else overview(api, directions, look)
 
 
@@ -86,14 +143,11 @@ def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes
         yield dump(sheet_object(sheet)) if json else "\n" * (i > 0) + sheet_text(sheet, look)
 
 
-def compared(
-    api: str, versions: tuple[int, int], direction: str | None, look: Look, json: bool
-) -> Iterator[str | bytes]:
+def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
     """Two versions side by side, request and response each."""
     from ..render.grammardiff import diff_object, diff_text
     from ..render.jsonlines import dump
 
-    old, new = (chosen(api, version, direction) for version in versions)
     pairs = [(one, other) for one in old for other in new if one.direction == other.direction]
     if not pairs:
         raise click.UsageError("nothing stands in both: the two are different things")
@@ -104,13 +158,12 @@ def compared(
 def chosen(name: str, version: int | None, direction: str | None) -> list[Sheet]:
     """The sheets that were asked for."""
     from .. import grammars
-    from ..errors import InputError
-    from ..render.grammartext import message_sheets, special_sheets
+    from ..render.grammartext import special_sheets
 
     special = special_sheets(name)
     if special is None:
         assert version is not None
-        return [s for s in message_sheets(grammars.api(name), version) if direction in (None, s.direction)]
+        return sheets_of(grammars.api(name), version, direction)
     found = [s for s in special if version in (None, s.version) and direction in (None, s.direction or direction)]
     if not found:
         known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in special))

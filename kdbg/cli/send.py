@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .definitions import definitions_option
 from .sending.command import OWN, SendCommand
 from .sending.options import (
     Options,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @output_options
 @round_options
 @security_options
+@definitions_option
 @click.pass_context
 def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     """Send a request to a broker, whichever it belongs to, and show both messages as `kdbg decode` does.

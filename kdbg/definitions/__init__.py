@@ -1,1 +1,22 @@
-"""Kafka's JSON message definitions, read into the same declarations that the grammars of kdbg are written in."""
+"""Kafka's JSON message definitions, and the KIP-482 draft's, as a second front end to the grammars of kdbg.
+
+    definition = read(text, "FooRequest.json")      # checked; DefinitionError with file, line and field
+    declare(definition).at(2)                       # its grammar at version 2: every reading works on it
+    apis([definition, ...])                         # APIs for grammars.serving
+    declared(text, "FooValue.json")                 # both steps, for a message that is no API
+
+Text becomes objects that know their lines (text, entries), these a model (fields, reading, model), this the very
+declarations that kdbg's own grammars are (declaring, meanings, primitives), and those APIs (apis). No I/O:
+`kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
+"""
+
+from .apis import Given, apis, pairs
+from .declaring import Declared, declare, declared
+from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
+from .reading import read
+from .text import LARGEST
+
+__all__ = [
+    "LARGEST", "Declared", "FieldDefinition", "Given", "MessageDefinition", "StructDefinition", "Versions", "apis",
+    "declare", "declared", "pairs", "read",
+]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import construct
 
+from ..errors import UnknownVersion
 from ..wire import FOREVER, Array, Classic, Struct
 from ..wire.api import snake_case
 from ..wire.nodes import WireStruct, join
@@ -18,11 +19,13 @@ from ..wire.types import At, Word
 from .meanings import NOTHING, Known, meant
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .primitives import PRIMITIVES
+from .reading import read
 
 
 class Declared(NamedTuple):
     """A message as a declaration, with the versions that it holds for."""
 
+    name: str
     struct: Struct
     versions: range
     flexible: int
@@ -31,7 +34,9 @@ class Declared(NamedTuple):
     """The versions with the draft's optional fields."""
 
     def at(self, version: int) -> WireStruct:
-        """The grammar at one version."""
+        """The grammar at one version; `UnknownVersion` for one that there is not."""
+        if version not in self.versions:
+            raise UnknownVersion(self.name, version, self.versions.start, self.versions.stop - 1)
         return self.struct.structure(At(version, version >= self.flexible, optional=version in self.optional))
 
 
@@ -39,7 +44,14 @@ def declare(message: MessageDefinition, own: Known = NOTHING) -> Declared:
     """The declaration of a message; `own` are the fields of kdbg's own grammar for it (meanings.known)."""
     flexible = message.flexible.first if message.flexible else FOREVER
     struct = _Declaring(message, own).struct(message.body, "")
-    return Declared(struct, message.valid.closed(), flexible, (message.with_optional & message.valid).closed())
+    return Declared(
+        message.name, struct, message.valid.closed(), flexible, (message.with_optional & message.valid).closed()
+    )
+
+
+def declared(text: str, file: str) -> Declared:
+    """The declaration of the message that the text of a definition file defines; `file` is its name in errors."""
+    return declare(read(text, file))
 
 
 class _Declaring:

@@ -65,7 +65,7 @@ def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition
         name(keys), keys.entries.line, type.item, type.array, versions, type.struct, nullable,
         _default(keys, type, here.within(nullable)), _tag(keys, around, versions, nullable), tagged,
         flexible=_override(keys, around, type), ignorable=keys.flag("ignorable"), map_key=_map_key(keys, around),
-        zero_copy=_zero_copy(keys, type), entity=_entity(keys, type), about=keys.text("about", ""),
+        zero_copy=_zero_copy(keys, type), entity=_entity(keys, type), about=_about(keys),
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def optional_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinit
     return FieldDefinition(
         name(keys), keys.entries.line, type.item, type.array, versions, type.struct,
         versions if nullable else NO_VERSIONS, _default(keys, type, nullable), tag, optional=True,
-        about=keys.text("about", ""),
+        about=_about(keys),
     )  # fmt: skip
 
 
@@ -95,6 +95,10 @@ def name(keys: Keys) -> str:
     if snake_case(found) == TAGGED:
         raise keys.error(f'"{found}" is where kdbg keeps the tagged fields that it does not know', "name")
     return found
+
+
+def _about(keys: Keys) -> str:
+    return " ".join(keys.text("about", "").split())
 
 
 def _type(keys: Keys, around: Around, resolve: Resolve) -> Type:

@@ -141,7 +141,7 @@ def api_object(api: Api) -> dict[str, Any]:
         "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
         "flexible_from": api.flexible if api.flexible in api.versions else None,
         "aliases": list(ALIASES.get(api.name, ())),
-    }  # fmt: skip
+    } | ({"defined_by": list(api.given)} if api.given else {})  # fmt: skip
 
 
 def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from ..wire.recordsnode import RecordsNode
 from ..wire.types import At
 from .columns import aligned, wrap
 from .look import Look
+from .values import escape
 
+FLEXIBLE = "Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for null."
 OPTIONAL = (
     "Optional fields (draft of KIP-482): VARINT length of the value, INT16 tag, value; tags ascend, a length of 0 ends "
     "them. VARINT is zigzag encoded."
@@ -42,16 +44,26 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
     """Request and response of one version."""
     sheets = []
     for direction in DIRECTIONS:
+        struct = api.at(direction, version)
+        if not api.reads(direction, version):
+            continue
         number = api.header_version(direction, version)
         notes = [f"Behind {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
-        if version >= api.flexible:
-            notes.append("Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for null.")
-        if version in api.optional:
-            notes.append(OPTIONAL)
+        notes += _forms(struct)
         notes += [f"Also seen: {name}." for name, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"
-        sheets.append(Sheet(title, version, direction, api.at(direction, version), tuple(notes), False, number))
+        sheets.append(Sheet(title, version, direction, struct, tuple(notes), False, number))
     return sheets
+
+
+def message_sheet(name: str, version: int, struct: WireStruct) -> Sheet:
+    """One version of a message that is no request and no response."""
+    return Sheet(f"{name} (Version: {version})", version, "", struct, tuple(_forms(struct)))
+
+
+def _forms(struct: WireStruct) -> list[str]:
+    """What a version with tagged or optional fields writes otherwise."""
+    return [] if struct.tags is None else [OPTIONAL if struct.front else FLEXIBLE]
 
 
 def special_sheets(name: str) -> list[Sheet] | None:
@@ -148,14 +160,15 @@ def note(field: Field, around: WireStruct) -> str:
     """What a field's production leaves unsaid."""
     node = field.node
     array = isinstance(node, WireArray)
-    parts = [field.about] if field.about else []
+    parts: list[str] = []
     if field.tag is not None:
         parts.append(f"{'optional' if around.front else 'tagged'} field {field.tag}{', an array' if array else ''}")
     if isinstance(node, NullableStruct) or (array and nullable(node)):
         parts.append("may be null")
     item = node.item if isinstance(node, WireArray) else node
     parts += filter(None, [_kind(item, around), _default(field)])
-    return "; ".join(parts)
+    about = escape(field.about)
+    return "; ".join(filter(None, [about.rstrip("."), *parts])) if parts else about
 
 
 def nullable(node: Node) -> bool:

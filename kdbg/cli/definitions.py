@@ -1,0 +1,35 @@
+"""The option --definitions: message definitions served beside kdbg's own grammars, as long as a command runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def definitions_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--definitions, with the same meaning everywhere; the command itself never sees it."""
+    return click.option(
+        "--definitions",
+        multiple=True,
+        metavar="DIR|FILE",
+        type=click.Path(),
+        envvar="KDBG_DEFINITIONS",
+        expose_value=False,
+        is_eager=True,
+        callback=serve,
+        help="Message definitions (Kafka's JSON) of APIs and versions to know beside kdbg's own. May be given several "
+        "times. Else those that KDBG_DEFINITIONS names.",
+    )(command)
+
+
+def serve(context: click.Context, option: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Read the definitions before anything asks for an API; they are forgotten when the command ends."""
+    if not paths:
+        return
+    from ..library import using_definitions
+    from . import printable
+
+    for note in context.with_resource(using_definitions(*paths)):
+        click.echo(f"kdbg: {printable(note)}", err=True)

@@ -1,0 +1,187 @@
+"""Definitions of requests and responses in, APIs for the registry out: `apis`.
+
+The request and the response of an API key become one `Api`; of one that stands alone, the other direction stays bytes.
+Where kdbg has a grammar of its own for the key, that one stays for every version which both lay out alike, since it
+knows more than a definition says. In all other versions the definition is followed; `Given.notes` tells of those that
+kdbg knew otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import construct
+
+from .. import grammars
+from ..errors import DefinitionError, UnknownApi
+from ..wire import FOREVER, Api, Struct
+from ..wire.api import DIRECTIONS, Direction
+from ..wire.layout import layout
+from ..wire.nodes import WireStruct
+from ..wire.secrets import has_secrets
+from ..wire.types import At, Unread, Word, rules_of
+from .declaring import declare
+from .meanings import NOTHING, known
+from .model import NEWEST, MessageDefinition, Versions
+
+
+class Given(NamedTuple):
+    """What definitions come to: APIs for `grammars.serving`, and what a user should know of them."""
+
+    apis: tuple[Api, ...]
+    notes: tuple[str, ...]
+
+
+def apis(messages: Iterable[MessageDefinition]) -> Given:
+    """The APIs that the definitions give to kdbg, its own taken into account; `DefinitionError` for contradictions."""
+    found, notes = [], []
+    for pair in pairs(messages):
+        own = grammars.find(pair.key)
+        api, differing = pair.beside(own) if own else (pair.new(), [])
+        found.append(api)
+        notes += differing
+    return Given(tuple(found), tuple(notes))
+
+
+def pairs(messages: Iterable[MessageDefinition]) -> list[Pair]:
+    """Requests with their responses, in the order of the API keys."""
+    sides: dict[int, dict[Direction, MessageDefinition]] = {}
+    for message in messages:
+        if message.kind not in DIRECTIONS or message.api_key is None or not message.valid:
+            continue
+        same = sides.setdefault(message.api_key, {}).setdefault(message.kind, message)
+        if same is not message:
+            raise _wrong(message, f"{same.file} defines the {message.kind} of API key {message.api_key} as well")
+    return [Pair(key, sides[key]) for key in sorted(sides)]
+
+
+def _wrong(message: MessageDefinition, problem: str) -> DefinitionError:
+    return DefinitionError(message.file, message.body.line, "", problem)
+
+
+class Pair:
+    """The request and the response of one API key, or one of the two."""
+
+    def __init__(self, key: int, sides: Mapping[Direction, MessageDefinition]) -> None:
+        self.key, self.sides = key, sides
+        self.first, *others = sides.values()
+        self.files = tuple(message.file for message in sides.values())
+        for other in others:
+            for key_in_file, one, two in (
+                ("name", self.first.api_name, other.api_name),
+                ("validVersions", self.first.valid, other.valid),
+                ("flexibleVersions", self.first.flexible, other.flexible),
+                ("versionsWithOptional", self.first.with_optional, other.with_optional),
+            ):
+                if one != two:
+                    raise _wrong(other, f'"{key_in_file}" says {two} here, but {one} in {self.first.file}')
+
+    def api(self, own: Api | None = None) -> Api:
+        """The API as the definitions alone have it; `own` is kdbg's, for what the fields mean."""
+        structs: dict[Direction, Struct] = {direction: Unread() for direction in DIRECTIONS}
+        for direction, message in self.sides.items():
+            declared = declare(message, dict(known(_side(own, direction))) if own else NOTHING)
+            structs[direction] = declared.struct
+        return Api(
+            self.key, self.first.api_name, structs["request"], structs["response"], declared.versions,
+            flexible=declared.flexible, optional=declared.optional, given=self.files,
+        )  # fmt: skip
+
+    def new(self) -> Api:
+        """The API of a key that kdbg does not know; APIs are asked for by name, so that must be new as well."""
+        with suppress(UnknownApi):
+            other = grammars.api(self.first.api_name)
+            raise _wrong(self.first, f"{other.name} is the name of API key {other.key}, this one has {self.key}")
+        return self.api()
+
+    def beside(self, own: Api) -> tuple[Api, list[str]]:
+        """kdbg's own API with the versions that the definitions add or lay out otherwise, and notes on the latter."""
+        given = self.api(own)
+        every = {*own.versions, *given.versions}
+        if max(every) - min(every) >= len(every):
+            raise _wrong(self.first, f"versions are missing between these and kdbg's own, {_listed(own.versions)}")
+        structs, notes, uses = dict[Direction, Struct](), list[str](), list[tuple[Api, set[int]]]()
+        for direction in DIRECTIONS:
+            mine = {version for version in own.versions if own.reads(direction, version)}
+            theirs = {v for v in given.versions if given.reads(direction, v) and not _alike(own, given, direction, v)}
+            if changed := mine & theirs:
+                where = f"version{'s' * (len(changed) > 1)} {_listed(changed)} of {own.name} {direction}s"
+                notes.append(f"{self.sides[direction].file}: {where}: other than kdbg's own, so the file is followed")
+            uses += [(own, mine - theirs), (given, theirs)]
+            structs[direction] = _Joined(
+                (_side(own, direction), mine - theirs), (_side(given, direction), theirs), secret=_any_secret(own)
+            )
+        if not any(used for api, used in uses if api is given):
+            return own, []
+        return replace(
+            own, request=structs["request"], response=structs["response"], given=own.given + self.files, _layouts={},
+            versions=range(min(every), max(every) + 1), flexible=self.flexible(uses), optional=given.optional,
+        ), notes  # fmt: skip
+
+    def flexible(self, uses: list[tuple[Api, set[int]]]) -> int:
+        """The first flexible version, where each of the APIs is followed in some versions."""
+        forms: dict[int, tuple[bool, bool]] = {}
+        for api, versions in uses:
+            for version in versions:
+                form = version >= api.flexible, version in api.optional
+                if forms.setdefault(version, form) != form:
+                    raise _wrong(self.first, f"request and response of version {version} have different headers")
+        first = min((version for version, (flexible, _) in forms.items() if flexible), default=FOREVER)
+        if any(version > first and not flexible for version, (flexible, _) in forms.items()):
+            raise _wrong(self.first, f"version {first} is flexible, but a later one is not")
+        return first
+
+
+class _Joined(Struct):
+    """One direction of an API that is declared in several places, each for some versions; all others stay bytes."""
+
+    def __init__(self, *parts: tuple[Struct, set[int]], secret: bool) -> None:
+        super().__init__(
+            *(form for struct, versions in parts for field in struct.declared for form in _within(field, versions))
+        )
+        self.told = {version for _, versions in parts for version in versions}
+        self.unread = Unread(secret=secret)
+
+    def structure(self, at: At) -> WireStruct:
+        return super().structure(at) if at.version in self.told else self.unread.structure(at)
+
+
+def _within(field: construct.Renamed[Any, Any], versions: Iterable[int]) -> Iterator[construct.Renamed[Any, Any]]:
+    """A declared field, as far as these versions have it."""
+    rules, of = rules_of(field)
+    here = Versions(rules.first, min(rules.last, NEWEST))
+    for run in _runs(versions):
+        if both := run & here:
+            word = Word(of, **vars(rules) | {"first": both.first, "last": both.last})
+            yield construct.Renamed(word, newname=field.name, newdocs=field.docs)
+
+
+def _side(api: Api, direction: Direction) -> Struct:
+    return api.request if direction == "request" else api.response
+
+
+def _any_secret(api: Api) -> bool:
+    return any(has_secrets(api.at(direction, api.versions[-1])) for direction in DIRECTIONS)
+
+
+def _alike(own: Api, given: Api, direction: Direction, version: int) -> bool:
+    """Whether both lay out a version in the same way, and its header."""
+    if not own.reads(direction, version) or (version >= own.flexible) != (version >= given.flexible):
+        return False
+    return list(layout(own.at(direction, version))) == list(layout(given.at(direction, version)))
+
+
+def _runs(versions: Iterable[int]) -> Iterator[Versions]:
+    """Versions as ranges."""
+    for _, run in groupby(enumerate(sorted(versions)), lambda counted: counted[1] - counted[0]):
+        members = [version for _, version in run]
+        yield Versions(members[0], members[-1])
+
+
+def _listed(versions: Iterable[int]) -> str:
+    """`3, 5-7`."""
+    return ", ".join(map(str, _runs(versions)))

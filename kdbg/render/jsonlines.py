@@ -62,7 +62,10 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
 
 def topic_names(exchange: Exchange, topics: Topics) -> dict[str, str]:
     """The names, as far as they are known, of the topics that an exchange names by their ids alone."""
-    rows = (row for message in exchange.messages() for row in outline(message.grammar)(message.body).rows)
+    messages = exchange.messages()
+    values = [(message.grammar, message.body) for message in messages]
+    values += [(payload.grammar, payload.value) for message in messages for payload in message.payloads]
+    rows = (row for grammar, value in values for row in outline(grammar)(value).rows)
     ids = dict.fromkeys(row.topic for row in rows if isinstance(row.topic, UUID) and row.topic in topics)
     return {str(topic_id): topics[topic_id] for topic_id in ids}
 

@@ -50,7 +50,7 @@ class Conversation:
         self, peers: Peers, deliver: Callable[[Exchange], None], *, whole: bool, known: Known | None = None
     ) -> None:
         self.peers, self.deliver, self.whole = peers, deliver, whole
-        self.known = known or Known({}, {})
+        self.known = known or Known.nothing()
         self.waiting: deque[Exchange] = deque()
         self.early: deque[Half] = deque()
         self.findings: list[Finding] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from ..findings import Finding
 from ..wire import Api
 from ..wire.api import Direction
 from ..wire.payload import Around
+from ..wire.topicnames import ALWAYS
 from .message import Message, read
 from .payloads import Context, open_payloads
 
@@ -31,7 +31,12 @@ class Known(NamedTuple):
     """
 
     topics: dict[UUID, str]
-    facts: Mapping[str, Any]
+    facts: dict[str, Any]
+
+    @classmethod
+    def nothing(cls) -> Known:
+        """At the beginning."""
+        return cls(ALWAYS.copy(), {})
 
 
 class Half:
@@ -88,12 +93,12 @@ class Half:
     @property
     def context(self) -> Context:
         """What its payloads may be told by, beside the message itself."""
-        return Context(self.known.topics if self.known is not None else {}, self._around)
+        known = self.known or Known.nothing()
+        return Context(known.topics, lambda: self._around(known.facts))
 
-    def _around(self) -> Around:
+    def _around(self, facts: dict[str, Any]) -> Around:
         asked = self.asked.message() if self.asked is not None else None
-        facts = self.known.facts if self.known is not None else {}
-        return facts if asked is None else ChainMap(asked.body, dict(facts))
+        return facts if asked is None else ChainMap(asked.body, facts)
 
     def take(self) -> Message | None:
         """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""

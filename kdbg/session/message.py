@@ -17,6 +17,7 @@ from ..wire import Api
 from ..wire.api import DIRECTIONS, Direction
 from ..wire.compiled import UNREADABLE, Reader, message_reader
 from ..wire.nodes import WireStruct
+from ..wire.payload import Opened
 from ..wire.secrets import SHIFTING, has_secrets, hide, hide_all
 from ..wire.spans import Inspection, inspect
 from ..wire.types import FOREVER, Unread
@@ -42,6 +43,8 @@ class Message:
     findings: tuple[Finding, ...] = ()
     unexplained: int = 0
     """Bytes of the message that no field claims; each has a finding."""
+    payloads: tuple[Opened, ...] = ()
+    """Those that were opened (payloads.py), innermost first."""
 
     @property
     def shifted(self) -> bool:

@@ -24,11 +24,9 @@ from ..wire.recordset import CONTROL
 from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import SHIFTING, has_secrets
 from ..wire.spans import Inspection, inspect
-from ..wire.topicnames import learn
+from ..wire.topicnames import ALWAYS, learn
 from .message import Message, explain
 
-CLUSTER_METADATA = UUID(int=1)
-"""The id of `__cluster_metadata`, the one that nobody needs to tell (KIP-516, KIP-595)."""
 DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
 
@@ -41,7 +39,7 @@ class Context:
     response the body of its request, then what its connection has told, such as SASL's `mechanism`.
     """
 
-    topics: dict[UUID, str] = field(default_factory=dict)
+    topics: dict[UUID, str] = field(default_factory=ALWAYS.copy)
     around: Callable[[], Around] = dict
 
 
@@ -52,6 +50,7 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
         return message
     opener = Opener(context or Context())
     walk(opener, message.body, "")
+    message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, Opened))
     if opener.odd:
         header = message.header is not None
         _, inspection = explain(message.api, message.version, message.direction, data, header=header)
@@ -159,9 +158,7 @@ class Opener:
 
     def records(self) -> RecordPayloads | None:
         """What the records of the topic at hand hold, if it is one of Kafka's own."""
-        topic = self.topic
-        if isinstance(topic, UUID):
-            topic = "__cluster_metadata" if topic == CLUSTER_METADATA else self.context.topics.get(topic)
+        topic = self.context.topics.get(self.topic) if isinstance(self.topic, UUID) else self.topic
         return internal().get(topic) if topic is not None else None
 
     def told(self, inspection: Inspection) -> tuple[Finding, ...]:

@@ -14,6 +14,8 @@ from .nodes import LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 
 Pairs = Callable[[Any], Iterator[tuple[UUID, str]]]
 """Gives each (id, name) in a value, which may have been read only in part."""
+ALWAYS = {UUID(int=1): "__cluster_metadata"}
+"""The id that nobody needs to tell: that of the log of KRaft (KIP-595)."""
 MOST = 100_000
 """Names that are remembered: a hostile capture may tell any number of them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recording.scenarios import everyday, families, inside, old, real, shapes, trouble
+from recording.scenarios import everyday, families, inside, internal, old, real, shapes, trouble
 
 Scenario = Callable[[Path], None]
 
@@ -37,6 +37,7 @@ SCENARIOS: dict[str, Scenario] = {
     "real-errors.pcap": real.errors,
     "real-3.9.2-envelope.pcap": inside.envelope,
     "real-4.4.0-telemetry.pcap": inside.telemetry,
+    "real-4.4.0-internal-topics.pcap": internal.internal_topics,
     "real-sasl-scram.pcap": real.sasl_scram,
     "real-javascript.pcap": real.javascript,
     "real-go.pcap": real.go,

@@ -151,7 +151,7 @@ SERVER = (
     Messages("SCRAM", {
         rb"r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/=]+,i=[0-9]+(?:,.*)?": scram_server_first,
         rb"v=[A-Za-z0-9+/=]+": scram_server_final,
-        rb"e=[a-z-]+": scram_server_error,
+        rb"e=[a-z]+(?:-[a-z]+)+": scram_server_error,
     }),
     Messages("OAUTHBEARER", {rb"\{\s*\"status\".*": oauth_error}),
     GSSAPI,

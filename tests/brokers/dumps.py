@@ -47,7 +47,7 @@ def lines(text: str) -> list[Line]:
         content = CONTENT.search(chunk)
         head = chunk[: content.start() if content else None]
         fields = {name.lower(): value for name, value in FIELD.findall(head)}
-        said = chunk[content.start() :].rstrip("\n") if content else ""
+        said = folded(chunk[content.start() :].rstrip("\n")) if content else ""
         found.append(Line(not chunk.startswith("|") and "payloadsize" not in fields, fields, said))
     return found
 
@@ -143,7 +143,12 @@ def octets(value: Any) -> bytes | None:
 
 def printed(data: bytes) -> str:
     """Bytes as Java prints them for text, and as Python reads its lines."""
-    return re.sub("\r\n?", "\n", data.decode("utf-8", "replace"))
+    return folded(re.sub("\r\n?", "\n", data.decode("utf-8", "replace")))
+
+
+def folded(text: str) -> str:
+    """The text with what is not UTF-8 as one mark: Java and Python put one for other numbers of bytes."""
+    return re.sub("[^\0-\x7f]*\ufffd[^\0-\x7f]*", "\ufffd", text)
 
 
 def fields_known(line: Line, known: Line) -> Iterator[tuple[str, str, str]]:

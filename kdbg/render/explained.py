@@ -18,12 +18,14 @@ from ..session.payloads import open_payloads
 from ..session.pieces import Piece
 from ..session.search import MAX_FRAME
 from .beside import count, printable
+from .columns import aligned
+from .grammartext import walk
 from .heading import finding_line
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .jsonlines import dump, json_body
 from .look import Look
 from .tree import Tree
-from .values import quote
+from .values import escape, quote
 
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
@@ -122,8 +124,8 @@ def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     if not piece.guesses:
         return _unknown(data, piece, look), False
     found = Explained(data, piece)
-    lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look), *found.fits(look)]
-    return "\n".join(lines) + "\n", found.clean
+    lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look)]
+    return "\n".join([*lines, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
 
 
 def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
@@ -132,6 +134,12 @@ def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
         found.frame, guess.api, guess.version, guess.direction, look, {}, size=guess.size, header=guess.header,
         offset=found.offset, tail=tail,
     )  # fmt: skip
+
+
+def _abouts(found: Explained, look: Look) -> list[str]:
+    """What a definition that was given says of the fields, where everything is wanted."""
+    rows = [(path, escape(field.about)) for path, field, _ in walk(found.message.grammar) if field.about]
+    return ["", *aligned(rows, look, ("name", "dim"))] if rows and look.full else []
 
 
 def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
@@ -149,7 +157,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     broken = found.broken
     tree.lines += [finding_line(finding, look) for finding in found.findings if finding is not broken]
     tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
-    tree.lines += found.fits(look)
+    tree.lines += [*_abouts(found, look), *found.fits(look)]
     return tree.take(), found.clean
 
 

@@ -20,6 +20,7 @@ from kdbg.wire.nodes import (
     Rest,
     Sized,
     UuidNode,
+    Varint,
     WireArray,
     WireStruct,
 )
@@ -35,6 +36,7 @@ NUMBERS: dict[str, list[Any]] = {
     "q": [-1, 0, 2**63 - 1, -(2**63), 72_623_859_790_382_856],
     "H": [9092, 0, 2**16 - 1],
     "I": [1, 0, 2**32 - 1],
+    "UNSIGNED_VARINT": [1, 0, 127, 128, 2**32 - 1],
     "d": [0.5, -0.0, float("inf"), 5e-324, -1.7976931348623157e308],
 }
 TEXTS = ["x", "Grüße, κόσμε, 日本 🎉", "", "t" * 127, "nul\0 and\nline"]
@@ -45,12 +47,17 @@ UNKNOWN_TAGS = {1000: b"\x00\x01\x02", 2**32 - 1: b""}
 
 def variants(grammar: WireStruct) -> Iterator[Value]:
     """The values to try: nothing but what must be, everything there is, a mixture, and every kind of record set."""
-    yield Maker(0, empty=True).value(grammar)
-    yield Maker(0).value(grammar)
-    yield Maker(1, alternate=True).value(grammar)
+    return (maker.value(grammar) for maker in makers(grammar))
+
+
+def makers(grammar: WireStruct) -> Iterator[Maker]:
+    """What makes the values to try."""
+    yield Maker(0, empty=True)
+    yield Maker(0)
+    yield Maker(1, alternate=True)
     if holds_records(grammar):
         for i in range(len(RECORD_SETS)):
-            yield Maker(0, record_set=i).value(grammar)
+            yield Maker(0, record_set=i)
 
 
 def full(grammar: WireStruct) -> Value:
@@ -98,6 +105,8 @@ class Maker:
             return self.array(node, depth)
         if isinstance(node, Fixed):
             return bool(self.turn("boolean") % 2) if node.boolean else self.pick(node.code, NUMBERS[node.code])
+        if isinstance(node, Varint):
+            return self.pick(node.bnf, NUMBERS[node.bnf])
         if isinstance(node, UuidNode):
             return self.pick("uuid", UUIDS)
         if isinstance(node, (Sized, RecordsNode)) and node.nullable and self.leaves_out("null"):

@@ -4,7 +4,7 @@ Three files are no declarations: registry.py knows every payload by its name, ho
 bytes may be, topics.py which ones the records of a topic are.
 """
 
-from .holdings import assignment, assignment_data, connect_allocation, subscription, subscription_data
+from .holdings import assignment, subscription
 from .registry import about, payload, payloads
 from .topics import CONTROL, TOPICS
 
@@ -13,10 +13,7 @@ __all__ = [
     "TOPICS",
     "about",
     "assignment",
-    "assignment_data",
-    "connect_allocation",
     "payload",
     "payloads",
     "subscription",
-    "subscription_data",
 ]

@@ -220,5 +220,7 @@ RECORDS = {
         "features" / features,
     ),
     28: record("ClearElrRecord", "topic_name" / TopicName),
+    29: record("UnregisterControllerRecord", "controller_id" / Int32),
+    29: record("UnregisterControllerRecord", "controller_id" / Int32),
 }
 """Every kind by the number in its frame."""

@@ -12,6 +12,7 @@ from ...wire import (
     Duration,
     GroupId,
     Holds,
+    Ignorable,
     Int8,
     Int16,
     Int32,
@@ -33,6 +34,20 @@ from .holdings import classic_subscription
 group = Struct("group_id" / GroupId)
 member = Struct("group_id" / GroupId, "member_id" / String)
 partitions_by_topic = Array("topic_id" / TopicId, "partitions" / Array(Partition))
+current_partitions = Array(
+    "topic_id" / TopicId,
+    "partitions" / Array(Partition),
+    "assignment_epochs" / SinceRelease((4, 3), Tag(0, Nullable(Array(Int32)))),
+)
+target = Struct(
+    "assignment_epoch" / Int32,
+    "assignment_timestamp" / SinceRelease((4, 3), Ignorable(Tag(0, Timestamp))),
+)
+assigned_partitions = Array(
+    "topic_id" / TopicId,
+    "partitions" / Array(Partition),
+    "assignment_epochs" / SinceRelease((4, 3), Tag(0, Nullable(Array(Int32)))),
+)
 partition_metadata = Array(
     "topic_id" / TopicId,
     "topic_name" / SinceRelease((3, 6), TopicName),
@@ -69,15 +84,13 @@ member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
         "version" / Int16,
         "metadata" / Bytes,
     )),
-    "classic_member_metadata" / SinceRelease((3, 8), Tag(0, Default(Nullable(Struct(
+    "classic_member_metadata" / SinceRelease((3, 8), Tag(0, Nullable(Struct(
         "session_timeout_ms" / Duration,
         "supported_protocols" / Array("name" / String, "metadata" / Holds(Bytes, classic_subscription)),
-    )), None))),
+    )))),
 ), flexible=0, releases=((3, 7), (3, 5)))
 target_metadata_key = Payload("ConsumerGroupTargetAssignmentMetadataKey", group, versions=range(6, 7))
-target_metadata_value = Payload("ConsumerGroupTargetAssignmentMetadataValue", Struct(
-    "assignment_epoch" / Int32,
-), flexible=0)
+target_metadata_value = Payload("ConsumerGroupTargetAssignmentMetadataValue", target, flexible=0)
 target_member_key = Payload("ConsumerGroupTargetAssignmentMemberKey", member, versions=range(7, 8))
 target_member_value = Payload("ConsumerGroupTargetAssignmentMemberValue", Struct(
     "error" / BeforeRelease((3, 8), Int8),
@@ -93,8 +106,8 @@ current_value = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
     "previous_member_epoch" / SinceRelease((3, 6), Int32),
     "target_member_epoch" / SinceRelease((3, 6), BeforeRelease((3, 8), Int32)),
     "state" / SinceRelease((3, 8), GroupMemberState),
-    "assigned_partitions" / SinceRelease((3, 6), partitions_by_topic),
-    "partitions_pending_revocation" / SinceRelease((3, 6), partitions_by_topic),
+    "assigned_partitions" / SinceRelease((3, 6), current_partitions),
+    "partitions_pending_revocation" / SinceRelease((3, 6), current_partitions),
     "partitions_pending_assignment" / SinceRelease((3, 6), BeforeRelease((3, 8), partitions_by_topic)),
     "error" / SinceRelease((3, 6), BeforeRelease((3, 8), Int8)),
     "metadata_version" / BeforeRelease((3, 8), Int16),
@@ -108,4 +121,4 @@ regular_expression_value = Payload("ConsumerGroupRegularExpressionValue", Struct
     "topics" / Array(TopicName),
     "version" / Int64,
     "timestamp" / Timestamp,
-), flexible=0)
+), flexible=0, frame=("record_version" / Int16,))

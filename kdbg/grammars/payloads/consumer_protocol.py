@@ -5,7 +5,20 @@ partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the ge
 (KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
 """
 
-from ...wire import Array, Bytes, Default, Holds, Int32, Nullable, Partition, Since, String, Struct, TopicName
+from ...wire import (
+    Array,
+    Bytes,
+    Default,
+    Holds,
+    Ignorable,
+    Int32,
+    Nullable,
+    Partition,
+    Since,
+    String,
+    Struct,
+    TopicName,
+)
 from ...wire.payload import Payload
 from .holdings import assignment_data, subscription_data
 
@@ -14,9 +27,9 @@ topic_partitions = Array("topic" / TopicName, "partitions" / Array(Partition))
 subscription = Payload("ConsumerProtocolSubscription", Struct(
     "topics" / Array(TopicName),
     "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None),
-    "owned_partitions" / Since(1, topic_partitions),
-    "generation_id" / Since(2, Default(Int32, -1)),
-    "rack_id" / Since(3, Default(Nullable(String), None)),
+    "owned_partitions" / Since(1, Ignorable(topic_partitions)),
+    "generation_id" / Since(2, Ignorable(Default(Int32, -1))),
+    "rack_id" / Since(3, Ignorable(Default(Nullable(String), None))),
 ), versions=range(4))
 assignment = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions,

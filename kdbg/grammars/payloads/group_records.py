@@ -12,6 +12,7 @@ from ...wire import (
     Duration,
     GroupId,
     Holds,
+    Ignorable,
     Int32,
     Int64,
     Nullable,
@@ -36,11 +37,11 @@ offset_commit_key = Payload("OffsetCommitKey", Struct(
 ), versions=range(2))
 offset_commit_value = Payload("OffsetCommitValue", Struct(
     "offset" / Int64,
-    "leader_epoch" / Since(3, Default(Int32, -1)),
+    "leader_epoch" / Since(3, Ignorable(Default(Int32, -1))),
     "metadata" / String,
     "commit_timestamp" / Timestamp,
-    "expire_timestamp" / Only(1, Default(Timestamp, -1)),
-    "topic_id" / SinceRelease((4, 1), Tag(0, TopicId)),
+    "expire_timestamp" / Only(1, Ignorable(Default(Timestamp, -1))),
+    "topic_id" / SinceRelease((4, 1), Ignorable(Tag(0, TopicId))),
 ), versions=range(5), flexible=4)
 group_metadata_key = Payload("GroupMetadataKey", Struct("group" / GroupId), versions=range(2, 3))
 group_metadata_value = Payload("GroupMetadataValue", Struct(
@@ -48,13 +49,13 @@ group_metadata_value = Payload("GroupMetadataValue", Struct(
     "generation" / Int32,
     "protocol" / Nullable(String),
     "leader" / Nullable(String),
-    "current_state_timestamp" / Since(2, Default(Timestamp, -1)),
+    "current_state_timestamp" / Since(2, Ignorable(Default(Timestamp, -1))),
     "members" / Array(
         "member_id" / String,
-        "group_instance_id" / Since(3, Default(Nullable(String), None)),
+        "group_instance_id" / Since(3, Ignorable(Default(Nullable(String), None))),
         "client_id" / String,
         "client_host" / String,
-        "rebalance_timeout" / Since(1, Default(Duration, -1)),
+        "rebalance_timeout" / Since(1, Ignorable(Default(Duration, -1))),
         "session_timeout" / Duration,
         "subscription" / Holds(Bytes, subscription),
         "assignment" / Holds(Bytes, assignment),

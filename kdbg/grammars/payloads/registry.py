@@ -16,13 +16,14 @@ from ...wire.payload import Payload
 from .. import plain
 
 FAMILIES = (
-    "consumer_protocol", "assignor_data", "streams", "connect_protocol", "principal", "group_records",
+    "consumer_protocol", "assignor_data", "streams", "connect_protocol", "kafka_principal", "group_records",
     "consumer_group_records", "share_group_records", "streams_group_records", "transaction_log", "share_state",
     "cluster_metadata", "remote_log", "control_records", "quorum_state", "producer_snapshot",
 )  # fmt: skip
 """The files of declarations beside this one. Every `Payload` in them, or in their `RECORDS`, is in the registry."""
 
 ALIASES = {
+    "ControlRecordTypeSchema": "ControlRecordKey",
     "LegacyOffsetCommitKey": "OffsetCommitKey",
     "LegacyOffsetCommitValue": "OffsetCommitValue",
     "QuotaRecord": "ClientQuotaRecord",

@@ -19,7 +19,7 @@ from ...wire import (
 )
 from ...wire.payload import Payload
 from ..meanings import GroupMemberState
-from .consumer_group_records import group, member, partition_metadata, partitions_by_topic
+from .consumer_group_records import group, member, partition_metadata, partitions_by_topic, target
 
 topics = Array("topic_id" / TopicId, "topic_name" / TopicName)
 topics_with_partitions = Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Array(Partition))
@@ -43,9 +43,7 @@ metadata_value = Payload("ShareGroupMetadataValue", Struct(
     "metadata_hash" / SinceRelease((4, 1), Int64),
 ), flexible=0, releases=((4, 0),))
 target_metadata_key = Payload("ShareGroupTargetAssignmentMetadataKey", group, versions=range(12, 13))
-target_metadata_value = Payload("ShareGroupTargetAssignmentMetadataValue", Struct(
-    "assignment_epoch" / Int32,
-), flexible=0)
+target_metadata_value = Payload("ShareGroupTargetAssignmentMetadataValue", target, flexible=0)
 target_member_key = Payload("ShareGroupTargetAssignmentMemberKey", member, versions=range(13, 14))
 target_member_value = Payload("ShareGroupTargetAssignmentMemberValue", Struct(
     "topic_partitions" / partitions_by_topic,

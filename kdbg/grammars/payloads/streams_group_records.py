@@ -1,7 +1,8 @@
 """Records of streams groups in `__consumer_offsets`: members, their tasks, and the topology they run (KIP-1071).
 
 Keys begin with 17 to 23 (18, the partition metadata of a preview, was dropped before any release wrote it). Kafka 4.2
-added the epoch that each task was assigned in, and what the group last knew of its topology and configuration.
+added the epoch that each task was assigned in, and what the group last knew of its topology and configuration; 4.4
+which description of the topology is stored (KIP-1331).
 """
 
 from ...wire import (
@@ -22,17 +23,16 @@ from ...wire import (
 )
 from ...wire.payload import Payload
 from ..meanings import StreamsMemberState
-from .consumer_group_records import group, member
+from .consumer_group_records import group, member, target
 
 metadata_key = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
 metadata_value = Payload("StreamsGroupMetadataValue", Struct(
     "epoch" / Int32,
     "metadata_hash" / Int64,
     "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1))),
-    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Default(Nullable(Array(
-        "key" / String,
-        "value" / String,
-    )), None))),
+    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(Array("key" / String, "value" / String)))),
+    "stored_description_topology_epoch" / SinceRelease((4, 4), Tag(2, Default(Int32, -1))),
+    "failed_description_topology_epoch" / SinceRelease((4, 4), Tag(3, Default(Int32, -1))),
 ), flexible=0)
 member_metadata_key = Payload("StreamsGroupMemberMetadataKey", member, versions=range(19, 20))
 member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
@@ -47,9 +47,7 @@ member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
     "client_tags" / Array("key" / String, "value" / String),
 ), flexible=0)
 target_metadata_key = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
-target_metadata_value = Payload("StreamsGroupTargetAssignmentMetadataValue", Struct(
-    "assignment_epoch" / Int32,
-), flexible=0)
+target_metadata_value = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
 target_tasks = Array("subtopology_id" / String, "partitions" / Array(Partition))
 target_member_key = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
 target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
@@ -60,7 +58,7 @@ target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
 tasks = Array(
     "subtopology_id" / String,
     "partitions" / Array(Partition),
-    "assignment_epochs" / SinceRelease((4, 2), Tag(0, Default(Nullable(Array(Int32)), None))),
+    "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32)))),
 )
 current_key = Payload("StreamsGroupCurrentMemberAssignmentKey", member, versions=range(22, 23))
 current_value = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(

@@ -7,7 +7,9 @@ which `batch` or `record` must know.
 from __future__ import annotations
 
 import base64
+import json
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -165,3 +167,38 @@ def codec_name(word: str) -> str:
     """The codec, which every release prints in another way."""
     name = word.lower().removesuffix("compressioncodec")
     return "none" if name == "no" else name
+
+
+def said(content: str) -> Iterator[tuple[str, Any]]:
+    """(key or payload, its JSON) as the decoders of internal topics print them; a control record has none."""
+    while found := re.match(r" (key|payload): (?=[{n])", content):
+        value, end = json.JSONDecoder().raw_decode(content, found.end())
+        if value is not None:
+            yield found[1], value
+        content = content[end:]
+
+
+def agree(theirs: Any, ours: Any) -> bool:
+    """Whether all that the tool's JSON says stands in kdbg's."""
+    if isinstance(ours, dict) and "payload" in ours and not isinstance(theirs, str):
+        ours = ours["value"]
+    if isinstance(theirs, dict):
+        return all(agree(value, ours[snake(name)]) for name, value in theirs.items())
+    if isinstance(theirs, list):
+        return len(theirs) == len(ours) and all(map(agree, theirs, ours))
+    if isinstance(ours, dict):
+        return bool(theirs == ours["base64"])
+    return bool(theirs == ours) or theirs == short_uuid(ours)
+
+
+def short_uuid(text: Any) -> str:
+    """A UUID as Kafka writes it."""
+    try:
+        return base64.urlsafe_b64encode(uuid.UUID(text).bytes).decode().rstrip("=")
+    except (ValueError, AttributeError, TypeError):
+        return ""
+
+
+def snake(name: str) -> str:
+    """A name of Java's as kdbg has it."""
+    return re.sub("([A-Z])", lambda found: f"_{found[1].lower()}", name)

@@ -63,8 +63,8 @@ class Payload:
     `frame` are the fields in front of `layout`; the last of them, or without a frame the layout's own first field, says
     the version, if its name ends in "version". `flexible` is the first flexible version (KIP-482).
 
-    Kafka has changed the layout of some versions after they were in use. `releases` are the last ones with an older
-    layout, the newest of them first (see `BeforeRelease`); before `flexible_release` no version was flexible.
+    Kafka has changed the layout of some first versions after they were in use. `releases` are the last ones with an
+    older layout of it, the newest first (see `BeforeRelease`); before `flexible_release` it was not flexible.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Payload:
                 Reading(
                     self.name, self.framed(version, release), f"version {version} as Kafka {major}.{minor} wrote it"
                 )
-                for release in self.releases
+                for release in (self.releases if version == self.versions[0] else ())
                 for major, minor in [release]
             ]
             found = self._readings[version] = Reading(self.name, self.framed(version), former=tuple(former))

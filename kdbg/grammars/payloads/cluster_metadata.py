@@ -221,6 +221,5 @@ RECORDS = {
     ),
     28: record("ClearElrRecord", "topic_name" / TopicName),
     29: record("UnregisterControllerRecord", "controller_id" / Int32),
-    29: record("UnregisterControllerRecord", "controller_id" / Int32),
 }
 """Every kind by the number in its frame."""

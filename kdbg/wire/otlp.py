@@ -14,8 +14,8 @@ from ..errors import BadValue, BuildError
 from .compression import compress, decompress
 from .leaves import Node, Stream
 
-LIMIT = 4 << 20
-"""Plain bytes of one push: a client is told how many it may send, of which the default is 1 MiB."""
+LIMIT = 1 << 20
+"""Plain bytes of one push: clients send some ten thousand. The worst that fit take a second and 200 MB to read."""
 
 
 def installed() -> bool:

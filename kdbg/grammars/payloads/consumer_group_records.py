@@ -43,11 +43,6 @@ target = Struct(
     "assignment_epoch" / Int32,
     "assignment_timestamp" / SinceRelease((4, 3), Ignorable(Tag(0, Timestamp))),
 )
-assigned_partitions = Array(
-    "topic_id" / TopicId,
-    "partitions" / Array(Partition),
-    "assignment_epochs" / SinceRelease((4, 3), Tag(0, Nullable(Array(Int32)))),
-)
 partition_metadata = Array(
     "topic_id" / TopicId,
     "topic_name" / SinceRelease((3, 6), TopicName),

@@ -12,7 +12,7 @@ from ..wire.api import Direction
 from ..wire.payload import Around
 from ..wire.topicnames import ALWAYS
 from .message import Message, read
-from .payloads import Context, open_payloads
+from .payloads import Context, may_hold_payloads, open_payloads
 
 
 class Peers(NamedTuple):
@@ -86,7 +86,7 @@ class Half:
         if self._message is None or (self._shallow and not shallow):
             self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
             self._shallow = shallow
-            if not shallow:
+            if not shallow and may_hold_payloads(self._message.grammar):
                 open_payloads(self._message, self.data, self.context)
         return self._message
 

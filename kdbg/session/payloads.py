@@ -31,7 +31,7 @@ DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Context:
     """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
 
@@ -41,6 +41,11 @@ class Context:
 
     topics: dict[UUID, str] = field(default_factory=ALWAYS.copy)
     around: Callable[[], Around] = dict
+
+
+def may_hold_payloads(grammar: WireStruct) -> bool:
+    """Whether there is anything in values of a grammar that could be opened."""
+    return plan(grammar) is not None
 
 
 def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:

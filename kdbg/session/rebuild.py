@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BuildError, UnknownPayload
-from ..grammars.payloads import forwarded, payload, sasl_tokens, telemetry
 from ..wire.compiled import read_whole
 from ..wire.nodes import build, join, to_bytes
-from ..wire.payload import Payload, Reading
+from ..wire.payload import Reading
 
 KEYS = {"base64", "payload", "value"}
-FOREIGN = (sasl_tokens.named, forwarded.named, telemetry.named)
-"""What finds the payloads that have no layout of their own in Kafka, by their names."""
 
 
 def rebuild(value: Any, path: str = "") -> Any:
@@ -37,14 +34,12 @@ def _payload(opened: Mapping[str, Any], path: str) -> bytes:
     """The bytes of one payload."""
     seen = to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
     value = rebuild(opened["value"], path)
-    reading = next(filter(None, (named(opened["payload"]) for named in FOREIGN)), None)
-    if reading is None:
-        try:
-            reading = _reading(payload(opened["payload"]), value, path)
-        except UnknownPayload as error:
-            if seen is None:
-                raise BuildError(path, str(error)) from None
-            return seen
+    try:
+        reading = _reading(opened["payload"], value, path)
+    except UnknownPayload as error:
+        if seen is None:
+            raise BuildError(path, str(error)) from None
+        return seen
     return build(reading.grammar, value, path) if seen is None else _like(seen, value, reading, path)
 
 
@@ -58,8 +53,14 @@ def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) ->
     return build(reading.grammar, value, path)
 
 
-def _reading(known: Payload, value: Mapping[str, Any], path: str) -> Reading:
-    """How a payload of the version that `value` says is written."""
+def _reading(name: str, value: Mapping[str, Any], path: str) -> Reading:
+    """How a payload of this name, and of the version that `value` says, is written."""
+    from ..grammars.payloads import forwarded, payload, sasl_tokens, telemetry
+
+    for named in (sasl_tokens.named, forwarded.named, telemetry.named):
+        if (reading := named(name)) is not None:
+            return reading
+    known = payload(name)
     version = value.get(known.version_field, known.versions[0])
     if type(version) is not int or version not in known.versions:
         versions = f"{known.versions[0]} to {known.versions[-1]}"

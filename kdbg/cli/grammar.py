@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError
+from .compatible import check
 from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Print what this message definition defines. May be given several times.",
 )
+@click.option(
+    "--compatible",
+    "pair",
+    nargs=2,
+    metavar="OLD NEW",
+    type=click.Path(),
+    help="Check a changed message definition by the rules on compatible change.",
+)
 @click.option("--version", "-v", type=int, metavar="N", help="Print the grammar of this version.")
 @click.option("--diff", type=int, nargs=2, metavar="N M", help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Only the request.")
@@ -36,8 +45,8 @@ if TYPE_CHECKING:
 @format_option
 @color_option
 @definitions_option
-def command(api: str | None, files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None,
-            direction: str | None, format: str, color: str) -> None:  # fmt: skip
+def command(api: str | None, files: tuple[str, ...], pair: tuple[str, str] | None, version: int | None,
+            diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
     API is a name, an alias or a key; or `header`, or `records`. With neither --version nor --diff: what the API is
@@ -49,19 +58,27 @@ def command(api: str | None, files: tuple[str, ...], version: int | None, diff: 
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
+    kdbg grammar --compatible old/FooRequest.json new/FooRequest.json
     """
+    if pair and (api is not None or files or version is not None or diff or direction):
+        raise click.UsageError("--compatible compares two definition files, whole: with --format at most")
     if version is not None and diff:
         raise click.UsageError("--version prints one version, --diff compares two: one of them, please")
     if files and api is not None:
         raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
     if api is None and not files and (version is not None or diff or direction):
         raise click.UsageError("of which API? `kdbg apis` lists them")
-    writer = Writer()
+    writer, status = Writer(), 0
     shape, json = look(color, True, False), format == "json"
-    found = defined(files, version, diff, direction, shape, json) if files else None
-    for piece in found or pieces(api, version, diff, direction, shape, json):
-        writer.write(piece)
+    if pair:
+        verdict, status = check(*pair, shape, json)
+        writer.write(verdict)
+    else:
+        found = defined(files, version, diff, direction, shape, json) if files else None
+        for piece in found or pieces(api, version, diff, direction, shape, json):
+            writer.write(piece)
     writer.flush()
+    return status
 
 
 def pieces(

@@ -7,7 +7,7 @@ lists; errors are `BuildError`s that name the field's path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache, cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from ..wire import Array, Prefixed, Struct
 from ..wire.nodes import INT32, NO_DEFAULT, TAGGED, Field, Length, Node, WireArray, WireStruct, join
 from ..wire.types import At, FieldRules, rules_of, specialise
 from .model import NEWEST, Versions
+from .ranges import listed
 
 Form = tuple[FieldRules, "construct.Construct[Any, Any]"]
 
@@ -138,12 +139,6 @@ class Member:
             raise BuildError(
                 path, f"null, which version {at.version} does not allow" + (f", only {nulls}" if nulls else "")
             )
-
-
-def listed(ranges: Iterable[Versions]) -> str:
-    """`version 3`, `versions 1-2, 4+`; nothing where there are none."""
-    text = ", ".join(str(versions) for versions in ranges if versions)
-    return f"version{'s' * (not text.isdecimal())} {text}" if text else ""
 
 
 @cache

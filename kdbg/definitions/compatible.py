@@ -1,0 +1,269 @@
+"""Whether a changed definition can still talk to the one it was: `compare(old, new)`.
+
+The rules are those of Kafka's README of its message definitions and of the draft of KIP-482: what is on the wire in an
+existing version stays as it is, no version is dropped, and tags are never used for something else. Fields are told
+apart by their names, tagged and optional ones by their tags; a plain field that stands where another of its type stood,
+behind the same field and in the same versions, is that one with a new name.
+
+Versions are ranges in here, never walked one by one: a file may say that there are thirty thousand.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..wire.nodes import NO_DEFAULT
+from .model import ALL_VERSIONS, FieldDefinition, MessageDefinition, StructDefinition, Versions
+from .ranges import common, difference, listed, minus
+
+RULES: dict[str, str] = {
+    "identity": "a message keeps its name, its type and its API key",
+    "versions": "no version is dropped",
+    "fields": "an existing version gains and loses no field: new ones come with a new version",
+    "order": "the order of the fields of an existing version stays",
+    "type": "the type of a field stays in the versions that have it",
+    "null": "whether a field may be null stays in the versions that have it",
+    "tag": "a tag is never used again for something else",
+    "flexible": "an existing version does not become flexible, nor cease to be",
+    "optional": "an existing version does not get optional fields, nor lose them",
+}
+"""Every rule on compatible change, by its short name."""
+
+
+Fields = tuple[FieldDefinition, ...]
+
+
+class Difference(NamedTuple):
+    """One difference: `rule` is the one of RULES that it breaks, "" for a compatible change, `path` by Kafka's names.
+
+    `file` and `line` are where the new definition says it, or the old one where the new one says nothing.
+    """
+
+    rule: str
+    path: str
+    text: str
+    file: str
+    line: int
+
+
+@dataclass
+class Comparison:
+    """All differences of two definitions of one message that a peer may notice."""
+
+    old: MessageDefinition
+    new: MessageDefinition
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def broken(self) -> list[Difference]:
+        """Those that break a rule."""
+        return [difference for difference in self.differences if difference.rule]
+
+    @property
+    def changes(self) -> list[Difference]:
+        """The compatible ones."""
+        return [difference for difference in self.differences if not difference.rule]
+
+
+def compare(old: MessageDefinition, new: MessageDefinition) -> Comparison:
+    """Every difference between an older and a newer definition, each with the rule that it breaks, if any."""
+    comparing = _Comparing(old, new)
+    comparing.message()
+    comparing.structure(old.body, new.body, "", comparing.existing)
+    return comparing.result
+
+
+class _Comparing:
+    """Two definitions being compared.
+
+    `existing` are the versions that both have; one that was unstable (`latestVersionUnstable`) may change at will.
+    """
+
+    def __init__(self, old: MessageDefinition, new: MessageDefinition) -> None:
+        self.old, self.new = old, new
+        self.settled = old.valid._replace(last=old.valid.last - old.latest_unstable)
+        self.existing = self.settled & new.valid
+        self.result = Comparison(old, new)
+
+    def say(self, rule: str, path: str, text: str, line: int | None = None) -> None:
+        """Note a difference that the new file shows."""
+        where = self.new.body.line if line is None else line
+        self.result.differences.append(Difference(rule, path, text, self.new.file, where))
+
+    def miss(self, rule: str, path: str, text: str, line: int) -> None:
+        """Note what only the old file has."""
+        self.result.differences.append(Difference(rule, path, text, self.old.file, line))
+
+    def message(self) -> None:
+        """What is said of the message as a whole."""
+        old, new = self.old, self.new
+        for key, was, is_now in (("name", old.name, new.name), ("type", old.kind, new.kind),
+                                 ("apiKey", old.api_key, new.api_key)):  # fmt: skip
+            if was != is_now:
+                self.say("identity", "", f"{key} {was} became {is_now}")
+        dropped = listed(minus([self.settled], [new.valid]))
+        if old.valid != new.valid:
+            text = f"validVersions {old.valid} became {new.valid}"
+            self.say("versions" if dropped else "", "", f"{text}: {dropped} dropped" if dropped else text)
+        for rule, key, before, after in (
+            ("flexible", "flexibleVersions", old.flexible, new.flexible),
+            ("optional", "versionsWithOptional", old.with_optional, new.with_optional),
+        ):
+            changed = listed(difference(before & self.existing, after & self.existing))
+            if changed:
+                self.say(rule, "", f"{key} {before} became {after}, which changes {changed}")
+
+    def structure(self, old: StructDefinition, new: StructDefinition, path: str, where: Versions) -> None:
+        """The fields of one structure, in the versions that both have it in."""
+        names = renamed(old.fields, new.fields, where)
+        before = {names.get(field.name, field.name): field for field in old.fields}
+        after = {field.name: field for field in new.fields}
+        for name, known in before.items():
+            if name in after:
+                self.field(known, after[name], f"{path}{name}", where)
+            else:
+                self.gone(known, f"{path}{known.name}", where)
+        for name, found in after.items():
+            if name not in before:
+                self.came(found, f"{path}{name}", where)
+        self.order(before, after, path, where)
+        self.tags(old.fields, new.fields, path, where)
+        self.tags(old.optional_fields, new.optional_fields, path, where)
+
+    def gone(self, old: FieldDefinition, path: str, where: Versions) -> None:
+        """A field that the new definition has not."""
+        lost = listed(plain(old, where))
+        if lost:
+            self.miss("fields", path, f"removed from {lost}", old.line)
+        elif not old.tagged:
+            self.miss("", path, f"removed; it was in {listed([old.versions])}", old.line)
+
+    def came(self, new: FieldDefinition, path: str, where: Versions) -> None:
+        """A field that the old definition had not."""
+        gained = listed(plain(new, where))
+        if gained:
+            self.say("fields", path, f"added to {gained}", new.line)
+        elif not new.tagged:
+            self.say("", path, f"new in {listed([new.versions])}", new.line)
+
+    def field(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
+        """A field that both definitions have by this name."""
+        if old.name != new.name:
+            self.say("", path, f"was called {old.name}: the bytes are the same, so must be their meaning", new.line)
+        before, after = plain(old, where), plain(new, where)
+        lost, gained = listed(minus(before, after)), listed(minus(after, before))
+        if lost:
+            self.say("fields", path, f"taken from {lost}, which had it untagged", new.line)
+        if gained:
+            self.say("fields", path, f"added to {gained}, which had it not, or tagged", new.line)
+        if not lost and not gained and old.versions != new.versions:
+            self.say("", path, f"versions {old.versions} became {new.versions}", new.line)
+        self.content(old, new, path, old.versions & new.versions & where)
+
+    def content(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
+        """What a field holds, in the versions that both have it in."""
+        if not where:
+            return
+        if form(old) != form(new):
+            self.say("type", path, f"{old.type} became {new.type} in {listed([where])}", new.line)
+            return
+        before, after = old.nullable & where, new.nullable & where
+        for words, one, other in (("may now", after, before), ("may no longer", before, after)):
+            versions = listed(minus([one], [other]))
+            if versions:
+                self.say("null", path, f"{words} be null in {versions}", new.line)
+        compact = listed(difference(self.compact(old, where), self.compact(new, where)))
+        if compact:
+            self.say("flexible", path, f"its own flexibleVersions now differ for {compact}", new.line)
+        if default(old) != default(new):
+            text = f"default {default(old)} became {default(new)}: left out, it says another thing"
+            self.say("", path, text, new.line)
+        if old.struct is not None and new.struct is not None:
+            self.structure(old.struct, new.struct, f"{path}.", where)
+
+    def compact(self, field: FieldDefinition, where: Versions) -> Versions:
+        """The versions in which a field follows a flexible message."""
+        return (ALL_VERSIONS if field.flexible is None else field.flexible) & self.old.flexible & where
+
+    def order(
+        self, before: dict[str, FieldDefinition], after: dict[str, FieldDefinition], path: str, where: Versions
+    ) -> None:
+        """The plain fields that both have: whether any two that stand in one version have changed places."""
+        places = {name: place for place, name in enumerate(before)}
+        both = [name for name in before if name in after]
+        ranges = {name: common(plain(before[name], where), plain(after[name], where)) for name in both}
+        names = [name for name in after if ranges.get(name)]
+        if names == sorted(names, key=places.__getitem__):
+            return
+        moved, versions = set[str](), list[Versions]()
+        for i, name in enumerate(names):
+            overtaken = (other for other in names[:i] if places[other] > places[name])
+            for other in overtaken:
+                shared = common(ranges[name], ranges[other])
+                if shared:
+                    moved |= {name, other}
+                    versions += shared
+                    break
+        if moved:
+            now = [name for name in names if name in moved]
+            was = sorted(now, key=places.__getitem__)
+            text = f"the order {', '.join(was)} became {', '.join(now)} in {listed(versions)}"
+            self.say("order", path.removesuffix("."), text, after[now[0]].line)
+
+    def tags(self, old: Fields, new: Fields, path: str, where: Versions) -> None:
+        """The tagged fields of a structure, or its optional ones: what each tag stands for."""
+        before, after = ({field.tag: field for field in fields if field.tag is not None} for fields in (old, new))
+        for tag, known in before.items():
+            found = after.get(tag)
+            if found is None:
+                self.miss("", f"{path}{known.name}", f"{tagged(known)} removed", known.line)
+            elif found.name != known.name:
+                self.say("tag", f"{path}{found.name}", f"{tagged(found)} was that of {known.name}", found.line)
+            elif known.optional:
+                self.content(known, found, f"{path}{known.name}", known.versions & found.versions & where)
+        for tag, found in after.items():
+            if tag not in before:
+                self.say("", f"{path}{found.name}", f"{tagged(found)} added", found.line)
+
+
+def plain(field: FieldDefinition, where: Versions) -> list[Versions]:
+    """The versions among `where` that have the field untagged."""
+    return list((field.versions & where).without(field.tagged))
+
+
+def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:
+    """The former names of plain fields, and those that they have now."""
+    follower = dict(zip(["", *(known.name for known in old)], old, strict=False))  # the first one stands behind ""
+    kept = {found.name for found in new}
+    names: dict[str, str] = {}
+    before = ""  # the former name of the field in front
+    for found in new:
+        known = follower.get(before)
+        if known is not None and known.name not in kept and alike(known, found, where):
+            names[known.name] = found.name
+            before = known.name
+        else:
+            before = found.name
+    return names
+
+
+def alike(old: FieldDefinition, new: FieldDefinition, where: Versions) -> bool:
+    """Whether two fields are the same on the wire, as far as can be seen from outside."""
+    return form(old) == form(new) and plain(old, where) == plain(new, where) != []
+
+
+def form(field: FieldDefinition) -> tuple[bool, str]:
+    """The type, as far as it is seen on the wire: how a structure is called is not."""
+    return field.array, "" if field.struct is not None else field.item
+
+
+def default(field: FieldDefinition) -> str:
+    """The default as a text; the file's own is escaped, and cut where it is long."""
+    return "none" if field.default is NO_DEFAULT else json.dumps(field.default, default=str)[:60]
+
+
+def tagged(field: FieldDefinition) -> str:
+    """`tag 3`, or `optional field 0x0003`, as the two formats write it."""
+    return f"optional field 0x{field.tag:04x}" if field.optional else f"tag {field.tag}"

@@ -296,7 +296,7 @@ class _Writer:
         self.run.append(("b", marker := self.fresh("n")))
         self.flush(depth)
         value = self.fresh()
-        self.line(depth, f"if {marker} == -1:")
+        self.line(depth, f"if {marker} == {node.null}:")
         self.line(depth + 1, f"{value} = None")
         self.line(depth, f"elif {marker} == 1:")
         inner = self.expression(node.struct, depth + 1)

@@ -191,13 +191,16 @@ class UnreadStruct(WireStruct):
 
 
 class NullableStruct(Node):
-    """A structure that may be null: a marker byte, -1 for null or 1, then the structure (KIP-893)."""
+    """A structure that may be null: a marker byte, `null` or 1, then the structure (KIP-893).
+
+    Null is -1; in a tagged field it is 0, for there Kafka's classes have an unsigned varint as the marker.
+    """
 
     bnf = "NULLABLE_STRUCT"
 
-    def __init__(self, struct: WireStruct) -> None:
+    def __init__(self, struct: WireStruct, *, null: int = -1) -> None:
         super().__init__()
-        self.struct = struct
+        self.struct, self.null = struct, null
 
     def default(self) -> Any:
         return self.struct.default()
@@ -205,15 +208,15 @@ class NullableStruct(Node):
     def present(self, stream: Stream, path: str) -> bool:
         start = stream.tell()
         marker = int(INT8._parse(stream, None, path))
-        if marker not in (-1, 1):
-            raise BadValue(path, start, f"a nullable structure begins with -1 or 1, here {marker}", self.bnf)
+        if marker not in (self.null, 1):
+            raise BadValue(path, start, f"a nullable structure begins with {self.null} or 1, here {marker}", self.bnf)
         return marker == 1
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
         return self.struct._parse(stream, context, path) if self.present(stream, path) else None
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
-        INT8._build(-1 if value is None else 1, stream, context, path)
+        INT8._build(self.null if value is None else 1, stream, context, path)
         if value is not None:
             self.struct._build(value, stream, context, path)
         return value

@@ -153,9 +153,12 @@ def _from_java(node: Node, value: Any, renamed: Mapping[str, str]) -> Any:
         return None
     if isinstance(node, WireStruct):
         nodes = {field.name: field.node for field in all_fields(node)}
-        names = [snake_case(name[0].upper() + name[1:]).removesuffix("_size_in_bytes") for name in value]
-        named = {renamed.get(name, name): item for name, item in zip(names, value.values(), strict=True)}
-        return {name: _from_java(nodes[name], item, renamed) for name, item in named.items()}
+        found = {}
+        for java, item in value.items():
+            name = snake_case(java[0].upper() + java[1:])
+            name = renamed.get(name, name if name in nodes else name.removesuffix("_size_in_bytes"))
+            found[name] = _from_java(nodes[name], item, renamed)
+        return found
     if isinstance(node, UuidNode):
         return UUID(bytes=base64.urlsafe_b64decode(f"{value}=="))
     if isinstance(node, Fixed) and node.code == "d":

@@ -270,6 +270,26 @@ class TestNullableStruct(Contract):
         assert self.node.default() == {"id": 0}
 
 
+class TestTaggedNullableStruct(Contract):
+    """In a tagged field null is 0, as Kafka writes the members of its new groups that speak the new protocol alone."""
+
+    past = types.Tag(0, types.Nullable(types.Struct("id" / INT8)))
+    node = types.Struct("id" / INT8, "past" / past).structure(FLEXIBLE)
+    examples = (
+        ("05 00", {"id": 5}),
+        ("05 01 00 01 00", {"id": 5, "past": None}),
+        ("05 01 00 03 01 06 00", {"id": 5, "past": {"id": 6}}),
+    )
+    refused = ({"id": 5, "past": 6},)
+
+    def test_the_null_of_plain_fields_is_bad(self) -> None:
+        data = bytes.fromhex("05 01 00 01 ff")
+        with pytest.raises(BadValue, match="begins with 0 or 1"):
+            self.node.parse(data)
+        with pytest.raises(UNREADABLE):
+            reader(self.node)(data, 0)
+
+
 class TestLengthPrefixed(Contract):
     node = LengthPrefixed(INT32, CLASSIC_STRUCT)
     examples = (("00000007 00000005 0001 61", {"id": 5, "name": "a"}),)

@@ -300,5 +300,6 @@ def is_plain(node: Node) -> bool:
     """Whether a value of this node fits on the line of its name; bytes that may be opened need more."""
     if isinstance(node, (Sized, Rest)):
         return node.holds is None
-    leaves = (Fixed, Varint, UuidNode)
-    return isinstance(node.item, (*leaves, Sized)) if isinstance(node, WireArray) else isinstance(node, leaves)
+    if isinstance(node, WireArray):
+        return isinstance(node.item, (Fixed, Varint, UuidNode, Sized))
+    return not isinstance(node, (WireStruct, NullableStruct, LengthPrefixed, RecordsNode, ResourceMetrics))

@@ -17,6 +17,7 @@ from ..session.mistaken import recognise
 from ..session.payloads import open_payloads
 from ..session.pieces import Piece
 from ..session.search import MAX_FRAME
+from ..wire.topicnames import ALWAYS
 from .beside import count, printable
 from .columns import aligned
 from .grammartext import walk
@@ -131,7 +132,7 @@ def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
 def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
     guess = found.guess
     return hexdump(
-        found.frame, guess.api, guess.version, guess.direction, look, {}, size=guess.size, header=guess.header,
+        found.frame, guess.api, guess.version, guess.direction, look, ALWAYS, size=guess.size, header=guess.header,
         offset=found.offset, tail=tail,
     )  # fmt: skip
 
@@ -147,7 +148,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     if not piece.guesses:
         return _unknown(data, piece, look), False
     found = Explained(data, piece)
-    message, tree = found.message, Tree(look, {})
+    message, tree = found.message, Tree(look, ALWAYS)
     tree.lines += [found.heading(look), *_dim(found.why(), look)]
     body = message.body if look.show_secrets else message.open_body
     if message.header is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
@@ -35,8 +34,8 @@ class Session:
     def __init__(self, *, ports: Iterable[int] = ()) -> None:
         self.ports = frozenset(ports)
         self.table = Table(self._accept)
-        self.topic_names: dict[UUID, str] = {}
-        self.known = Known(self.topic_names, {})
+        self.known = Known.nothing()
+        self.topic_names = self.known.topics
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget = Budget()

@@ -52,8 +52,8 @@ class Describer:
 
     def row(self, span: Span, data: bytes) -> Row:
         """What stands on the lines of a span."""
-        hidden = span.secret and not self.look.show_secrets
         raw = data[span.start : span.end]
+        hidden = bool(raw) and span.secret and not self.look.show_secrets
         meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
         name = values.escape(span.path) or ("left over" if span.role == "raw" else "")
         return Row(span.start, raw, name, meaning, self._type(span), hidden)

@@ -2,14 +2,19 @@
 
 The sticky assignor writes all of it (KIP-54), v1 with the generation it was made in (KIP-341); no number in front says
 which. The cooperative one (KIP-429) leaves the partitions to the subscription and writes the generation alone, but
-librdkafka's writes what the sticky one does. kafka-python and sarama write as Java does.
+librdkafka's writes what the sticky one does. aiokafka and sarama write as Java does; kafka-python 3 puts the version
+in front.
 """
 
-from ...wire import Array, Int32, Partition, Struct, TopicName
+from ...wire import Array, Default, Int32, Partition, Since, Struct, TopicName
 from ...wire.payload import Payload
 
 previous_assignment = "previous_assignment" / Array("topic" / TopicName, "partitions" / Array(Partition))
 
 sticky_0 = Payload("StickyAssignorUserDataV0", Struct(previous_assignment), frame=())
 sticky_1 = Payload("StickyAssignorUserDataV1", Struct(previous_assignment, "generation" / Int32), frame=())
+kafka_python = Payload("StickyAssignorUserData", Struct(
+    previous_assignment,
+    "generation" / Since(1, Default(Int32, -1)),
+), versions=range(2))
 cooperative_sticky = Payload("CooperativeStickyAssignorUserDataV0", Struct("generation" / Int32), frame=())

@@ -46,7 +46,7 @@ assignment = Told(PROTOCOL_TYPE, {
     "connect": ("ConnectAssignment",),
 })  # fmt: skip
 subscription_data = Told(ASSIGNOR, {
-    "sticky": ("StickyAssignorUserDataV1", "StickyAssignorUserDataV0"),
+    "sticky": ("StickyAssignorUserDataV1", "StickyAssignorUserDataV0", "StickyAssignorUserData"),
     "cooperative-sticky": ("CooperativeStickyAssignorUserDataV0", "StickyAssignorUserDataV1"),
     "stream": ("SubscriptionInfoData",),
 })  # fmt: skip

@@ -22,6 +22,7 @@
       |   + WrongAnswer       what came back is no answer to what was asked
       |   + NoTopicId         a topic that the brokers tell no id for
       |   + NotAuthenticated  SASL failed
+      + SparkError          Spark is not there, or a job on it failed
       + InputError          words or bytes given on the command line that make no sense
 
 The values stand on the exception; the message is built from them, so that a renderer can say it better.
@@ -200,6 +201,17 @@ class NoTopicId(ClientError):
 
 class NotAuthenticated(ClientError):
     """The broker did not accept who the client says it is."""
+
+
+class SparkError(KdbgError):
+    """Spark is not installed, does not start, or gave a job up: `problem` says what, `remedy` what to try."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
+
+    def __str__(self) -> str:
+        return f"spark: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 class InputError(KdbgError, ValueError):

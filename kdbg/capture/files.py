@@ -37,14 +37,16 @@ class Capture:
     """A context manager and an iterator of Packet, to be gone through once.
 
     `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
-    `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one.
+    `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
+    capture says how many packets are `before` it: they count as if they had been read.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, before: int = 0) -> None:
         from kdbg.capture.records import Damaged, open_records
 
         self.name = source.name
-        self.packets = self.bytes = self.other = 0
+        self.packets = before
+        self.bytes = self.other = 0
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
@@ -78,14 +80,14 @@ class Capture:
 
     def _packets(self, records: Iterator[Record]) -> Generator[Packet, None, None]:
         dissectors: dict[int, Callable[[bytes], Found]] = {}
-        number = 0
+        number = self.packets
         for time, link, data in self._sound(records):
             self.packets = number = number + 1
             self.bytes += len(data)
             if time is None:
                 time = self.last_time or 0
             self.last_time = time
-            if number == 1:
+            if self.first_time is None:
                 self.first_time = time
             dissect = dissectors.get(link)
             if dissect is None:

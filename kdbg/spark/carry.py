@@ -1,0 +1,170 @@
+"""The reduce side: the runs of a partition, sorted, go through the very engine that `kdbg decode` runs.
+
+One connection after the other, each through a `Session` of its own; so memory holds one connection's loose ends, and a
+few bounded buffers. Exchanges are paired and proved here, and written as they are: decoding them is work for the next
+stage, where one large connection does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from ..grammars import api
+from ..session.exchange import Exchange, Half, Peers
+from ..session.session import Session
+from ..tcp.table import Connection
+from ..wire.topicnames import MOST
+from .pieces import Pieces
+from .raw import pack
+from .rows import NO_EXCHANGE, problem_columns, who_columns
+from .runs import Run
+from .tables import Tables
+from .values import moment, text
+
+HELD, HELD_BYTES = 64, 1 << 18
+"""Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""
+API_VERSIONS = api("ApiVersions").key
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1."""
+
+    connection: Connection
+    client: int | None = None
+    exchanges: int = 0
+    client_id: str | None = None
+    software: tuple[str | None, str | None] | None = None
+    mechanism: str | None = None
+
+    @property
+    def peers(self) -> Peers:
+        """Its two ends, under the number of its first packet in the capture."""
+        ends = self.connection.initiator, self.connection.acceptor
+        client = self.client or 0
+        return Peers(self.connection.first_packet, ends[client], ends[1 - client])
+
+    def heard(self, exchange: Exchange) -> None:
+        """Take from an exchange what it tells of its connection."""
+        self.exchanges += 1
+        if self.client_id is None:
+            self.client_id = exchange.client_id
+        request = exchange.request
+        if request is None:
+            return
+        if request.known is not None and request.known.facts:
+            self.mechanism = request.known.facts.get("mechanism")
+        if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
+            self.software = _software(request)
+
+
+def _software(request: Half) -> tuple[str | None, str | None] | None:
+    """Name and version of the client's software, as ApiVersions has it since version 3 (KIP-511)."""
+    message = request.message()
+    if message is None or "client_software_name" not in message.body:
+        return None
+    return text(message.body["client_software_name"]), text(message.body.get("client_software_version"))
+
+
+class Carrier:
+    """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
+
+    def __init__(self, captures: list[str], folder: str) -> None:
+        self.captures = captures
+        self.tables, self.pieces = Tables(folder), Pieces(folder)
+        self.counts: Counter[str] = Counter()
+        self.topics: dict[UUID, str] = {}
+        self._now: tuple[int, bytes] | None = None
+        self._capture = 0
+        self._session = Session()
+        self._spoken: dict[int, Spoken] = {}
+        self._done: list[Exchange] = []
+        self._size = 0
+
+    def run(self, capture: int, run: Run) -> None:
+        """The next packets of a connection, or the first of the next one."""
+        if (capture, run.key) != self._now:
+            self._end()
+            self._now, self._capture = (capture, run.key), capture
+            self._session = Session(watch=self._watch)
+        receive = self._session.receive
+        count = 0
+        for packet in run.unpack():
+            count += 1
+            done = receive(packet)
+            if done:
+                self._keep(done)
+        self.counts["packets"] += count
+
+    def close(self) -> dict[str, Any]:
+        """What was written, and what was counted."""
+        self._end()
+        return {
+            **self.tables.close(),
+            "pieces": self.pieces.close(),
+            "counts": self.counts,
+            "topics": {str(topic): name for topic, name in self.topics.items()},
+        }
+
+    def _watch(self, connection: Connection, client: int | None) -> None:
+        if client is None:
+            self._spoken[connection.number] = Spoken(connection)
+        else:
+            self._spoken[connection.number].client = client
+
+    def _keep(self, done: Iterable[Exchange]) -> None:
+        for exchange in done:
+            self._done.append(exchange)
+            self._size += exchange.size
+        if len(self._done) >= HELD or self._size > HELD_BYTES:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        """Pack the exchanges that were kept back, and tell of connections that are over."""
+        for exchange in self._done:
+            spoken = self._spoken[exchange.peers.number]
+            spoken.heard(exchange)
+            exchange.peers = spoken.peers
+            self.counts["exchanges"] += 1
+            self.counts["frames"] += (exchange.request is not None) + (exchange.response is not None)
+            self.counts["frame_bytes"] += exchange.size
+            self.pieces.add(pack(exchange, self._capture), exchange.size)
+        self._done, self._size = [], 0
+        self._tell_all(but=1)
+
+    def _end(self) -> None:
+        """The connection is over, and all that used its ports before."""
+        self._keep(self._session.close())
+        self._hand_on()
+        self._tell_all(but=0)
+        self._now = None
+        for topic, name in self._session.topic_names.items():
+            if len(self.topics) < MOST:
+                self.topics[topic] = name
+
+    def _tell_all(self, *, but: int) -> None:
+        """Tell of the connections, `but` for the latest: those before it are over, for their ports are used anew."""
+        for number in list(self._spoken)[: len(self._spoken) - but]:
+            self._tell(self._spoken.pop(number))
+
+    def _tell(self, spoken: Spoken) -> None:
+        """The row of a connection, and the problems that no exchange has."""
+        connection, capture = spoken.connection, self.captures[self._capture]
+        who = who_columns(capture, spoken.peers)
+        findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
+        name, version = spoken.software or (None, None)
+        start = moment(connection.start)
+        self.tables.add("connections", start, (
+            *who, start, moment(connection.last_time), connection.packets, connection.bytes, connection.handshake,
+            spoken.client is not None, spoken.exchanges, text(spoken.client_id), name, version,
+            text(spoken.mechanism), [str(finding) for finding in findings],
+        ))  # fmt: skip
+        for finding in findings:
+            self.counts[f"problem {finding.kind}"] += 1
+            self.tables.add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)))
+        self.counts["connections" if spoken.client is not None else "other_connections"] += 1
+        self.counts["connection_packets"] += connection.packets

@@ -1,0 +1,128 @@
+"""All or nothing: a run's files wait in a hidden folder, and become part of the tables once all of them are there.
+
+    OUT/exchanges/date=2026-11-21/….parquet     the tables, one folder each
+    OUT/_kdbg.json                              which runs they are made of; written last
+    OUT/.kdbg-<run>/                            a run that is not finished
+
+The files are named after their run. A folder without `_kdbg.json` holds no tables, and a file of a run that is not named
+in it is none of theirs; what a killed run left behind is cleared away by the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from pyarrow import fs
+
+from .. import __version__
+from .columns import TABLES
+from .store import refusals, resolve
+
+STATE = "_kdbg.json"
+HIDDEN = ".kdbg-"
+
+
+class Output:
+    """The folder of the tables, and in it the hidden `folder` of a run."""
+
+    def __init__(self, out: str) -> None:
+        self.out = out.rstrip("/") or out
+        self.system, self.root, _ = resolve(self.out)
+        self.started = datetime.now(UTC)
+        self.run = f"{self.started:%Y%m%dT%H%M%S}-{socket.gethostname()}-{os.getpid()}"
+        self.folder = f"{self.out}/{HIDDEN}{self.run}"
+        self._hidden = f"{self.root}/{HIDDEN}{self.run}"
+
+    def state(self) -> dict[str, Any]:
+        """What `_kdbg.json` says; {} where there is none."""
+        with refusals(self.out):
+            if self.system.get_file_info(f"{self.root}/{STATE}").type != fs.FileType.File:
+                return {}
+            with self.system.open_input_stream(f"{self.root}/{STATE}") as file:
+                found: dict[str, Any] = json.loads(file.read())
+        return found
+
+    def begin(self) -> None:
+        """Make the run's folder, and clear away what runs that were killed have left."""
+        with refusals(self.out):
+            self.system.create_dir(self._hidden)
+            for name in self._names(self.root):
+                if name.startswith(HIDDEN) and _dead(name.removeprefix(HIDDEN)):
+                    self.system.delete_dir(f"{self.root}/{name}")
+            finished = {run["run"] for run in self.state().get("runs", ())}
+            for path in self._tables(self.root) if finished else ():
+                run = path.rpartition("/")[2].rpartition("-")[0]
+                if run not in finished and _dead(run):
+                    self.system.delete_file(path)
+
+    def abandon(self) -> None:
+        """Nothing comes of this run: leave no trace of it."""
+        if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
+            self.system.delete_dir(self._hidden)
+
+    def commit(self, files: Iterable[str], run: dict[str, Any], *, append: bool) -> None:
+        """Put the files that finished tasks wrote in place, as the only ones or beside those that there are."""
+        before = self.state().get("runs", []) if append else []
+        state = {
+            "kdbg": __version__,
+            "runs": [*before, {"run": self.run, "started": self.started.isoformat()} | run],
+            "tables": TABLES,
+        }
+        with refusals(self.out):
+            if append:
+                self._add(files)
+            else:
+                self._replace(set(files))
+            with self.system.open_output_stream(f"{self._hidden}/{STATE}") as file:
+                file.write(json.dumps(state, indent=1).encode())
+            self.system.move(f"{self._hidden}/{STATE}", f"{self.root}/{STATE}")
+        self.abandon()
+
+    def _replace(self, files: set[str]) -> None:
+        """Put the run's tables where those of earlier runs are."""
+        for path in self._tables(self._hidden):
+            if path.removeprefix(f"{self._hidden}/") not in files:  # of an attempt that came to nothing
+                self.system.delete_file(path)
+        self.system.create_dir(f"{self._hidden}/old")
+        there, new = self._names(self.root), self._names(self._hidden)
+        if STATE in there:
+            self.system.move(f"{self.root}/{STATE}", f"{self._hidden}/old/{STATE}")
+        for table in TABLES:
+            if table in there:
+                self.system.move(f"{self.root}/{table}", f"{self._hidden}/old/{table}")
+            if table in new:
+                self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
+
+    def _add(self, files: Iterable[str]) -> None:
+        """Put the run's files beside those that are there."""
+        for name in files:
+            self.system.create_dir(f"{self.root}/{name.rpartition('/')[0]}")
+            self.system.move(f"{self._hidden}/{name}", f"{self.root}/{name}")
+
+    def _names(self, folder: str) -> list[str]:
+        return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder))]
+
+    def _tables(self, folder: str) -> list[str]:
+        """The tables' files in a folder."""
+        tables = (fs.FileSelector(f"{folder}/{table}", allow_not_found=True, recursive=True) for table in TABLES)
+        found = (info for table in tables for info in self.system.get_file_info(table))
+        return [info.path for info in found if info.type == fs.FileType.File]
+
+
+def _dead(run: str) -> bool:
+    """Whether the process that wrote a run is no more; that is only known of those on this machine."""
+    host, _, process = run.partition("-")[2].rpartition("-")
+    if host != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -1,0 +1,82 @@
+"""Packets counted before they are read: what proves that cuts are right, and gives every packet its number.
+
+Only captures that consist of several splits need it. A walk from header to header through each split, a task each; the
+numbers that findings name are then those that `kdbg decode` would have given, in a capture that was never cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import BinaryIO
+
+from ..capture.source import open_source
+from .cuts import HEADER, RECORD, Walk, walk
+from .plan import File, Plan, Split, between
+from .store import open_file
+
+
+def uncounted(plan: Plan) -> list[int]:
+    """The splits to be counted, by their places in the plan."""
+    parts = Counter(split.capture for split in plan.splits)
+    return [i for i, split in enumerate(plan.splits) if parts[split.capture] > 1]
+
+
+def counted(file: File, split: Split) -> Walk:
+    """The walk through one split."""
+    with open_file(file.name) as opened:
+        if file.layout is not None:
+            return walk(opened, file.layout, split.start, split.stop)
+        return Walk(_records(opened), split.stop)
+
+
+def _records(opened: BinaryIO) -> int:
+    """The packets of a file that can only be read from its beginning on."""
+    from ..capture.records import Damaged, open_records
+
+    count = 0
+    try:
+        for _ in open_records(open_source(opened), lambda problem: None):
+            count += 1
+    except Damaged:  # the reader of the split tells of it
+        return count
+    return count
+
+
+def missed(plan: Plan, walks: Mapping[int, Walk]) -> list[int]:
+    """The files in which a walk did not land where the next split begins."""
+    return list(dict.fromkeys(
+        plan.splits[i].file for i, found in walks.items() if plan.parts(plan.splits[i]) and found.end != plan.splits[i].stop
+    ))  # fmt: skip
+
+
+def recut(plan: Plan, number: int, size: int) -> Plan:
+    """The plan with a file cut anew, where a walk through all of it comes by."""
+    file = plan.files[number]
+    old = [split for split in plan.splits if split.file == number]
+    assert file.layout is not None
+    cuts = {HEADER: file.time}
+    with open_file(file.name) as opened:
+        place = HEADER
+        while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
+            opened.seek(end)
+            cuts[end], place = file.layout.time(opened.read(RECORD)), end
+    i = plan.splits.index(old[0])
+    splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
+    return replace(plan, splits=splits)
+
+
+def numbered(plan: Plan, walks: Mapping[int, Walk]) -> Plan:
+    """The plan whose splits know how many packets are in front of them."""
+    splits: list[Split] = []
+    before = shift = 0
+    for i, split in enumerate(plan.splits):
+        last = splits[-1] if splits else split
+        if split.capture != last.capture:
+            before = shift = 0
+        elif split.file != last.file:
+            before, shift = 0, shift + before
+        splits.append(split._replace(before=before, shift=shift))
+        before += walks[i].packets if i in walks else 0
+    return replace(plan, splits=splits)

@@ -1,0 +1,116 @@
+"""Where a big pcap file can be cut: between two packets, which only a walk from packet to packet can prove.
+
+A cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is proved when a walk
+from the cut before it lands exactly on it; the first packet stands behind the file's header, so where the walk through
+every part lands on the beginning of the next, all cuts are right. Where one does not (a packet held bytes like headers,
+or the file is damaged), the file is walked through anew, and cut where that walk comes by.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import BinaryIO, NamedTuple
+
+HEADER, RECORD = 24, 16
+"""Bytes of the file's header, and of a packet's."""
+MAGICS = {
+    bytes.fromhex("d4c3b2a1"): ("<", 1000),
+    bytes.fromhex("4d3cb2a1"): ("<", 1),
+    bytes.fromhex("a1b2c3d4"): (">", 1000),
+    bytes.fromhex("a1b23c4d"): (">", 1),
+}
+"""First bytes of a pcap file: its byte order, and the nanoseconds in its unit of time."""
+LONGEST = 262_144
+"""libpcap's largest packet; a file may name a larger one."""
+CHAIN = 16
+"""Headers in a row that are believed."""
+WINDOW, BLOCK = 2 << 20, 4 << 20
+"""Bytes looked at for a cut, and read at a time by a walk."""
+
+
+class Layout(NamedTuple):
+    """How a pcap file is written: its header, the byte order, the nanoseconds in a unit, the most bytes of a packet."""
+
+    head: bytes
+    order: str
+    unit: int
+    most: int
+
+    @classmethod
+    def of(cls, head: bytes) -> Layout | None:
+        """What a file's first bytes say; None for what is no pcap file."""
+        found = MAGICS.get(head[:4])
+        if found is None or len(head) < HEADER:
+            return None
+        return cls(head[:HEADER], *found, max(struct.unpack_from(found[0] + "I", head, 16)[0], LONGEST))
+
+    def time(self, record: bytes) -> int | None:
+        """Nanoseconds since the epoch, of a packet that begins with these bytes."""
+        if len(record) < RECORD:
+            return None
+        seconds, fraction = struct.unpack_from(self.order + "II", record)
+        return int(seconds * 1_000_000_000 + fraction * self.unit)
+
+
+class Walk(NamedTuple):
+    """`packets` passed, the place `end` behind the last, the nanoseconds of the first and the last."""
+
+    packets: int
+    end: int
+    first_time: int | None = None
+    last_time: int | None = None
+
+
+def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
+    """Go from the packet at `start` to the first that begins at or behind `stop`, or to where none can begin."""
+    read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
+    file.seek(start)
+    data, place, count, last = b"", 0, 0, 0
+    first_time = last_time = None
+    while True:
+        edge, goal = len(data) - RECORD, stop - start
+        while place <= edge and place < goal:
+            length = read(data, place)[0]
+            behind = place + RECORD + length
+            if length > most or behind > len(data):
+                break
+            last, place = place, behind
+            count += 1
+        if count and place:
+            last_time = layout.time(data[last : last + RECORD])
+            first_time = first_time if first_time is not None else layout.time(data[:RECORD])
+        claims = read(data, place)[0] if place <= edge else 0
+        if place >= goal or claims > most or not (more := file.read(max(BLOCK, claims))):
+            return Walk(count, start + place, first_time, last_time)
+        data, start, place = data[place:] + more, start + place, 0
+
+
+def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
+    """A place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
+    file.seek(HEADER)
+    known = layout.time(file.read(RECORD))
+    file.seek(near)
+    data = file.read(WINDOW)
+    if known is None:
+        return None
+    century = known // 1_000_000_000 >> 24  # the highest byte of the seconds lasts for half a year
+    high = b"[%b]" % b"".join(b"\\x%02x" % (byte & 0xFF) for byte in (century, century + 1))
+    pattern = b"(?s)(?=...%b)" % high if layout.order == "<" else b"(?s)(?=%b)" % high
+    for found in re.finditer(pattern, data):
+        if _chained(data, found.start(), layout):
+            return near + found.start()
+    return None
+
+
+def _chained(data: bytes, place: int, layout: Layout) -> bool:
+    """Whether packet headers that can be follow one another from here on."""
+    read = struct.Struct(layout.order + "IIII").unpack_from
+    for _ in range(CHAIN):
+        if place + RECORD > len(data):
+            break
+        _, fraction, captured, sent = read(data, place)
+        if fraction * layout.unit >= 1_000_000_000 or captured > layout.most or not 0 < captured <= max(sent, 1):
+            return False
+        place += RECORD + captured
+    return place > RECORD

@@ -1,0 +1,72 @@
+"""What happens in consumer groups, as rows: who joins, syncs, keeps up, leaves and commits, in which generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..grammars.errors import ERRORS
+from ..session.message import Message
+from ..wire.outline import outline
+from .values import integer, text
+
+EVENTS = {
+    "JoinGroup": "join",
+    "SyncGroup": "sync",
+    "Heartbeat": "heartbeat",
+    "LeaveGroup": "leave",
+    "OffsetCommit": "commit",
+    "TxnOffsetCommit": "commit",
+    "ConsumerGroupHeartbeat": "heartbeat",
+    "ShareGroupHeartbeat": "heartbeat",
+    "StreamsGroupHeartbeat": "heartbeat",
+}
+"""The APIs by which members speak to their group's coordinator."""
+GENERATIONS = ("generation_id", "generation_id_or_member_epoch", "member_epoch")
+INSTANCES = ("group_instance_id", "instance_id")
+JOINS, LEAVES = 0, (-1, -2)
+"""What a member epoch says in a heartbeat of the newer protocols (KIP-848)."""
+Body = Mapping[str, Any]
+
+
+def event_rows(api: str, request: Body, answer: Message | None, client_id: str | None) -> Iterator[tuple[Any, ...]]:
+    """The columns of `groups` from `event` to `error`; several rows where several members leave at once."""
+    response: Body = answer.body if answer is not None else {}
+    error = next(iter(outline(answer.grammar)(response).errors), 0) if answer is not None else None
+    asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
+    joined = response.get("members") if api == "JoinGroup" else None
+    for who in request.get("members") or (request,):
+        yield (
+            _event(api, asked),
+            text(request.get("group_id")),
+            text(who.get("member_id")) or text(response.get("member_id")),
+            text(_first(INSTANCES, who)),
+            text(client_id),
+            integer(asked if error or told is None else told),
+            text(response.get("protocol_type") or request.get("protocol_type")),
+            text(response.get("protocol_name") or request.get("protocol_name")),
+            response.get("leader") == response.get("member_id")
+            if api == "JoinGroup" and not error and response
+            else None,
+            len(joined) if joined else None,
+            text(who.get("reason")),
+            error,
+            None if error is None else error_name(error),
+        )
+
+
+def _event(api: str, epoch: Any) -> str:
+    """What a request is about; in the newer protocols a heartbeat says it by the member's epoch."""
+    if api.endswith("GroupHeartbeat"):
+        return "join" if epoch == JOINS else "leave" if epoch in LEAVES else "heartbeat"
+    return EVENTS[api]
+
+
+def _first(names: tuple[str, ...], value: Body) -> Any:
+    """The value of the one of these fields that there is."""
+    return next((value[name] for name in names if name in value), None)
+
+
+def error_name(code: int) -> str:
+    """What Kafka calls an error."""
+    return ERRORS[code].name if code in ERRORS else f"error {code}"

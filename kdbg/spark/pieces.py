@@ -1,0 +1,70 @@
+"""Exchanges on their way to the next stage: files of paired, undecoded exchanges, each small enough for one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import pyarrow as pa
+
+from ..session.exchange import Exchange
+from .raw import SCHEMA, Row, batch, unpack
+from .store import resolve
+
+ROWS, BYTES = 256, 4 << 20
+"""Exchanges, and bytes of them, that are packed together."""
+PIECE = 32 << 20
+"""Bytes of exchanges in one file."""
+
+
+class Pieces:
+    """Takes packed exchanges and writes them into files of about `PIECE` bytes."""
+
+    def __init__(self, folder: str) -> None:
+        self.system, self.folder, _ = resolve(folder)
+        self.names: list[tuple[str, int]] = []
+        self._rows: list[Row] = []
+        self._held = self._written = 0
+        self._name = ""
+        self._writer: pa.RecordBatchFileWriter | None = None
+
+    def add(self, row: Row, size: int) -> None:
+        self._rows.append(row)
+        self._held += size
+        if len(self._rows) >= ROWS or self._held > BYTES:
+            self._flush()
+
+    def close(self) -> list[tuple[str, int]]:
+        """The files, and the bytes of exchanges in each."""
+        self._flush()
+        self._end()
+        return self.names
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        if self._writer is None:
+            self._name = f"{uuid4().hex}.arrow"
+            self._sink = self.system.open_output_stream(f"{self.folder}/{self._name}")
+            self._writer = pa.ipc.new_file(self._sink, SCHEMA)
+        self._writer.write_batch(batch(self._rows))
+        self._written += self._held
+        self._rows, self._held = [], 0
+        if self._written > PIECE:
+            self._end()
+
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._sink.close()
+            self.names.append((self._name, self._written))
+            self._writer, self._written = None, 0
+
+
+def exchanges(folder: str, name: str, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
+    """(capture, exchange) of all in one file."""
+    system, path, _ = resolve(folder)
+    with system.open_input_file(f"{path}/{name}") as file:
+        reader = pa.ipc.open_file(file)
+        for i in range(reader.num_record_batches):
+            yield from unpack(reader.get_batch(i), topics)

@@ -1,0 +1,233 @@
+"""The pipeline: a plan and an output folder go in, tables come out.
+
+    count ─ read ═ shuffle and sort ═ carry ─ decode ─ commit
+
+Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that carry. Exchanges
+and tables are written by the tasks themselves into the run's hidden folder; a task's report names its files, and only
+reported files become part of anything, so that what an attempt wrote before it died is never read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from ..errors import KdbgError, SparkError
+from ..findings import NOTICES
+from ..session.filters import Filters
+from . import stages
+from .commit import Output
+from .counting import missed, numbered, recut, uncounted
+from .cuts import Walk
+from .files import file_problems, file_rows, read_files
+from .plan import SPLIT, Plan
+from .rows import Wanted
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PER_PARTITION = 128 << 20
+"""Bytes of captures that one task of the shuffle's far side takes, about."""
+PER_TASK = 32 << 20
+"""Bytes of exchanges that one task decodes, about."""
+RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary"
+REPORT = "report binary"
+"""The stages' schemas in Spark's words: those of stages.py in Arrow's."""
+
+
+ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a pipeline runs: `partitions` of the shuffle (None: by size), `split` bytes, what is kept, which rows."""
+
+    split: int = SPLIT
+    partitions: int | None = None
+    ports: frozenset[int] = frozenset()
+    filters: Filters = Filters()
+    wanted: Wanted = Wanted()
+    append: bool = False
+    said: dict[str, Any] = field(default_factory=dict)
+    """What `_kdbg.json` keeps of how the pipeline was called."""
+
+
+@dataclass
+class Outcome:
+    """What came of a run: `counts` of packets, frames, exchanges…, findings by kind, rows by table."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """What is wrong with captures themselves: (file, what)."""
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def undecoded(self) -> bool:
+        """Whether something could not be decoded."""
+        return any(kind not in NOTICES for kind in self.findings)
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Add what a task says."""
+        self.files += report["files"]
+        self.rows.update(report["rows"])
+        self.counts.update(report.get("counts", {}))
+        self.findings.update(report.get("problems", {}))
+
+
+class Pipeline:
+    """One run. `progress` and `cancel` are for other threads."""
+
+    def __init__(self, spark: SparkSession, output: Output, options: Options) -> None:
+        self.spark, self.output, self.options = spark, output, options
+        self.stage = "plan"
+        """What is being done: count, read, decode."""
+
+    def run(self, plan: Plan) -> Outcome:
+        """Read the captures of the plan, and put the tables in place."""
+        self.output.begin()
+        try:
+            outcome = self._run(self._counted(plan))
+            self.output.commit(outcome.files, self._said(plan, outcome), append=self.options.append)
+        finally:
+            self.output.abandon()
+        return outcome
+
+    def cancel(self) -> None:
+        """End the run: `run` raises in its thread."""
+        self.spark.interruptTag(self.output.run)
+
+    def progress(self) -> tuple[str, float]:
+        """The stage, and the part of it that is done; of what a Connect server does nothing is known."""
+        try:
+            tracker = self.spark.sparkContext.statusTracker()
+        except Exception:
+            return self.stage, 0.0
+        stages = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each)) is not None]
+        tasks = sum(info.numTasks for info in stages)
+        return self.stage, sum(info.numCompletedTasks for info in stages) / tasks if tasks else 0.0
+
+    def _counted(self, plan: Plan) -> Plan:
+        """The plan with all cuts proved and all packets numbered."""
+        places = uncounted(plan)
+        walks = self._walks(plan, places)
+        for file in (wrong := missed(plan, walks)):
+            plan = recut(plan, file, self.options.split)
+        if wrong:
+            places = uncounted(plan)
+            walks = self._walks(plan, places)
+        return numbered(plan, walks)
+
+    def _walks(self, plan: Plan, places: list[int]) -> dict[int, Walk]:
+        found = self._collect("count", self._tasks(len(places)).mapInArrow(stages.count(plan, places), REPORT))
+        return {place: Walk(*walk) for place, *walk in found}
+
+    def _run(self, plan: Plan) -> Outcome:
+        options = self.options
+        filters = options.filters
+        plan = plan.between(_nanoseconds(filters.since), _nanoseconds(filters.until))
+        folder = self.output.folder
+        packets = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, options.ports), RUN)
+        runs = packets.repartition(options.partitions or self._partitions(plan), "capture", "key")
+        sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
+        carried = self._collect("read", sorted_runs.mapInArrow(stages.carry(plan.captures, folder), REPORT))
+        outcome, topics = Outcome(), dict[UUID, str]()
+        for report in carried:
+            outcome.take(report)
+            topics.update({UUID(topic): name for topic, name in report["topics"].items()})
+        self._files(plan, carried, outcome)
+        tasks = _tasks(piece for report in carried for piece in report["pieces"])
+        job = stages.Decoding(plan.captures, folder, tasks, topics, filters, options.wanted)
+        for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(stages.decode(job), REPORT)):
+            outcome.take(report)
+        return outcome
+
+    def _files(self, plan: Plan, carried: list[dict[str, Any]], outcome: Outcome) -> None:
+        """Write what was read of each file, and count it."""
+        read = read_files(plan, (split for report in carried for split in report["splits"]))
+        tables = Tables(self.output.folder)
+        for time, row in file_rows(plan, read):
+            tables.add("files", time, row)
+        for time, row, kind in file_problems(plan, read):
+            tables.add("problems", time, row)
+            outcome.findings[kind] += 1
+        outcome.take(tables.close())
+        outcome.problems = [(plan.files[number].name, text) for number, each in read.items() for text in each.problems]
+        counts = outcome.counts
+        carried_packets = counts.pop("packets", 0)
+        for found in read.values():
+            counts.update(found.counts)
+        if counts["packets"] != counts["other_packets"] + counts["passed_over"] + carried_packets:
+            raise SparkError(f"{counts['packets']:,} packets were read, but {carried_packets:,} arrived")
+        counts["outside_connections"] = carried_packets - counts["connection_packets"]
+
+    def _said(self, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+        """What `_kdbg.json` says of the run."""
+        return {
+            "options": self.options.said,
+            "captures": plan.captures,
+            "files": len(plan.files),
+            "passed_over": [{"file": name, "problem": problem} for name, problem in plan.refused],
+            "counts": dict(outcome.counts),
+            "findings": dict(outcome.findings),
+            "rows": dict(outcome.rows),
+        }
+
+    def _partitions(self, plan: Plan) -> int:
+        return max(2 * self._cores(), plan.size // PER_PARTITION)
+
+    def _cores(self) -> int:
+        try:
+            return int(self.spark.sparkContext.defaultParallelism)
+        except Exception:
+            return 4
+
+    def _tasks(self, count: int) -> DataFrame:
+        """Numbers from 0, each for a task of its own."""
+        return self.spark.range(0, count, 1, max(count, 1))
+
+    def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
+        """What the tasks report."""
+        self.stage = stage
+        self.spark.addTag(self.output.run)
+        try:
+            return [orjson.loads(row.report) for row in frame.collect()]
+        except Exception as error:  # py4j's and Spark's own have only this in common
+            raise failure(error) from error
+        finally:
+            self.spark.removeTag(self.output.run)
+
+
+def failure(error: Exception) -> KdbgError:
+    """What is worth saying of a failed job: the last line of the Python error in its task, if there is one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = [line for line in lines if line.startswith("kdbg.errors.")]
+    if ours:
+        return SparkError(ours[-1].partition(": ")[2])
+    last = next((line for line in lines if ERROR_LINE.match(line)), lines[0] if lines else type(error).__name__)
+    return SparkError(last)
+
+
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def _tasks(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
+    """Files put together to tasks of about the same size."""
+    tasks: list[list[str]] = []
+    room = 0
+    for name, size in sorted(pieces, key=lambda piece: -piece[1]):
+        if room <= 0 or not tasks:
+            tasks.append([])
+            room = PER_TASK
+        tasks[-1].append(name)
+        room -= size
+    return tasks

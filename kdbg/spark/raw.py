@@ -1,0 +1,126 @@
+"""Exchanges as bytes, between the two stages: paired, not decoded. Half the pipeline writes these rows, half reads them.
+
+What is in a row is what an `Exchange` is made of: the bytes of both halves, when and in which packets they came, what
+was found odd while they were paired, and what the connection had told by then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from ..findings import Finding
+from ..grammars import by_key
+from ..grammars.sasl import api as SASL_TOKEN
+from ..session.exchange import Exchange, Half, Known, Peers
+from ..session.message import opaque_api
+from ..wire import Api
+from ..wire.api import Direction
+
+HALF = {
+    "data": pa.large_binary(),
+    "first_time": pa.int64(),
+    "last_time": pa.int64(),
+    "first_packet": pa.int64(),
+    "last_packet": pa.int64(),
+    "missing": pa.int64(),
+}
+SCHEMA = pa.schema({
+    "capture": pa.int32(),
+    "connection": pa.int64(),
+    "client_host": pa.string(),
+    "client_port": pa.int32(),
+    "broker_host": pa.string(),
+    "broker_port": pa.int32(),
+    "api_key": pa.int16(),
+    "version": pa.int16(),
+    "correlation_id": pa.int32(),
+    "client_id": pa.binary(),  # may hold bytes that are no UTF-8
+    "answered": pa.bool_(),
+    "mechanism": pa.string(),
+    "findings": pa.binary(),  # JSON
+    **{f"request_{name}": kind for name, kind in HALF.items()},
+    **{f"response_{name}": kind for name, kind in HALF.items()},
+})  # fmt: skip
+NO_HALF = (None,) * len(HALF)
+Row = tuple[Any, ...]
+
+
+def pack(exchange: Exchange, capture: int) -> Row:
+    """One exchange as a row; `peers.number` is what its connection goes by in the capture."""
+    peers, client_id, api = exchange.peers, exchange.client_id, exchange.api
+    return (
+        capture,
+        peers.number,
+        *peers.client,
+        *peers.broker,
+        None if api is None else api.key,
+        exchange.version,
+        exchange.correlation_id,
+        None if client_id is None else client_id.encode("utf-8", "surrogateescape"),
+        exchange.answered,
+        _mechanism(exchange.request),
+        json.dumps(exchange.findings).encode() if exchange.findings else None,
+        *_pack_half(exchange.request),
+        *_pack_half(exchange.response),
+    )
+
+
+def _mechanism(half: Half | None) -> str | None:
+    """What the connection told of itself: how SASL tokens are laid out."""
+    return None if half is None or half.known is None else half.known.facts.get("mechanism")
+
+
+def _pack_half(half: Half | None) -> Row:
+    if half is None:
+        return NO_HALF
+    return half.data, half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing
+
+
+def batch(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as Arrow has them."""
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def unpack(rows: pa.RecordBatch, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
+    """(capture, exchange) of each row, as they were; `topics` are the names of topic ids."""
+    number = 0
+    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        capture, connection, client, client_port, broker, broker_port, key, version, correlation_id = row[:9]
+        client_id, answered, mechanism, findings = row[9:13]
+        peers = Peers(connection, (client, client_port), (broker, broker_port))
+        name = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
+        exchange = Exchange(peers, _api(key), version, correlation_id, name)
+        exchange.number = number = number + 1
+        exchange.answered = answered
+        if findings is not None:
+            exchange.findings = [Finding(*each) for each in json.loads(findings)]
+        known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
+        exchange.request = _half(row[13:19], "request", exchange, known)
+        exchange.response = _half(row[19:25], "response", exchange, known)
+        yield capture, exchange
+
+
+def _api(key: int | None) -> Api | None:
+    """The API as the session knew it."""
+    if key is None:
+        return None
+    return SASL_TOKEN if key == SASL_TOKEN.key else by_key(key) or opaque_api(key)
+
+
+def _half(row: Row, direction: Direction, exchange: Exchange, known: Known) -> Half | None:
+    data, first_time, last_time, first_packet, last_packet, missing = row
+    if data is None:
+        return None
+    half = Half(data, (first_time, last_time), (first_packet, last_packet), direction, missing)
+    half.api, half.version = exchange.api, exchange.version
+    if exchange.api is not None:
+        half.known = known
+        half.asked = exchange.request if direction == "response" else None
+    return half

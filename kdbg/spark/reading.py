@@ -1,0 +1,89 @@
+"""One split read: the capture's own reader goes over its bytes, and the packets come out packed into runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from ..capture import Capture, Packet
+from ..capture.source import open_source
+from .plan import File, Plan, Split
+from .runs import Run, runs
+from .store import open_file
+
+
+class Part(io.RawIOBase):
+    """A stream of a pcap file's header and the packets from `start` to `stop`."""
+
+    def __init__(self, file: File, split: Split) -> None:
+        super().__init__()
+        self.name = file.name
+        self._file = open_file(file.name)
+        self._file.seek(split.start)
+        self._left = split.size
+        self._head = file.layout.head if file.layout is not None else b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._head:
+            head, self._head = self._head[:size], self._head[size:]
+            return head
+        data = self._file.read(min(size, self._left) if size >= 0 else self._left)
+        self._left -= len(data)
+        return data
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class Reading:
+    """The runs of one split; `report` says afterwards what was read, in plain values.
+
+    `ports` narrows to connections with one of these ports.
+    """
+
+    def __init__(self, plan: Plan, split: Split, ports: frozenset[int] = frozenset()) -> None:
+        self.file, self.split, self.ports = plan.files[split.file], split, ports
+        self.passed_over = 0
+        self.report: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[Run]:
+        part = Part(self.file, self.split)
+        try:
+            with Capture(open_source(part), before=self.split.before) as capture:
+                yield from runs(self._wanted(capture))
+                self.report = self._report(capture)
+        finally:
+            part.close()
+
+    def _wanted(self, capture: Capture) -> Iterator[Packet]:
+        """The packets of these ports, numbered through all files of the capture."""
+        shift = self.split.shift
+        if not shift and not self.ports:
+            yield from capture
+            return
+        for packet in capture:
+            flow = packet[2]
+            ends = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
+            if self.ports and self.ports.isdisjoint(ends):
+                self.passed_over += 1
+                continue
+            yield packet[0] + shift, *packet[1:]
+
+    def _report(self, capture: Capture) -> dict[str, Any]:
+        packets = capture.packets - self.split.before
+        return {
+            "file": self.split.file,
+            "packets": packets,
+            "tcp_packets": packets - capture.other,
+            "other_packets": capture.other,
+            "passed_over": self.passed_over,
+            "packet_bytes": capture.bytes,
+            "first_time": capture.first_time,
+            "last_time": capture.last_time,
+            "problems": [finding.text for finding in capture.problems],
+        }

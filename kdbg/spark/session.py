@@ -1,0 +1,102 @@
+"""A Spark session as the pipeline wants it: quiet, in UTC, with the Python that runs kdbg."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import SparkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NEEDED = ("pyspark", "pyarrow", "pandas")
+CONFIGURATION = {
+    "spark.app.name": "kdbg",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",  # the number of partitions is ours to choose
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16777216",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.python.worker.faulthandler.enabled": "true",
+}
+"""What is set unless --conf says otherwise."""
+LOCAL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC -Djava.net.preferIPv4Stack=true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""What is set besides where everything runs on this machine: a quick start counts for more than peak speed."""
+
+
+def check() -> None:
+    """Raises `SparkError` where what the pipeline needs is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise SparkError(f"{' and '.join(missing)} not installed", "pip install 'kdbg[spark]'")
+
+
+def start(
+    master: str = "local[*]", configuration: Mapping[str, str] | None = None, *, verbose: bool = False
+) -> SparkSession:
+    """The session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
+
+    Unless `verbose`, what Java has to say goes into a file, which is named where the start fails.
+    """
+    check()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("sc://"):
+        builder = SparkSession.builder.remote(master)
+        settings = dict(configuration or {})
+    else:
+        _check_java()
+        builder = SparkSession.builder.master(master)
+        settings = CONFIGURATION | (LOCAL if master.startswith("local") else {}) | dict(configuration or {})
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _quiet(verbose) as log:
+        try:
+            return builder.getOrCreate()
+        except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
+            said = str(error).strip().splitlines()
+            where = f"; see {log}" if log else ""
+            raise SparkError(f"no session on {master}: {said[0] if said else type(error).__name__}{where}") from error
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
+        raise SparkError(
+            "there is no Java, which Spark needs", "install a JDK of version 17 or later, or set JAVA_HOME"
+        )
+
+
+@contextmanager
+def _quiet(verbose: bool) -> Iterator[str]:
+    """Give processes that are started in here a file for stderr; nothing of it is said on ours."""
+    if verbose:
+        yield ""
+        return
+    log = tempfile.NamedTemporaryFile(prefix="kdbg-spark-", suffix=".log", delete=False)  # noqa: SIM115
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield log.name
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        log.close()

@@ -1,0 +1,144 @@
+"""Files wherever they are: a path or a URL goes in, pyarrow's file system and the path in it come out.
+
+URLs are those that pyarrow knows: file://, s3://, gs://, hdfs://, abfs://. What an operating system or an object store
+refuses becomes one of kdbg's own errors.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+from pyarrow import fs
+
+from ..errors import CaptureRefused
+
+URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+GLOB = re.compile(r"[*?\[]")
+READ_AHEAD = 1 << 20
+
+
+class Found(NamedTuple):
+    """A file: its name as kdbg shows it and opens it again, and its size in bytes."""
+
+    name: str
+    size: int
+
+
+def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
+    """(file system, path in it, what stands before the path in a name)."""
+    if not URL.match(name):
+        return fs.LocalFileSystem(), str(Path(name)), ""
+    with refusals(name):
+        system, path = fs.FileSystem.from_uri(name)
+    return system, path, name.removesuffix("/").removesuffix(path.removesuffix("/"))
+
+
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Whatever goes wrong in here is told with the file's name."""
+    words: dict[type[Exception], str] = {
+        FileNotFoundError: "no such file",
+        IsADirectoryError: "is a directory, not a capture",
+        PermissionError: "permission denied",
+    }
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, CaptureRefused):
+            raise
+        problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
+        raise CaptureRefused(name, problem.splitlines()[0]) from error
+
+
+def find(name: str) -> list[Found]:
+    """The files that a path, a folder, a glob or a URL of one of these stands for, hidden ones passed over."""
+    system, path, prefix = resolve(name)
+    with refusals(name):
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.File:
+            return [Found(name, info.size)]
+        if info.type == fs.FileType.Directory:
+            return [Found(prefix + each.path, each.size) for each in _below(system, path)]
+        if info.type == fs.FileType.NotFound and GLOB.search(path):
+            return _matching(system, path, prefix)
+    if info.type == fs.FileType.NotFound:
+        raise CaptureRefused(name, "no such file")
+    raise CaptureRefused(name, "is neither a file nor a folder")
+
+
+def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:
+    """What a glob stands for: `*` stays within a folder's level, `**` does not."""
+    folder = pattern[: GLOB.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    root = folder or ("/" if pattern.startswith("/") else ".")
+    fits = re.compile(_expression(pattern)).fullmatch
+    files = _below(system, root)
+    names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
+    return [Found(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
+
+
+def _expression(pattern: str) -> str:
+    steps = [".*" if step == "**" else _step(step) for step in pattern.removeprefix("./").split("/")]
+    return "/".join(steps).replace(".*/", "(?:.*/)?")
+
+
+def _step(step: str) -> str:
+    inside = fnmatch.translate(step).removeprefix("(?s:").removesuffix(")\\Z")
+    return inside.replace(".*", "[^/]*")
+
+
+def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    """The files in a folder and its folders."""
+    found = system.get_file_info(fs.FileSelector(folder, recursive=True))
+    start = len(folder)
+    return [
+        info
+        for info in found
+        if info.type == fs.FileType.File
+        and not any(part.startswith((".", "_")) for part in info.path[start:].strip("/").split("/"))
+    ]
+
+
+def open_file(name: str) -> BinaryIO:
+    """A file to read and to seek in."""
+    if not URL.match(name):
+        with refusals(name):
+            return Path(name).open("rb")
+    system, path, _ = resolve(name)
+    with refusals(name):
+        return io.BufferedReader(_Raw(system.open_input_file(path)), READ_AHEAD)
+
+
+class _Raw(io.RawIOBase):
+    """pyarrow's file as Python's own buffering wants it."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        super().__init__()
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -1,0 +1,40 @@
+"""Single values as the tables have them: captured text, points in time, the ends of a connection."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""Microseconds from 1970 to the years 1 and 9999: what readers of Parquet can show."""
+
+
+def moment(nanoseconds: int) -> int | None:
+    """A packet's time in microseconds; None for what no calendar has."""
+    time = nanoseconds // 1000
+    return time if FIRST <= time <= LAST else None
+
+
+def timestamp(milliseconds: Any) -> int | None:
+    """A record's time stamp in microseconds; None where there is none (-1)."""
+    time = milliseconds * 1000 if isinstance(milliseconds, int) else -1
+    return time if milliseconds != -1 and FIRST <= time <= LAST else None
+
+
+def text(value: Any) -> str | None:
+    """Captured text; bytes in it that are no UTF-8 appear as \\xNN."""
+    if not isinstance(value, str) or value.isascii():
+        return value if isinstance(value, str) else None
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def topic_text(topic: Any, topics: dict[UUID, str]) -> tuple[str | None, str | None]:
+    """(name, id) of a topic that a message names by either."""
+    if isinstance(topic, UUID):
+        return text(topics.get(topic)), str(topic)
+    return text(topic), None
+
+
+def integer(value: Any) -> int | None:
+    """A number, of what a message has where one is expected."""
+    return value if type(value) is int else None

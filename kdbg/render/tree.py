@@ -95,6 +95,8 @@ class Tree:
             self.lines.append(head)
             self._draw_rows([row for row in members if row.key in value], value, below, more)
 
+        if grammar.front:  # where optional fields come first, a break may have taken plain ones of as many keys
+            return draw_what_is_there
         scope: dict[str, Any] = {"add": self.lines.append, "draw_what_is_there": draw_what_is_there}
         source = [
             "def draw(value, head, below):",
@@ -262,7 +264,7 @@ class Tree:
             self.lines.append(f"{prefix}{self.last}{self.look.paint('dim', f'… {len(found) - most:,} more')}")
 
     def _item(self, node: Node) -> Draw:
-        if not isinstance(node, WireStruct) or len(node.fields) > INLINE:
+        if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE:
             return self.draw(node)
         if not all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields):
             return self.draw(node)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -277,84 +273,3 @@ def test_kafkas_own_definitions_kept_the_rules_but_once(shared: Path) -> None:
     ]
     for definition in new.values():
         assert compare(definition, definition).differences == []
-
-
-# As a user calls it.
-
-
-def calls() -> ModuleType:
-    """tests/cli/calls.py, which stands in another folder of tests."""
-    path = Path(__file__).parent.parent / "cli" / "calls.py"
-    spec = importlib.util.spec_from_file_location("calls_of_cli", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-class TestCommand:
-    @pytest.fixture(autouse=True)
-    def files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        Path("old.json").write_text(OLD)
-        Path("new.json").write_text(OLD.replace('"UserAgent"', '"ForwardedBy"').replace('"hello world"', '"bye"'))
-        Path("wider.json").write_text(OLD.replace('"0-9"', '"0-10"'))
-
-    def test_a_broken_rule_is_status_1(self) -> None:
-        done = calls().call("grammar", "--compatible", "old.json", "new.json")
-        assert (done.status, done.err) == (1, "")
-        assert done.out == (
-            "FooResponse not compatible: 1 rule (tag) broken\n"
-            "  new.json:5  ForwardedBy: optional field 0x0001 was that of UserAgent (a tag is\n"
-            "              never used again for something else)\n"
-            "\n"
-            "Changes that are compatible:\n"
-            '  new.json:16  Foos.Bar: default "hello world" became "bye": left out, it says\n'
-            "               another thing\n"
-        )
-
-    def test_compatible_changes_are_status_0(self) -> None:
-        done = calls().call("grammar", "--compatible", "old.json", "wider.json")
-        assert (done.status, done.err) == (0, "")
-        assert done.out == "FooResponse compatible\nChanged:\n  wider.json:1  validVersions 0-9 became 0-10\n"
-        assert calls().call("grammar", "--compatible", "old.json", "old.json").out == "FooResponse compatible\n"
-
-    def test_json_says_the_same(self) -> None:
-        done = calls().call("grammar", "--compatible", "old.json", "new.json", "--format", "json")
-        assert done.status == 1
-        found = json.loads(done.out)
-        assert (found["message"], found["old"], found["new"], found["compatible"]) == (
-            "FooResponse", "old.json", "new.json", False,
-        )  # fmt: skip
-        assert found["broken"] == [{
-            "rule": "tag", "says": RULES["tag"], "field": "ForwardedBy",
-            "text": "optional field 0x0001 was that of UserAgent", "file": "new.json", "line": 5,
-        }]  # fmt: skip
-        assert [change["field"] for change in found["changes"]] == ["Foos.Bar"]
-
-    @pytest.mark.parametrize(
-        ("text", "problem"),
-        [
-            (OLD.replace("0xffff", "0x10000"), "broken.json:6: Trace:"),
-            (OLD.replace("0xffff", "0x0001"), "broken.json:6: Trace: tag 1 is that of UserAgent on line 5"),
-            (OLD.replace('"bytes"', '"[]Trace", "fields": []'), "broken.json:6: Trace: an optional field can be"),
-        ],
-        ids=["a tag out of range", "a tag twice", "an array of structures"],
-    )  # fmt: skip
-    def test_a_definition_that_is_none_is_status_2(self, text: str, problem: str) -> None:
-        Path("broken.json").write_text(text)
-        done = calls().call("grammar", "--compatible", "old.json", "broken.json")
-        assert (done.status, done.out) == (2, "")
-        assert done.err.startswith(f"kdbg: {problem}")
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [("old.json", "."), ("old.json", "missing.json"), ("old.json",), ("old.json", "new.json", "metadata"),
-         ("old.json", "new.json", "--version", "1")],
-    )  # fmt: skip
-    def test_it_wants_two_files_and_nothing_else(self, arguments: tuple[str, ...]) -> None:
-        done = calls().call("grammar", "--compatible", *arguments)
-        assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("kdbg: ")
-        assert done.err.count("\n") == 1

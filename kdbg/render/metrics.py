@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,11 +62,12 @@ def _scope(found: Fields, tree: Tree) -> list[Branch]:
 def _metric(found: Fields, tree: Tree) -> Branch:
     kind = next((kind for kind in KINDS if kind in found), "")
     data = found.get(kind, {})
-    habits = [kind.replace("_", " "), data.get("aggregation_temporality", "").removeprefix(TEMPORALITY).lower()]
+    habits = [kind.replace("_", " "), str(data.get("aggregation_temporality", "")).removeprefix(TEMPORALITY).lower()]
     habits += ["monotonic"] * data.get("is_monotonic", False)
     unit = f" in {values.escape(found['unit'])}" if found.get("unit") else ""
-    about = tree.look.paint("meaning", f"{', '.join(filter(None, habits))}{unit}")
-    text = f"{tree.look.paint('name', values.escape(found.get('name', '')))}  {about}"
+    name = tree.look.paint("name", values.escape(found.get("name", "")))
+    about = f"{', '.join(filter(None, habits))}{unit}"
+    text = f"{name}  {tree.look.paint('meaning', about)}" if about else name
     points = [_point(point, tree) for point in data.get("data_points", ())]
     return Branch(f"{text}  {points[0].text}", []) if len(points) == 1 else Branch(text, points)
 
@@ -89,7 +91,10 @@ def _any(value: Fields, tree: Tree) -> str:
 
 
 def _plain(value: Any, tree: Tree) -> str:
-    return tree.strings[value] if isinstance(value, str) else values.cut(values.escape(str(value)), tree.look.max_text)
+    """A value as JSON has it: what is nested goes on one line, shortened."""
+    if isinstance(value, str):
+        return tree.strings[value]
+    return values.cut(values.escape(json.dumps(value, ensure_ascii=False)), tree.look.max_text)
 
 
 def _time(nanoseconds: str) -> str:

@@ -27,7 +27,8 @@ from ..values import Maker
 ROWS = 204
 KAFKA_HAS_NO_DEFINITION = {
     "StickyAssignorUserDataV0", "StickyAssignorUserDataV1", "StickyAssignorUserData",
-    "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "ConnectWorkerState", "ConnectAssignment", "ControlRecordKey",
+    "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "ConnectWorkerState", "ConnectAssignment",
+    "ControlRecordKey",
 }  # fmt: skip
 """What is laid out by hand in Kafka as well; test_real_bytes.py has bytes of each. The tokens of SASL are others'."""
 NEWER = {"RegisterBrokerRecord": {4}, "BrokerRegistrationChangeRecord": {3}, "UnregisterControllerRecord": {0}}

@@ -103,8 +103,7 @@ STORE = [{"topic": "st", "partition": 0}]
 GIVEN_TASKS = {"active_tasks": [{"topic_group_id": 0, "partition": 1}],
                "standby_tasks": [{"topic_group_id": 1, "partition": 0, "partitions": STORE}]}  # fmt: skip
 GIVEN_TASKS_BYTES = "00000001 00000000 00000001 00000001 00000001 00000000 00000001 0002 7374 00000000"
-NAMED_TASKS = {"active_tasks": [{"topic_group_id": 0, "partition": 1, "named_topology": []}],
-               "standby_tasks": [{"topic_group_id": 1, "partition": 0, "named_topology": [], "partitions": STORE}]}  # fmt: skip
+NAMED_TASKS = {kind: [task | {"named_topology": []} for task in tasks] for kind, tasks in GIVEN_TASKS.items()}
 NAMED_TASKS_BYTES = (
     "00000001 00000000 00000001 00000000 00000001 00000001 00000000 00000000 00000001 0002 7374 00000000"
 )

@@ -1,28 +1,28 @@
-"""kdbg for Python programs: one message decoded or encoded, a capture read."""
+"""kdbg for Python programs: one message decoded or encoded, a capture read.
+
+Each function imports what it alone needs: to decode one message is to import little.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import grammars
 from .errors import BuildError, DefinitionError, InputError, UnknownVersion
-from .session.exchange import Exchange
-from .session.filters import Filters
 from .session.message import Message, header_grammar, strict
 from .session.message import read as read_message
 from .session.payloads import open_payloads
-from .session.rebuild import rebuild
 from .wire.api import DIRECTIONS, Direction
 from .wire.nodes import build
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .definitions import MessageDefinition
+    from .session.exchange import Exchange
 
 
 def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
@@ -61,6 +61,8 @@ def encode(
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
+    from .session.rebuild import rebuild
+
     found = grammars.api(api)
     known(found, version, direction)
     if not isinstance(body, Mapping):
@@ -90,7 +92,11 @@ def read(
 
     Raises `CaptureError` where the file cannot be read at all; damage further on ends the iteration.
     """
+    from dataclasses import replace
+    from itertools import islice
+
     from .capture import open_capture
+    from .session.filters import Filters
     from .session.session import Session
 
     wanted = Filters(**filters)
@@ -120,6 +126,8 @@ def using_definitions(*paths: str | os.PathLike[str]) -> Iterator[tuple[str, ...
 
 def read_definitions(*paths: str | os.PathLike[str]) -> list[MessageDefinition]:
     """The message definitions of files, and of the `*.json` files of folders; errors as `using_definitions` says."""
+    from pathlib import Path
+
     from .definitions import LARGEST, read
 
     definitions = []

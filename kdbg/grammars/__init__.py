@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -144,6 +143,8 @@ def _keys() -> dict[str, int]:
 
 def near(name: str) -> tuple[str, ...]:
     """Names that look like `name`."""
+    import difflib
+
     keys = _keys()
     found = difflib.get_close_matches(plain(name), keys, n=3, cutoff=0.6)
     return tuple(dict.fromkeys(by_key(keys[word]).name for word in found))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadLength, Leftover, Truncated, WireError
 from ..findings import Finding
@@ -19,8 +19,10 @@ from ..wire.compiled import UNREADABLE, Reader, message_reader
 from ..wire.nodes import WireStruct
 from ..wire.payload import Opened
 from ..wire.secrets import SHIFTING, has_secrets, hide, hide_all
-from ..wire.spans import Inspection, inspect
 from ..wire.types import FOREVER, Unread
+
+if TYPE_CHECKING:
+    from ..wire.spans import Inspection
 
 NO_HEADER = WireStruct((), None)
 
@@ -92,6 +94,8 @@ def explain(
     api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True
 ) -> tuple[WireStruct, Inspection]:
     """The layout that fits best, and what it says of every byte: the one that leaves no finding, else the real one."""
+    from ..wire.spans import inspect
+
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None
     for name, grammar, _ in forms(api, version, direction, header, False):

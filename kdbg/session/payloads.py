@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from ..errors import WireError
@@ -19,13 +19,14 @@ from ..findings import NOTICES, Finding
 from ..wire.compiled import read_whole
 from ..wire.nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct, join
 from ..wire.payload import Around, Holding, Opened, Payload, Readable, Reading, RecordPayloads, Sealed
-from ..wire.payloadspans import lay_open
 from ..wire.recordset import CONTROL
 from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import SHIFTING, has_secrets
-from ..wire.spans import Inspection, inspect
 from ..wire.topicnames import ALWAYS, learn
 from .message import Message, explain
+
+if TYPE_CHECKING:
+    from ..wire.spans import Inspection
 
 DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
@@ -135,6 +136,8 @@ class Opener:
             self.odd.append(Odd(path, Finding(error.kind, str(error), error.path, error.start)))
             known = isinstance(readable, Payload) and readable.at(readable.versions[-1])
             return self._unread(data, secret=bool(known) and has_secrets(known))
+        from ..wire.spans import inspect
+
         secret = has_secrets(reading.grammar)
         inspection = inspect(reading.grammar, data, opaque=secret)
         broken = next((finding for finding in inspection.findings if finding.kind in SHIFTING), None)
@@ -168,6 +171,8 @@ class Opener:
 
     def told(self, inspection: Inspection) -> tuple[Finding, ...]:
         """What is odd, with its place in the message that was looked at, whose spans are opened on the way."""
+        from ..wire.payloadspans import lay_open
+
         places = lay_open(inspection, self.seen)
         return tuple(_placed(odd, places.get(odd.path)) for odd in self.odd)
 

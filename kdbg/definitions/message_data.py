@@ -19,10 +19,10 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import grammars
-from ..errors import BuildError, Leftover, UnknownVersion
+from ..errors import BuildError, GrammarError, Leftover, UnknownVersion
 from ..wire import Struct
 from ..wire.api import Direction
-from ..wire.nodes import WireStruct, build
+from ..wire.nodes import UnreadStruct, WireStruct, build
 from ..wire.secrets import hide
 from ..wire.types import At
 from .declaring import declare
@@ -69,12 +69,18 @@ class MessageType:
         return members(self.struct)
 
     def schema(self, version: int) -> WireStruct:
-        """The grammar of one version; `UnknownVersion` for one that there is not."""
+        """The grammar of one version; `UnknownVersion` for one that there is not, `GrammarError` where it is not given.
+
+        The latter is of APIs that definition files brought, where only the other direction has one.
+        """
         if version not in self.versions:
             raise UnknownVersion(self.name, version, self.versions[0], self.versions[-1])
-        if version not in self._layouts:
-            self._layouts[version] = self.struct.structure(self.at(version))
-        return self._layouts[version]
+        layout = self._layouts.get(version)
+        if layout is None:
+            layout = self._layouts[version] = self.struct.structure(self.at(version))
+        if isinstance(layout, UnreadStruct):
+            raise GrammarError(f"{self.name} has no definition of version {version}")
+        return layout
 
     def at(self, version: int) -> At:
         return At(version, version >= self.flexible, optional=version in self.optional)

@@ -237,7 +237,7 @@ def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | N
     if not rules.has(at):
         return None
     node = specialise(subcon, at, nullable=rules.nullable(at.version))
-    if rules.tag is not None and isinstance(node, NullableStruct):
+    if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
         node = NullableStruct(node.struct, null=0)
     return Field(declared.name or "", node, rules.initial, rules.tag, declared.docs)
 

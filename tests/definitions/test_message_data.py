@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg import grammars
+from kdbg.definitions.apis import apis
 from kdbg.definitions.declaring import declare
 from kdbg.definitions.every_version import Members
 from kdbg.definitions.message_data import Message, MessageType
 from kdbg.definitions.model import MessageDefinition
 from kdbg.definitions.reading import read
-from kdbg.errors import BuildError, Leftover, UnknownVersion, WireError
+from kdbg.errors import BuildError, GrammarError, Leftover, UnknownVersion, WireError
 from kdbg.wire.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import TAGGED
 from kdbg.wire.types import At
@@ -41,7 +42,7 @@ RULES = MessageType.defined(read("""{
       "nullableVersions": "3+", "default": "null" }
   ]
 }""", "RulesRequest.json"))  # fmt: skip
-FOO = MessageType.defined(read("""{
+FOO_TEXT = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9", "versionsWithOptional": "9+",
   "optionalFields": [{ "name": "UserAgent", "type": "string", "nullable": true, "tag": "0x0001" }],
   "fields": [
@@ -51,7 +52,8 @@ FOO = MessageType.defined(read("""{
       ],
       "fields": [{ "name": "Baz", "type": "int16", "versions": "0+" }] }
   ]
-}""", "FooResponse.json"))  # fmt: skip
+}"""
+FOO = MessageType.defined(read(FOO_TEXT, "FooResponse.json"))
 
 
 def problem(message: Message, version: int) -> str:
@@ -283,6 +285,13 @@ class TestFields:
             resources=[{"configs": [{"name": "ssl.keystore.password", "value": "pencil"}]}]
         )
         assert "pencil" not in repr(alter)
+
+    def test_a_side_that_was_not_given_has_no_grammar(self) -> None:
+        served = apis([read(FOO_TEXT, "FooResponse.json")]).apis
+        with grammars.serving(served):
+            assert MessageType.of("Foo", "response")(foos=[{"baz": 7}]).write(8) == bytes.fromhex("00000001 0007")
+            with pytest.raises(GrammarError, match="FooRequest has no definition of version 8"):
+                MessageType.of("Foo", "request")().write(8)
 
     def test_a_bad_api_name_is_an_error_of_the_family(self) -> None:
         with pytest.raises(LookupError, match="no API called 'metadatas'"):

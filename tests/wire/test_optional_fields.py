@@ -153,6 +153,15 @@ def test_a_structure_may_be_optional_and_has_its_own_buffer() -> None:
     assert build(node, {"a": {}}) == bytes.fromhex("04 0003 00 00 00"), "its length is never 0"
 
 
+def test_a_null_structure_is_one_byte() -> None:
+    """As KIP-893 has it; the 0 that a tagged one is written with is a habit of Kafka's classes for those."""
+    node = Struct("a" / Optional(5, Nullable(Struct("b" / Int8)))).structure(WITH)
+    for text, value in (("02 0005 ff 00", None), ("06 0005 01 00 07 00", {"b": 7})):  # marker, its own buffer's end, b
+        data = bytes.fromhex(text)
+        assert node.parse(data) == {"a": value} == reader(node)(data, 0)[0]
+        assert build(node, {"a": value}) == data
+
+
 def test_an_array_of_numbers_may_be_optional() -> None:
     node = Struct("a" / Optional(0x8000, Array(Int16))).structure(WITH)
     data = bytes.fromhex("10 8000 00000002 0001 0002 00")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from .test_secrets_hidden import leaks
 Cli = Callable[..., Outcome]
 Write = Callable[..., Path]
 SCRAM = CAPTURES / "real-sasl-scram.pcap"
+BEARERS = CAPTURES / "real-sasl-tokens.pcap"
 ENVELOPE = CAPTURES / "real-3.9.2-envelope.pcap"
 TELEMETRY = CAPTURES / "real-4.4.0-telemetry.pcap"
 SHARED_SASL = MAIN.parent / "shared" / "captures" / "rdkafka-sasl.pcap"
@@ -46,6 +48,27 @@ def test_plain_in_bare_tokens(cli: Cli, path: Path) -> None:
     assert {token["value"]["user"] for token in tokens} == {"alice"}
     assert [token["value"]["password"] for token in tokens] == [{"hidden": 13}, {"hidden": 11}]
     assert all("base64" not in token for token in tokens)
+
+
+def test_oauthbearer_and_delegation_tokens_by_java(cli: Cli) -> None:
+    out = cli("decode", BEARERS).out
+    assert '│       │   └── [0]  name "traceId"  value "7"' in out
+    assert '"{"status":"invalid_token"}"' in out.replace("\\", "")
+    assert "OAuthBearerErrorAcknowledgement, 1 byte" in out
+    assert out.count('├── tokenauth  "true"') == 2
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_java_logs_in_with_is_in_no_view(cli: Cli, format: str) -> None:
+    lines = cli("decode", BEARERS, "-f", "json", "--show-secrets").lines
+    tokens = [line["request"]["body"]["auth_bytes"]["value"] for line in lines if line["api"] == "SaslAuthenticate"]
+    secrets = {value[field].encode() for value in tokens for field in ("auth", "proof") if field in value}
+    (created,) = [line["response"]["body"]["hmac"] for line in lines if line["api"] == "CreateDelegationToken"]
+    secrets.add(base64.b64decode(created["base64"]))
+    assert len(secrets) == 2 + 4 + 1
+    outcome = cli("decode", BEARERS, "-f", format)
+    for secret in secrets:
+        assert leaks(outcome.out + outcome.err, secret) == []
 
 
 @pytest.mark.skipif(not SHARED_SASL.exists(), reason=f"{SHARED_SASL} is absent: it stands beside the project")

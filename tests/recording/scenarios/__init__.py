@@ -38,6 +38,7 @@ SCENARIOS: dict[str, Scenario] = {
     "real-3.9.2-envelope.pcap": inside.envelope,
     "real-4.4.0-telemetry.pcap": inside.telemetry,
     "real-4.4.0-internal-topics.pcap": internal.internal_topics,
+    "real-sasl-tokens.pcap": inside.sasl_tokens,
     "real-sasl-scram.pcap": real.sasl_scram,
     "real-javascript.pcap": real.javascript,
     "real-go.pcap": real.go,

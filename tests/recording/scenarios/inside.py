@@ -41,3 +41,11 @@ def telemetry(out: Path) -> None:
             shop = producer(Cluster(cluster.bootstrap), "shop", enable_metrics_push=True)
             send(shop, "orders", "cups")
             time.sleep(2.5)
+
+
+def sasl_tokens(out: Path) -> None:
+    """OAUTHBEARER with an extension, then with a token that has expired; SCRAM with a delegation token."""
+    with real.kafka("3.9", secure=True) as cluster:
+        address = cluster.brokers[0].listener("SASL_PLAINTEXT")
+        with recording(out, [int(address.rpartition(":")[2])]):
+            real.run_java(cluster, "Tokens", address)

@@ -14,7 +14,7 @@ from ..session.alone import records_api
 from ..session.message import Message, explain, read_slowly
 from ..session.payloads import open_inspection, open_payloads
 from ..wire import TopicName
-from ..wire.compiled import COMPILED, UNREADABLE
+from ..wire.compiled import UNREADABLE, record_readers
 from ..wire.nodes import Field, WireStruct
 from ..wire.recordset import CONTROL, decode
 from ..wire.spans import Inspection
@@ -48,7 +48,7 @@ class Log:
         if not piece.whole:
             return self._message(piece, [{"raw": piece.data}])
         try:
-            entries = decode(piece.data, record_format, COMPILED, cut=False, shallow=shallow)
+            entries = decode(piece.data, record_format, record_readers(), cut=False, shallow=shallow)
         except UNREADABLE:
             slow = read_slowly(records_api, 0, "response", piece.data, header=False)
             message = self._message(piece, slow.body["records"], slow.findings)

@@ -19,7 +19,6 @@ from ..findings import NOTICES, Finding
 from ..wire.compiled import read_whole
 from ..wire.nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct, join
 from ..wire.payload import Around, Holding, Opened, Payload, Readable, Reading, RecordPayloads, Sealed
-from ..wire.recordset import CONTROL
 from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import SHIFTING, has_secrets
 from ..wire.topicnames import ALWAYS, learn
@@ -242,6 +241,8 @@ def _structure(node: WireStruct) -> Walk | None:
 
 def _entries(opener: Opener, entries: Any, path: str) -> Any:
     """The records of a record set: those of Kafka's own topics, and what any topic has for control."""
+    from ..wire.recordset import CONTROL
+
     kinds = opener.records()
     for i, entry in enumerate(entries or ()):
         inside, magic = entry.get("records"), entry.get("magic")

@@ -13,7 +13,7 @@ import struct
 import uuid
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WireError
 from . import runtime
@@ -31,8 +31,10 @@ from .nodes import (
     WireArray,
     WireStruct,
 )
-from .recordset import Readers, decode, interpret
 from .recordsnode import RecordsNode
+
+if TYPE_CHECKING:
+    from .recordset import Readers
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
@@ -73,7 +75,12 @@ def records_reader(record: Node) -> Callable[[bytes, int, int, int, int], tuple[
     return writer.items_function(record)  # type: ignore[no-any-return]
 
 
-COMPILED = Readers(reader, items_reader, records_reader)
+@cache
+def record_readers() -> Readers:
+    """What record sets are read by. Their module is imported when the first grammar with one is compiled."""
+    from .recordset import Readers
+
+    return Readers(reader, items_reader, records_reader)
 
 
 NOTHING: Mapping[str, str] = {}
@@ -173,6 +180,8 @@ class _Writer:
 
     def interpreted(self, node: Node, depth: int) -> str:
         """A leaf too rare to be written out: it is read as construct would."""
+        from .recordset import interpret
+
         self.flush(depth)
         value, read = self.fresh(), self.fresh("read")
         self.names[read] = interpret(node)
@@ -316,8 +325,10 @@ class _Writer:
         return value
 
     def records(self, node: RecordsNode, depth: int) -> str:
-        read = self.fresh("records")
-        self.names[read] = lambda data: decode(data, node.format, COMPILED, cut=node.cut, shallow=self.shallow)
+        from .recordset import decode
+
+        read, readers = self.fresh("records"), record_readers()
+        self.names[read] = lambda data: decode(data, node.format, readers, cut=node.cut, shallow=self.shallow)
         name, value = self.length(node.length, depth), self.fresh()
         self.guard_null(name, value, node.nullable, depth)
         self.line(depth + 1, f"if pos + {name} > len(data): raise Unreadable")

@@ -1,14 +1,18 @@
-"""A record set as a field of a message: the word grammars use for it, and the node it becomes."""
+"""A record set as a field of a message: the word grammars use for it, and the node it becomes.
+
+How record sets are read and written is imported when there is one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadLength, BuildError
 from .nodes import COMPACT_LENGTH, INT32, Length, Node, Sized, take
-from .recordbuild import build_set
-from .recordset import INTERPRETED, RecordFormat, decode
 from .types import At, Declaration
+
+if TYPE_CHECKING:
+    from .recordset import RecordFormat
 
 
 class RecordSet(Declaration):
@@ -39,6 +43,8 @@ class RecordsNode(Node):
         return Sized(self.bnf, self.length, text=False, nullable=self.nullable)
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        from .recordset import INTERPRETED, decode
+
         start = stream.tell()
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
@@ -48,6 +54,8 @@ class RecordsNode(Node):
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)
 
     def _build(self, value: Any, stream: Any, context: Any, path: str) -> Any:
+        from .recordbuild import build_set
+
         if value is not None and not isinstance(value, list):
             self.sized()._build(value, stream, context, path)
             return value

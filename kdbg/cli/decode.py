@@ -42,11 +42,16 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
             since: Moment | None, until: Moment | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
+    Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
+    snapshots and checkpoints entry by entry. What they are is found out from what they hold; topic, partition and first
+    offset are in their paths. --topic, --errors, --since, --until and --limit select batches and entries.
+
     Exit status 1 says that something could not be decoded; a summary does not look inside batches of records.
 
     \b
     kdbg decode captures/first-contact.pcap --format summary
     kdbg decode captures/errors.pcap --errors
+    kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
     from ..session.filters import Filters

@@ -113,6 +113,11 @@ def _file(name: str) -> bytes:
             data = file.read(MOST + 1)
     except (OSError, ValueError) as error:
         raise InputError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    from ..segments import named_kind
+
+    kind = named_kind(name, data)
+    if kind is not None:
+        raise InputError(f"{name!r} is a {kind.title}: `kdbg decode` shows what is in it")
     return _limited(data, name)
 
 

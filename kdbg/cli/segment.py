@@ -56,7 +56,7 @@ class SegmentRun:
             asked |= {name for name, moment in moments if moment is not None}
         if asked:
             options = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(asked))
-            problem = f"is a file ({kind.title}) that {options} cannot select from"
+            problem = f"is a {kind.title}, which {options} cannot select from"
             raise CaptureError(self.source.name, problem, "leave that out")
 
     def __enter__(self) -> SegmentRun:

@@ -5,8 +5,8 @@ file is recognised by what it holds (kinds.py); its name says whose it is (place
 leaves a doubt, as zeros do. `open_file` puts the two together.
 """
 
-from .kinds import File, more_wanted, open_file
+from .kinds import File, more_wanted, named_kind, open_file
 from .piece import Kind, Piece
 from .place import Place, place_of
 
-__all__ = ["File", "Kind", "Piece", "Place", "more_wanted", "open_file", "place_of"]
+__all__ = ["File", "Kind", "Piece", "Place", "more_wanted", "named_kind", "open_file", "place_of"]

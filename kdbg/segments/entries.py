@@ -179,7 +179,7 @@ time_index = Entries(
     lambda entry: entry["timestamp"] in YEARS and entry["relative_offset"] >= 0,
 )  # fmt: skip
 transaction_index = Entries(
-    "txnindex", "index of aborted transactions", alone("AbortedTransaction", log_files.aborted_transaction), 34,
+    "txnindex", "transaction index", alone("AbortedTransaction", log_files.aborted_transaction), 34,
     ends_grow,
     lambda entry: (
         entry["version"] == 0 and 0 <= entry["producer_id"] < MOST_PRODUCERS

@@ -52,6 +52,12 @@ def more_wanted(head: bytes) -> bool:
     return len(head) < HEAD and not log.begins(head)
 
 
+def named_kind(name: str, head: bytes) -> Kind | None:
+    """The kind that a file is if both its name and its first bytes say so."""
+    named = SUFFIXES.get(place_of(name).suffix)
+    return named if named is not None and named.begins(head[:HEAD]) else None
+
+
 def recognise(head: bytes, place: Place) -> Kind | None:
     """The kind that a file is, by its first bytes and its name."""
     named = SUFFIXES.get(place.suffix)

@@ -112,11 +112,11 @@ checkpoint = Text(
     (COUNT, EPOCH, OFFSET), counted=True,
 )  # fmt: skip
 properties = Text(
-    "properties", "properties of a log directory or partition",
+    "properties", "file of properties",
     re.compile(rb"(#[^\n]*\n)*((version|node\.id|broker\.id|cluster\.id|directory\.id|topic_id)\s*[=:])"),
     (COMMENT, PAIR),
 )  # fmt: skip
 quorum_state = Text(
-    "quorum-state", "state of a KRaft quorum",
+    "quorum-state", "KRaft quorum's state",
     re.compile(rb'\s*\{[^{}]*"(leaderId|votedId|leaderEpoch)"'), (MEMBER,), parts=MEMBERS,
 )  # fmt: skip

@@ -89,7 +89,7 @@ def offsets(entry: bytes) -> tuple[int, int]:
 class Walk:
     """Goes through a log. Bytes grow at the end of `data` and are dropped at its beginning, the file's byte `position`.
 
-    `last` is the last offset that a checksum has proved; `credit` how many bytes may still have theirs computed in vain.
+    `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
     """
 
     def __init__(self, read: Read) -> None:
@@ -142,14 +142,22 @@ class Walk:
         return bytes(self.data[at : at + size])
 
     def is_followed(self, size: int) -> bool:
-        """Whether another entry, zeros, or nothing at all stands behind so many bytes."""
-        self.has(size + HEADER)
+        """Whether another entry, or the beginning of one, zeros, or nothing at all stands behind so many bytes."""
+        if not self.has(size + HEADER) and self.is_cut(size):
+            return True
         return not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
+
+    def is_cut(self, at: int) -> bool:
+        """Whether the last bytes, too few to be judged, may begin an entry: their offset is further on."""
+        offset = int.from_bytes(self.data[at : at + 8], "big")
+        return len(self.data) - at < 8 or 0 < offset - self.last < 1 << 31
 
     def damage(self) -> Piece:
         """What lies before the next entry that proves itself, before many zeros, or before the file's end."""
         if not any(self.data[:HEADER]):
             return self.zeros()
+        if not self.has(HEADER) and self.is_cut(0):
+            return ends_inside("an entry", self.position, bytes(self.data), HEADER)
         claimed, size = entry_size(self.data, 0) or 0, self.search()
         data = bytes(self.data[:size])
         if size < claimed and not self.has(size + 1):

@@ -63,7 +63,7 @@ class _Records:
             self.message(entry, f"{head}  message", below)
         else:
             name = "partial" if "partial" in entry else "raw"
-            size = values.octets(entry[name], self.tree.look.max_text)
+            size = values.octets(self.tree.veiled(entry[name]), self.tree.look.max_text)
             self.tree.lines.append(f"{head}  {self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}")
 
     def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
@@ -91,8 +91,8 @@ class _Records:
         tree = self.tree
         head = f"{below}{tree.last if last else tree.mid}{self.labels[name]}"
         if name != "records":
-            size = len(entry[name])
-            text = f"{size:,} bytes" if name == "compressed_records" else values.octets(entry[name], tree.look.max_text)
+            data = tree.veiled(entry[name])
+            text = f"{len(data):,} bytes" if name == "compressed_records" else values.octets(data, tree.look.max_text)
             tree.lines.append(f"{head}  {tree.look.paint('dim', text)}")
             return
         records = entry["records"]

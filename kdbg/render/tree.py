@@ -226,12 +226,18 @@ class Tree:
 
         return nullable
 
+    def veiled(self, data: Any) -> Any:
+        """Bytes as this look shows them: without what is secret in them, unless that is wanted."""
+        return data if self.look.show_secrets else veil(data)
+
     def payload(self, data: bytes | None, head: str, below: str) -> None:
         """Bytes that may have been opened: what they are, and below that what they say."""
-        data = data if self.look.show_secrets else veil(data)
+        data = self.veiled(data)
         if isinstance(data, Opened):
             size = f"{len(data):,} byte{'s' * (len(data) != 1)}"
-            self.struct(data.grammar)(data.value, f"{head}  {data.name}, {self.look.paint('dim', size)}", below)
+            self.struct(data.grammar)(
+                data.value, f"{head}  {self.look.paint('meaning', data.name)}, {self.look.paint('dim', size)}", below
+            )
         else:
             self.lines.append(f"{head}  {values.octets(data, self.look.max_text)}")
 

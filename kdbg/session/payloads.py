@@ -18,7 +18,7 @@ from ..errors import WireError
 from ..findings import NOTICES, Finding
 from ..wire.compiled import read_whole
 from ..wire.nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct, join
-from ..wire.payload import Around, Holding, Opened, Payload, Readable, Reading, RecordPayloads, Sealed
+from ..wire.payload import Around, Holding, Opened, Readable, Reading, Sealed
 from ..wire.recordsnode import RecordsNode
 from ..wire.secrets import SHIFTING, has_secrets
 from ..wire.topicnames import ALWAYS, learn
@@ -86,6 +86,7 @@ class Opener:
     """One message while its payloads are opened: `around` are the structures that stand around, the nearest last.
 
     `seen` are the payloads by their paths, opened or not; `odd` is what is odd in them, counted from their beginning.
+    `sealed` are the paths below which no bytes may be shown; `secret`: something in what is at hand must be hidden.
     """
 
     def __init__(self, context: Context) -> None:
@@ -95,19 +96,23 @@ class Opener:
         self.depth = 0
         self.secret = False
         self.seen: dict[str, bytes] = {}
+        self.sealed: set[str] = set()
         self.odd: list[Odd] = []
 
-    def open(self, holding: Holding, data: Any, path: str) -> Any:
-        """The payload that these bytes are; themselves if they are none that kdbg can read."""
+    def open(self, holding: Holding, data: Any, path: str, *, secret: bool = False) -> Any:
+        """The payload that these bytes are; themselves if they are none that kdbg can read.
+
+        `secret`: in that case they may be a secret.
+        """
         if not data or self.depth >= DEEPEST:
             return data
         scopes: list[Any] = [*reversed(self.around), self.context.around()]
         candidates = list(holding(data, ChainMap(*scopes)))
         opened: bytes | None = self._by_any(candidates, data, path)
         if opened is None and len(candidates) == 1:
-            opened = self._slowly(candidates[0], data, path)
+            opened = self._slowly(candidates[0], data, path, secret)
         if opened is None:
-            return data
+            return self.seal(data, path) if secret else data
         self.seen[path] = opened
         return opened
 
@@ -127,28 +132,29 @@ class Opener:
                 return self._opened(form, data, value, path)
         return None
 
-    def _slowly(self, readable: Readable, data: bytes, path: str) -> bytes:
+    def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
         """Bytes that are not cleanly what they should be: opened if they are only odd, else it is said why not."""
         try:
             reading = readable.choose(data)
         except WireError as error:
             self.odd.append(Odd(path, Finding(error.kind, str(error), error.path, error.start)))
-            known = isinstance(readable, Payload) and readable.at(readable.versions[-1])
-            return self._unread(data, secret=bool(known) and has_secrets(known))
+            return self.seal(data, path) if secret else data
         from ..wire.spans import inspect
 
-        secret = has_secrets(reading.grammar)
+        secret = secret or has_secrets(reading.grammar)
         inspection = inspect(reading.grammar, data, opaque=secret)
         broken = next((finding for finding in inspection.findings if finding.kind in SHIFTING), None)
         if broken is not None:
             self.odd.append(Odd(path, broken, reading.name))
-            return self._unread(data, secret=secret)
+            return self.seal(data, path) if secret else data
         self.odd += [Odd(path, finding) for finding in inspection.findings]
         return self._opened(reading, data, inspection.value, path)
 
-    def _unread(self, data: bytes, *, secret: bool) -> bytes:
-        self.secret = self.secret or secret
-        return Sealed(data) if secret else data
+    def seal(self, data: bytes, path: str) -> Sealed:
+        """Bytes that no view may show, nor any below this path."""
+        self.secret = True
+        self.sealed.add(path)
+        return Sealed(data)
 
     def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str) -> Opened:
         """The payload, with the payloads inside it opened too."""
@@ -163,16 +169,11 @@ class Opener:
         self.secret = outside or self.secret
         return opened
 
-    def records(self) -> RecordPayloads | None:
-        """What the records of the topic at hand hold, if it is one of Kafka's own."""
-        topic = self.context.topics.get(self.topic) if isinstance(self.topic, UUID) else self.topic
-        return internal().get(topic) if topic is not None else None
-
     def told(self, inspection: Inspection) -> tuple[Finding, ...]:
         """What is odd, with its place in the message that was looked at, whose spans are opened on the way."""
         from ..wire.payloadspans import lay_open
 
-        places = lay_open(inspection, self.seen)
+        places = lay_open(inspection, self.seen, self.sealed)
         return tuple(_placed(odd, places.get(odd.path)) for odd in self.odd)
 
 
@@ -196,7 +197,9 @@ Walk = Callable[[Opener, Any, str], Any]
 def plan(node: Node) -> Walk | None:
     """The way to the payloads in values of a grammar; None where there are none."""
     if isinstance(node, RecordsNode):
-        return _entries
+        from .recordpayloads import open_records
+
+        return open_records
     if isinstance(node, (Sized, Rest)):
         return None if node.holds is None else partial(_payload, node.holds)
     if isinstance(node, WireStruct):
@@ -237,48 +240,3 @@ def _structure(node: WireStruct) -> Walk | None:
         return value
 
     return walk
-
-
-def _entries(opener: Opener, entries: Any, path: str) -> Any:
-    """The records of a record set: those of Kafka's own topics, and what any topic has for control."""
-    from ..wire.recordset import CONTROL
-
-    kinds = opener.records()
-    for i, entry in enumerate(entries or ()):
-        inside, magic = entry.get("records"), entry.get("magic")
-        if magic == 2:
-            chosen = control() if entry["attributes"] & CONTROL else kinds
-            if chosen is not None:
-                for j, record in enumerate(inside or ()):
-                    _record(opener, chosen, record, f"{path}[{i}].records[{j}]")
-        elif kinds is not None and magic is not None:
-            if inside is None:
-                _record(opener, kinds, entry, f"{path}[{i}]")
-            else:
-                _entries(opener, inside, f"{path}[{i}].records")
-    return entries
-
-
-def _record(opener: Opener, kinds: RecordPayloads, record: dict[str, Any], path: str) -> None:
-    """Key and value of one record; what the value is, the key says."""
-    opener.around.append(record)
-    for name, holding in (("key", kinds.key), ("value", kinds.value)):
-        if record.get(name):
-            record[name] = opener.open(holding, record[name], join(path, name))
-    opener.around.pop()
-
-
-@cache
-def internal() -> Mapping[str, RecordPayloads]:
-    """Topics that Kafka keeps its own state in; their declarations are read when the first record set comes."""
-    from ..grammars.payloads import TOPICS
-
-    return TOPICS
-
-
-@cache
-def control() -> RecordPayloads:
-    """What control records hold, in any topic."""
-    from ..grammars.payloads import CONTROL
-
-    return CONTROL

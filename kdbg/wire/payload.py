@@ -46,10 +46,14 @@ Holding = Callable[[bytes, Around], Iterable[Readable]]
 
 
 class RecordPayloads(NamedTuple):
-    """What the keys and the values of a topic's records are; around a value stands "key", the bytes of its key."""
+    """What the keys and the values of a topic's records are; around a value stands "key", the bytes of its key.
+
+    `secret`: there may be secrets in them, so that none is shown that cannot be read.
+    """
 
     key: Holding
     value: Holding
+    secret: bool = False
 
 
 VERSION: tuple[Any, ...] = ("version" / INT16,)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from .nodes import Rest, Sized, join
-from .payload import Opened, Sealed
+from .payload import Opened
 from .secrets import has_secrets
 from .spans import Buffer, Inspection, Span, inspect
 
@@ -13,12 +13,25 @@ Places = dict[str, int | None]
 """Where the bytes of payloads begin in the message, by their paths; None for those in decompressed bytes."""
 
 
-def lay_open(inspection: Inspection, payloads: Mapping[str, bytes]) -> Places:
-    """Split the spans of the opened ones of `payloads`, given by their paths, and say where each payload begins."""
+def lay_open(inspection: Inspection, payloads: Mapping[str, bytes], sealed: Set[str]) -> Places:
+    """Split the spans of the opened ones of `payloads`, given by their paths, and say where each payload begins.
+
+    Whatever bytes and texts stand at the `sealed` paths, or below them, become secret.
+    """
     places: Places = {}
-    spans = inspection.spans[:]
-    inspection.spans = [inner for span in spans for inner in _inside(inspection, span, payloads, places)]
+    spans = [inner for span in inspection.spans for inner in _inside(inspection, span, payloads, places)]
+    inspection.spans = [_hidden(span) if sealed and _is_below(span.path, sealed) else span for span in spans]
     return places
+
+
+def _hidden(span: Span) -> Span:
+    return span._replace(secret=span.secret or span.role == "raw" or isinstance(span.node, Sized))
+
+
+def _is_below(path: str, sealed: Set[str]) -> bool:
+    while path and path not in sealed:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return bool(path)
 
 
 def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], places: Places) -> Iterator[Span]:
@@ -30,7 +43,7 @@ def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], p
     start = span.end - len(payload)
     places[span.path] = start if span.buffer == 0 else None
     if not isinstance(payload, Opened):
-        yield span._replace(secret=span.secret or isinstance(payload, Sealed))
+        yield span
         return
     if span.start < start:
         yield span._replace(end=start, value=payload, role="size", secret=False)

@@ -11,10 +11,12 @@ import pytest
 
 import kdbg
 from kdbg.grammars.payloads import payload
+from kdbg.grammars.records import record_format
 from kdbg.render.look import Look
 from kdbg.render.views import FORMATS, view
 from kdbg.session.exchange import Exchange
 from kdbg.wire.nodes import build
+from kdbg.wire.recordbuild import build_set
 
 from ..session.playbook import Playbook, request, response
 
@@ -35,7 +37,12 @@ def synced() -> Exchange:
 
 def fetched(topic: str, *records: dict[str, Any], **batch: Any) -> Exchange:
     """A fetch of these records."""
-    partition = {"records": [{"magic": 2, "records": list(records), **batch}]}
+    return fetched_entries(topic, {"magic": 2, "records": list(records), **batch})
+
+
+def fetched_entries(topic: str, *entries: dict[str, Any]) -> Exchange:
+    """A fetch of this record set."""
+    partition = {"records": list(entries)}
     book = Playbook() >> request(5, "Fetch", 12)
     book << response(5, "Fetch", 12, responses=[{"topic": topic, "partitions": [partition]}])
     book.close()
@@ -173,6 +180,37 @@ class TestSecrets:
                 assert form not in text
         if format == "hex" and not codec:
             assert piece.hex(" ") in shown(exchange, format, OPEN)
+
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("piece", ["partial", "raw", "raw_records"])
+    def test_nor_those_in_pieces_of_a_log_that_has_some(self, format: str, piece: str) -> None:
+        whole = build_set([{"magic": 2, "records": [{"value": scram()}, {"value": SECRET}]}], record_format, "")
+        broken = whole[:60] + b"\x7f" + whole[61:]
+        entry = {
+            "partial": {"partial": whole[:-3]},
+            "raw": {"raw": b"\xff" * 30 + SECRET},
+            "raw_records": {"raw": broken},
+        }
+        exchange = fetched_entries("__cluster_metadata", entry[piece])
+        assert SECRET[:8].hex() in shown(exchange, "hex", OPEN).replace(" ", "")
+        text = shown(exchange, format)
+        assert "hunter2" not in text
+        assert b"hunt".hex() not in text.replace(" ", "")
+        assert base64.b64encode(b"hunter2:" * 3)[4:14].decode() not in text
+
+    def test_nor_the_compressed_form_of_those(self) -> None:
+        exchange = fetched("__cluster_metadata", {"value": scram()}, attributes=1)
+        assert "records[0].compressed_records" in shown(exchange, "hex")
+        batch = json.loads(shown(exchange, "json"))["response"]["body"]["responses"][0]["partitions"][0]["records"][0]
+        assert batch["compressed_records"].keys() == {"hidden"}
+        data = exchange.response.message().body["responses"][0]["partitions"][0]["records"][0]["compressed_records"]  # type: ignore
+        assert data[:8].hex(" ") not in shown(exchange, "hex")
+        assert data[:8].hex(" ") in shown(exchange, "hex", OPEN)
+
+    def test_what_holds_none_keeps_its_compressed_form(self) -> None:
+        exchange = fetched("__consumer_offsets", {"key": OFFSET_KEY, "value": None}, attributes=1)
+        batch = json.loads(shown(exchange, "json"))["response"]["body"]["responses"][0]["partitions"][0]["records"][0]
+        assert batch["compressed_records"].keys() == {"base64"}
 
     def test_the_rest_of_it_is_shown(self) -> None:
         exchange = fetched("__cluster_metadata", {"value": scram()})

@@ -125,13 +125,16 @@ _GROUPS = Keyed("__consumer_offsets", (
 _TRANSACTIONS = Keyed("__transaction_state", ("TransactionLog",))
 _SHARES = Keyed("__share_group_state", ("ShareSnapshot", "ShareUpdate"))
 
+SECRETIVE = "__cluster_metadata"
+"""The topic that holds secrets: users' SCRAM keys, delegation tokens, configurations."""
+
 TOPICS: Mapping[str, RecordPayloads] = {
-    kind.topic: RecordPayloads(kind.key, kind.value)
+    kind.topic: RecordPayloads(kind.key, kind.value, secret=kind.topic == SECRETIVE)
     for kind in (
         _GROUPS,
         _TRANSACTIONS,
         _SHARES,
-        Framed("__cluster_metadata", "cluster_metadata"),
+        Framed(SECRETIVE, "cluster_metadata"),
         Framed("__remote_log_metadata", "remote_log"),
     )
 }

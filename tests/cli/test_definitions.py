@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -348,6 +350,16 @@ class TestSend:
     def test_a_template_shows_its_fields(self, cli: Cli) -> None:
         outcome = cli("send", "lamp", "--show-template", "--definitions", MADE, "--version", 1)
         assert json.loads(outcome.out)["timeout_ms"] == 30000
+
+
+@pytest.mark.parametrize("program", ["kdbg.decode(data, api=3, version=1, direction='request')", "cli.run(['apis'])"])
+def test_nothing_of_it_is_imported_where_no_definition_is_given(program: str) -> None:
+    data = kdbg.encode({}, api=3, version=1, direction="request", header={})
+    check = (
+        f"import sys, kdbg; from kdbg import cli; data = {data!r}; {program}; print('kdbg.definitions' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)
+    assert done.stdout.decode().splitlines()[-1] == "False"
 
 
 def test_the_library_serves_them_as_long_as_the_context_lasts() -> None:

@@ -18,7 +18,7 @@ from kdbg.definitions import MessageDefinition, apis, declare, pairs, read
 from kdbg.wire.api import DIRECTIONS
 from kdbg.wire.bnf import structure
 from kdbg.wire.layout import layout
-from kdbg.wire.nodes import WireStruct, join
+from kdbg.wire.nodes import WireArray, WireStruct, join
 
 RELEASES = ("messages", "messages-3.x")
 OTHERWISE = {("Vote", "request", 0), ("Vote", "request", 1), ("ReadShareGroupStateSummary", "response", 0),
@@ -80,6 +80,29 @@ def test_layouts_and_defaults_are_those_of_kdbgs_own_declarations(
             assert [type(value) for _, value in expected] == [type(value) for _, value in found]
     assert otherwise == (OTHERWISE if release == "messages-3.x" else set())
     assert compared == {"messages": 600, "messages-3.x": 642}[release]
+
+
+def meanings(struct: WireStruct) -> Iterator[tuple[Any, ...]]:
+    """What is known of each field beside its place: what its values mean, when it is secret, what it holds."""
+    for field in (*struct.fields, *(struct.tags or {}).values()):
+        node = field.node
+        while isinstance(node, WireArray):
+            node = node.item
+        yield field.name, *(getattr(node, what, None) for what in ("kind", "names", "when", "holds"))
+        inner = structure(field.node)
+        if inner is not None:
+            yield from meanings(inner)
+
+
+def test_beside_kdbgs_own_declarations_fields_mean_what_they_mean_there(definitions: list[MessageDefinition]) -> None:
+    for pair in pairs(definitions):
+        own = grammars.own(pair.key)
+        defined = pair.api(own)
+        for direction in pair.sides:
+            for version in defined.versions:
+                if (own.name, direction, version) not in OTHERWISE:
+                    theirs, ours = defined.at(direction, version), own.at(direction, version)
+                    assert list(meanings(theirs)) == list(meanings(ours)), f"{own.name} {direction} {version}"
 
 
 def test_headers_follow_from_flexible_versions(definitions: list[MessageDefinition]) -> None:

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,9 +23,12 @@ from ..session.exchange import Exchange
 from ..session.filters import Check, Filters
 from ..session.session import Session
 from . import INTERRUPTED, REFUSED, UNDECODED
+from .explain import CAPTURES
 from .output import Writer
-from .segment import SegmentRun, closing, recognised
 from .times import Moment, on_day_of
+
+if TYPE_CHECKING:
+    from .segment import SegmentRun
 
 CHUNK, CHUNK_BYTES = 64, 1 << 18
 
@@ -74,7 +78,7 @@ class Run:
         with opened:
             if named and self.format != "json":
                 self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
-            if isinstance(opened, SegmentRun):
+            if not isinstance(opened, Capture):
                 self.segments += 1
                 opened.decode()
                 return
@@ -87,6 +91,10 @@ class Run:
         """A capture, or a file of a broker's disk."""
         source = open_source(file)
         try:
+            if source.feed.ahead(4).startswith(CAPTURES):
+                return Capture(source)
+            from .segment import SegmentRun, recognised
+
             found = recognised(source)
             return Capture(source) if found is None else SegmentRun(self, source, found)
         except BaseException:
@@ -191,7 +199,10 @@ class Run:
         """The closing line."""
         counts, findings = self.counts, self.findings
         parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
-        parts += closing(counts) if self.segments else []
+        if self.segments:
+            from .segment import closing
+
+            parts += closing(counts)
         if counts["shown"] < counts["exchanges"] + counts["pieces"]:
             parts.append(f"{counts['shown']:,} shown")
         parts += [f"{findings.pop('unanswered', 0):,} unanswered"] if self.files else []

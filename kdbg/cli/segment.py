@@ -16,7 +16,6 @@ from ..segments import File, Piece, more_wanted, open_file
 from ..session.filters import Filters
 from ..session.message import Message
 from ..wire.outline import count_records
-from .explain import CAPTURES
 from .times import on_day_of
 
 if TYPE_CHECKING:
@@ -28,12 +27,12 @@ MEANT = frozenset({"topic", "errors", "since", "until"})
 
 def recognised(source: Source) -> File | None:
     """The file that a source is, if it is one of a broker's disk; nothing of it is used up."""
-    head = source.feed.ahead(4)
-    while not head.startswith(CAPTURES) and more_wanted(head):
+    head = source.feed.ahead(1)
+    while more_wanted(head):
         seen, head = head, source.feed.ahead(len(head) + 1)
         if head == seen:
             break
-    return None if head.startswith(CAPTURES) else open_file(source.name, head, source.stream.read1)
+    return open_file(source.name, head, source.stream.read1)
 
 
 class SegmentRun:

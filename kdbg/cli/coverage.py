@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
 
@@ -21,6 +22,7 @@ PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients",
 @click.option("--missing", type=click.Choice(PROOFS), help="List the versions that have no such proof.")
 @format_option
 @color_option
+@definitions_option
 def command(api: str | None, missing: str | None, format: str, color: str) -> None:
     """List every API and version: the releases of Kafka that have it, and what has proved that kdbg knows it.
 

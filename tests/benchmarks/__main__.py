@@ -62,6 +62,8 @@ def starts(rounds: int) -> str:
         "python -c pass": [python, "-c", "pass"],
         "kdbg --help": [python, "-m", "kdbg", "--help"],
         "kdbg explain (27 bytes)": [python, "-m", "kdbg", "explain", frame],
+        "import construct": [python, "-c", "import construct"],
+        "the registry, a message by its grammar": [python, "-c", PARSE_ONE],
         "import kdbg; kdbg.decode(…)": [python, "-c", DECODE_ONE],
     }
     found = costs(list(commands.values()), max(rounds, 9))
@@ -71,6 +73,7 @@ def starts(rounds: int) -> str:
     return table(("command", "CPU", "beyond Python"), rows)
 
 
+PARSE_ONE = "from kdbg.grammars import api; api('heartbeat').at('response', 0).parse(bytes(2))"
 DECODE_ONE = "import kdbg; kdbg.decode(bytes(2), api='heartbeat', version=0, direction='response', header=False)"
 
 

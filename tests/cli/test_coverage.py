@@ -10,7 +10,7 @@ from kdbg import grammars
 from kdbg.cli.coverage import PROOFS
 from kdbg.render.coverage import KINDS
 
-from .calls import Outcome, call
+from .calls import MAIN, Outcome, call
 
 BEGINNING = """\
 key  name                          version  Kafka      L J K P B C V
@@ -39,6 +39,8 @@ version  Kafka  L J K P C V  brokers that answered
       3  4.4+   · ● · · · ·  4.4.0
 """
 
+MADE = MAIN / "tests" / "definitions" / "made"
+"""Definitions of an API that no Kafka has."""
 Cli = Callable[..., Outcome]
 
 
@@ -96,6 +98,15 @@ def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
     assert cli("coverage", "fetch", "--missing", "layouts").out == "no version lacks it\n"
     found = cli("coverage", "stop-replica", "--missing", "brokers", "--format", "json").lines
     assert [(one["api"], one["api_version"]) for one in found] == [("StopReplica", 4)]
+
+
+def test_what_a_definition_gives_is_called_given_and_nothing_proves_it(cli: Cli) -> None:
+    lines = cli("coverage", "--definitions", MADE).out.splitlines()
+    assert "901  Lamp                          0-3      given      · · · · · · ·" in lines
+    assert "      3  given  · · · · · ·  ·" in cli("coverage", "lamp", "--definitions", MADE).out.splitlines()
+    found = cli("coverage", "lamp", "--definitions", MADE, "--format", "json").lines
+    assert {(one["since"], one["until"], *one["request"], *one["brokers"]) for one in found} == {(None, None)}
+    assert "901  Lamp" in cli("coverage", "--missing", "any", "--definitions", MADE).out
 
 
 def test_nothing_is_unproved(cli: Cli) -> None:

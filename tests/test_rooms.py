@@ -40,6 +40,7 @@ OWNERS = {
     "scapy": {"capture"},
     "rich": {"cli", "render"},
     "click": {"cli"},
+    "opentelemetry": {"wire"},
     "pyspark": {"spark"},
     "pyarrow": {"spark"},
     "socket": {"client"},

@@ -49,7 +49,7 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
         return
     rows = [
         (
-            str(api.key), api.name, span(api).replace(" to ", "-"),
+            str(api.key), api.name, span(api.versions).replace(" to ", "-"),
             f"from {api.flexible}" if api.flexible in api.versions else "no", also(api),
         )
         for api in apis()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..render.grammartext import Sheet
     from ..render.look import Look
     from ..wire import Api
+    from ..wire.payload import Payload
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -49,14 +50,16 @@ def command(api: str | None, files: tuple[str, ...], pair: tuple[str, str] | Non
             diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
-    API is a name, an alias or a key; or `header`, or `records`. With neither --version nor --diff: what the API is
-    for, and what each version changed. Without API: all of them.
+    API is a name, an alias or a key; or `header`, or `records`; or the name of a payload, and `payloads` for all of
+    these. With neither --version nor --diff: what the API is for, and what each version changed. Without API: all of
+    them.
 
     \b
     kdbg grammar metadata
     kdbg grammar metadata --version 1
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
+    kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
     kdbg grammar --compatible old/FooRequest.json new/FooRequest.json
     """
@@ -86,21 +89,20 @@ def pieces(
 ) -> Iterator[str | bytes]:
     """What is printed, piece by piece."""
     from .. import grammars
+    from ..grammars.payloads import known
     from ..render.grammartext import special_sheets
     from .apis import listing
 
-    special = special_sheets(api) if api is not None else None
     if api is None:
         yield from listing(look, json)
         if not json:
-            yield "\n`kdbg grammar NAME` tells about one of them; also `header` and `records`.\n"
-    elif diff:
-        old, new = (chosen(api, number, direction) for number in diff)
-        yield from compared(old, new, look, json)
-    elif version is not None or special is not None:
-        yield from printed(chosen(api, version, direction), look, json)
+            yield "\n`kdbg grammar NAME` tells about one of them; also `header`, `records` and `payloads`.\n"
+    elif grammars.plain(api) == "payloads":
+        yield from every_payload(look, json)
+    elif special := special_sheets(api):
+        yield from of_special(api, special, version, diff, direction, look, json)
     else:
-        yield summary(grammars.api(api), direction, look, json)
+        yield from told(known(api) or grammars.api(api), version, diff, direction, look, json)
 
 
 def defined(
@@ -110,7 +112,6 @@ def defined(
     """What message definitions define: APIs like kdbg's own, then messages that are none, of these all versions."""
     from ..definitions import declare, pairs
     from ..library import read_definitions
-    from ..wire import Api
     from ..wire.api import DIRECTIONS
 
     messages = [message for message in read_definitions(*files) if message.valid]
@@ -120,35 +121,68 @@ def defined(
         raise InputError(f"{', '.join(files)}: validVersions are none, so there is nothing to print")
     for i, thing in enumerate(things):
         yield b"" if json or not i else "\n"
-        if diff:
-            old, new = (sheets_of(thing, number, direction) for number in diff)
-            yield from compared(old, new, look, json)
-        elif version is None and isinstance(thing, Api):
-            yield summary(thing, direction, look, json)
-        else:
-            wanted = thing.versions if version is None else (version,)
-            sheets = [sheet for number in wanted for sheet in sheets_of(thing, number, direction)]
-            yield from printed(sheets, look, json)
+        yield from told(thing, version, diff, direction, look, json)
 
 
-def sheets_of(thing: Api | Declared, version: int, direction: str | None) -> list[Sheet]:
-    """One version of an API, or of a message that is none."""
+def told(
+    thing: Api | Payload | Declared, version: int | None, diff: tuple[int, int] | None, direction: str | None,
+    look: Look, json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """An API, a payload, or a message that is neither: two versions compared, one version, or all of them."""
+    from ..definitions import Declared
+
+    if diff:
+        old, new = (sheets_of(thing, number, direction) for number in diff)
+        yield from compared(old, new, look, json)
+    elif version is not None:
+        yield from printed(sheets_of(thing, version, direction), look, json)
+    elif isinstance(thing, Declared):
+        sheets = [sheet for number in thing.versions for sheet in sheets_of(thing, number, direction)]
+        yield from printed(sheets, look, json)
+    else:
+        yield summary(thing, direction, look, json)
+
+
+def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | None) -> list[Sheet]:
+    """One version of an API, a payload, or a message that is neither."""
     from ..render.grammartext import message_sheet, message_sheets
+    from ..render.payloadtext import payload_sheet
     from ..wire import Api
+    from ..wire.payload import Payload
 
+    if isinstance(thing, Payload):
+        return [payload_sheet(thing, version)]
     if not isinstance(thing, Api):
         return [message_sheet(thing.name, version, thing.at(version))]
     return [sheet for sheet in message_sheets(thing, version) if direction in (None, sheet.direction)]
 
 
-def summary(api: Any, direction: str | None, look: Look, json: bool) -> str | bytes:
-    """One API, all versions."""
-    from ..render.grammardiff import overview, overview_object
+def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool) -> str | bytes:
+    """One API or payload, all versions."""
+    from ..render import grammardiff, payloadtext
     from ..render.jsonlines import dump
     from ..wire.api import DIRECTIONS
+    from ..wire.payload import Payload
 
-    directions = [side for side in DIRECTIONS if direction in (None, side) and api.reads(side, api.versions[-1])]
-    return dump(overview_object(api, directions)) if json else overview(api, directions, look)
+    if isinstance(thing, Payload):
+        return dump(payloadtext.overview_object(thing)) if json else payloadtext.payload_overview(thing, look)
+    directions = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, thing.versions[-1])]
+    if json:
+        return dump(grammardiff.overview_object(thing, directions))
+    return grammardiff.overview(thing, directions, look)
+
+
+def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
+    """The list of payloads, or an object a line."""
+    from ..grammars.payloads import payloads
+    from ..render.jsonlines import dump
+    from ..render.payloadtext import payload_listing, payload_object
+
+    if json:
+        yield from (dump(payload_object(found)) for found in payloads())
+        return
+    yield from payload_listing(look)
+    yield "\n`kdbg grammar NAME` tells about one of them.\n"
 
 
 def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
@@ -172,17 +206,22 @@ def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iter
         yield dump(diff_object(*pair)) if json else "\n" * (i > 0) + diff_text(*pair, look)
 
 
-def chosen(name: str, version: int | None, direction: str | None) -> list[Sheet]:
-    """The sheets that were asked for."""
-    from .. import grammars
-    from ..render.grammartext import special_sheets
+def of_special(
+    name: str, sheets: list[Sheet], version: int | None, diff: tuple[int, int] | None, direction: str | None,
+    look: Look, json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """What is asked of headers or record sets."""
+    if diff:
+        old, new = (chosen(name, sheets, number, direction) for number in diff)
+        yield from compared(old, new, look, json)
+    else:
+        yield from printed(chosen(name, sheets, version, direction), look, json)
 
-    special = special_sheets(name)
-    if special is None:
-        assert version is not None
-        return sheets_of(grammars.api(name), version, direction)
-    found = [s for s in special if version in (None, s.version) and direction in (None, s.direction or direction)]
+
+def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str | None) -> list[Sheet]:
+    """The sheets of a version and a direction."""
+    found = [s for s in sheets if version in (None, s.version) and direction in (None, s.direction or direction)]
     if not found:
-        known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in special))
+        known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
         raise InputError(f"no {name} of version {version}; there are {known}")
     return found

@@ -38,8 +38,12 @@ def steps(api: Api, direction: Direction) -> list[Step]:
 
 
 def _step(api: Api, direction: Direction, version: int) -> Step:
-    old, new = api.at(direction, version - 1), api.at(direction, version)
-    changes = [FLEXIBLE] if version == api.flexible else []
+    return step(version, api.at(direction, version - 1), api.at(direction, version))
+
+
+def step(version: int, old: WireStruct, new: WireStruct) -> Step:
+    """What `version`, which is laid out as `new`, changed against the one before it."""
+    changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
     changes += [OPTIONAL] if new.front and not old.front else []
     return Step(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
 
@@ -76,12 +80,17 @@ def readable(path: str) -> str:
 
 def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
     """What an API is for, the versions there are, and what each of them changed."""
-    first, *paragraphs = re.split(r"\n\s*\n", about(api))
+    rows = [row for version in api.versions for row in _rows(api, version, directions)]
+    return page(about(api), facts(api), rows, look)
+
+
+def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]], look: Look) -> str:
+    """A text whose first paragraph is the heading, facts, and a row or more about each version."""
+    first, *paragraphs = re.split(r"\n\s*\n", text)
     lines = [look.paint("heading", line) for line in wrap(first, look.width)]
     for paragraph in paragraphs:
         lines += ["", *wrap(paragraph, look.width)]
-    lines += ["", *aligned(facts(api), look, ("name",))]
-    rows = [row for version in api.versions for row in _rows(api, version, directions)]
+    lines += ["", *aligned(facts, look, ("name",))]
     return "\n".join([*lines, "", *aligned(rows, look, ("name", "dim"))]) + "\n"
 
 
@@ -89,15 +98,15 @@ def facts(api: Api) -> list[tuple[str, str]]:
     """The lines about an API as a whole."""
     flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
     optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
-    rows = [("versions", f"{span(api)}{flexible}{optional}")]
+    rows = [("versions", f"{span(api.versions)}{flexible}{optional}")]
     if ALIASES.get(api.name):
         rows.append(("aliases", ", ".join(ALIASES[api.name])))
     return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
 
 
-def span(api: Api) -> str:
-    """The versions as a range."""
-    first, last = api.versions[0], api.versions[-1]
+def span(versions: range) -> str:
+    """Versions as a range: `0 to 4`."""
+    first, last = versions[0], versions[-1]
     return f"{first}" if first == last else f"{first} to {last}"
 
 
@@ -118,9 +127,14 @@ def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple
     found = [(direction, _step(api, direction, version)) for direction in directions]
     if all(step.same for _, step in found):
         return [(f"v{version}", "", f"= v{version - 1}")]
-    texts = [(d, ", ".join(change.replace(" ", "\xa0") for change in step.changes)) for d, step in found]
+    texts = [(d, told(step)) for d, step in found]
     rows = [(direction, text or f"= v{version - 1}") for direction, text in texts]
     return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
+
+
+def told(step: Step) -> str:
+    """The changes in a line; each stays whole."""
+    return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
 
 
 def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..grammars import headers, plain, records
 from ..wire import Api
 from ..wire.api import DIRECTIONS
 from ..wire.bnf import head, productions, structure
-from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, WireArray, WireStruct, join
+from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct, join
 from ..wire.recordsnode import RecordsNode
 from ..wire.types import At
 from .columns import aligned, wrap
@@ -188,6 +188,8 @@ def _kind(node: Node, around: WireStruct) -> str:
         return "a record set: kdbg grammar records"
     if node.kind == "secret":
         return _secret(str(getattr(node, "when", "")), around)
+    if isinstance(node, Sized) and node.holds:
+        return "may hold a payload: kdbg grammar payloads"
     return "; ".join(filter(None, [_KINDS.get(node.kind, ""), values(node.kind, node.names or {})]))
 
 

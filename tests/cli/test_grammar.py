@@ -13,8 +13,10 @@ import pytest
 
 from kdbg import grammars
 from kdbg.cli import run
+from kdbg.grammars.payloads import payloads
 from kdbg.render.grammartext import header_sheets, message_sheets, record_sheets, sheet_text
 from kdbg.render.look import Look
+from kdbg.render.payloadtext import payload_sheet
 
 Kdbg = Callable[[str], str]
 METADATA_1 = """\
@@ -211,11 +213,12 @@ SHEETS = [
     *(sheet for api in grammars.apis() for version in api.versions for sheet in message_sheets(api, version)),
     *header_sheets(),
     *record_sheets(),
+    *(payload_sheet(found, version) for found in payloads() for version in found.versions),
 ]
 
 
 def test_every_sheet_is_bnf_with_comments_that_fit_80_columns() -> None:
-    assert len(SHEETS) == 736 + 5 + 3
+    assert len(SHEETS) == 736 + 5 + 3 + sum(len(found.versions) for found in payloads())
     for sheet in SHEETS:
         for line in sheet_text(sheet, Look()).splitlines():
             if line.startswith("#"):
@@ -268,7 +271,7 @@ def test_json_has_the_same_as_objects(kdbg: Kdbg) -> None:
 def test_without_an_api_all_of_them(kdbg: Kdbg) -> None:
     text = kdbg("grammar")
     assert "  3  Metadata  " in text
-    assert text.endswith("\n`kdbg grammar NAME` tells about one of them; also `header` and `records`.\n")
+    assert text.endswith("\n`kdbg grammar NAME` tells about one of them; also `header`, `records` and `payloads`.\n")
 
 
 def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:

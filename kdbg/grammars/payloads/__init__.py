@@ -5,14 +5,16 @@ bytes may be, topics.py which ones the records of a topic are.
 """
 
 from .holdings import assignment, subscription
-from .registry import about, payload, payloads
+from .registry import about, aliases, known, payload, payloads
 from .topics import CONTROL, TOPICS
 
 __all__ = [
     "CONTROL",
     "TOPICS",
     "about",
+    "aliases",
     "assignment",
+    "known",
     "payload",
     "payloads",
     "subscription",

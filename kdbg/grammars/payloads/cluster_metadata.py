@@ -1,9 +1,9 @@
 """Records of `__cluster_metadata`, the log of a KRaft quorum: all that controllers and brokers know of their cluster.
 
 KIP-500, KIP-631. Values begin with a frame; keys are null. In the preview of Kafka 2.8 (frame version 0) nearly all of
-them were classic. Version 1 of the broker records added the controlled shutdown (KIP-841), 2 the move from ZooKeeper
-(KIP-866), 3 the log directories (KIP-858); of the partition records, 1 the directories (KIP-858) and 2 the eligible
-leader replicas (KIP-966).
+them were classic. A broker's registration told its controlled shutdown since v1 (KIP-841), the move from ZooKeeper v2
+(KIP-866), log directories v3 (KIP-858), the cordoned ones v4 (KIP-1066); changes of it the same, but for ZooKeeper. A
+partition has directories since v1 (KIP-858) and eligible leader replicas since v2 (KIP-966).
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """The consumer protocol: what members of a classic consumer group tell each other through the broker.
 
 Each member joins with a subscription, the leader answers with an assignment for each. Kafka 0.9; subscription v1 the
-partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the generation it got them in, v3 its rack
-(KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
+partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the generation it got them in (KIP-792),
+v3 its rack (KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
 """
 
 from ...wire import (

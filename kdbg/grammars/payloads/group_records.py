@@ -1,8 +1,8 @@
 """Records of classic groups in `__consumer_offsets`: the offsets they have committed, and their members.
 
-Keys begin with 0 or 1 for an offset, 2 for a group; a null value deletes. Offsets: v1 of the value an expiry (KIP-98's
-time, gone with KIP-211 in v2), v3 the leader epoch (KIP-320), v4 flexible, with the topic's id (KIP-848). Groups: v1
-the rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members (KIP-345), v4 flexible.
+Keys begin with 0 or 1 for an offset, 2 for a group; a null value deletes. Offsets: only v1 of the value has an expiry
+of its own (KIP-211), v3 the leader epoch (KIP-320), v4 is flexible, since Kafka 4.1 with the topic's id. Groups: v1 the
+rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members (KIP-345), v4 is flexible.
 """
 
 from ...wire import (

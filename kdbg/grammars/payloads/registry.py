@@ -51,14 +51,24 @@ def payloads() -> Iterator[Payload]:
         yield from _family(module)
 
 
+def known(name: str) -> Payload | None:
+    """The payload of a name, None where there is none."""
+    return _by_name().get(plain(name))
+
+
 @cache
 def payload(name: str) -> Payload:
     """The payload of a name; `UnknownPayload` names the nearest ones."""
-    found = _by_name().get(plain(name))
+    found = known(name)
     if found is None:
         near = difflib.get_close_matches(plain(name), _by_name(), n=3, cutoff=0.6)
         raise UnknownPayload(name, tuple(dict.fromkeys(_by_name()[word].name for word in near)))
     return found
+
+
+def aliases(found: Payload) -> list[str]:
+    """The other names of a payload."""
+    return [alias for alias, name in ALIASES.items() if name == found.name]
 
 
 def about(found: Payload) -> str:

@@ -1,7 +1,7 @@
 """Records of share groups in `__consumer_offsets`: members, what each reads, and which partitions have state (KIP-932).
 
-Keys begin with 9 to 15. Kafka 4.0 had a preview of them, with partition metadata (9) where a hash now says whether the
-topics have changed.
+Keys begin with 9 to 15. Kafka 3.9 and 4.0 had early forms, with partition metadata (9) where a hash now says whether
+the topics have changed.
 """
 
 from ...wire import (

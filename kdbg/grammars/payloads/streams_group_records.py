@@ -1,8 +1,7 @@
 """Records of streams groups in `__consumer_offsets`: members, their tasks, and the topology they run (KIP-1071).
 
-Keys begin with 17 to 23 (18, the partition metadata of a preview, was dropped before any release wrote it). Kafka 4.2
-added the epoch that each task was assigned in, and what the group last knew of its topology and configuration; 4.4
-which description of the topology is stored (KIP-1331).
+Keys begin with 17 to 23; 18 is not in use. Kafka 4.2 added the epoch that each task was assigned in, and what the group
+last knew of its topology and configuration; 4.4 which description of the topology is stored (KIP-1331).
 """
 
 from ...wire import (

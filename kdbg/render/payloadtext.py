@@ -1,0 +1,67 @@
+"""Payloads as `kdbg grammar` tells of them: the list, one in all its versions, the grammar of one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from ..errors import UnknownVersion
+from ..grammars.payloads import about, aliases, payloads
+from ..wire.payload import Payload
+from .columns import aligned, wrap
+from .grammardiff import Step, page, span, step, told
+from .grammartext import Sheet, message_sheet
+from .look import Look
+
+
+def payload_sheet(found: Payload, version: int) -> Sheet:
+    """One version with what stands in front of it, and the other forms that older releases gave it."""
+    if version not in found.versions:
+        raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
+    sheet = message_sheet(found.name, version, found.framed(version))
+    notes = [f"Also seen: {form.note}." for form in found.reading(version).former]
+    return sheet._replace(notes=(*sheet.notes, *notes))
+
+
+def steps(found: Payload) -> list[Step]:
+    """Every version but the first, against the one before."""
+    return [step(version, found.at(version - 1), found.at(version)) for version in found.versions[1:]]
+
+
+def payload_overview(found: Payload, look: Look) -> str:
+    """What a payload and those beside it are for, the versions there are, and what each of them changed."""
+    rows = [(f"v{found.versions[0]}", "first version")]
+    rows += [(f"v{one.version}", f"= v{one.version - 1}" if one.same else told(one)) for one in steps(found)]
+    facts = [("name", found.name), ("versions", _versions(found))]
+    if aliases(found):
+        facts.append(("aliases", ", ".join(aliases(found))))
+    return page(about(found), facts, rows, look)
+
+
+def _versions(found: Payload) -> str:
+    return span(found.versions) + (f", flexible from {found.flexible}" if found.flexible in found.versions else "")
+
+
+def payload_object(found: Payload) -> dict[str, Any]:
+    """A payload as JSON has it."""
+    return {
+        "payload": found.name, "min_version": found.versions[0], "max_version": found.versions[-1],
+        "flexible_from": found.flexible if found.flexible in found.versions else None,
+        "aliases": aliases(found), "about": about(found),
+    }  # fmt: skip
+
+
+def overview_object(found: Payload) -> dict[str, Any]:
+    """The overview for programs."""
+    changes = [{"version": it.version, "same_layout": it.same, "changes": it.changes} for it in steps(found)]
+    return payload_object(found) | {"changes": changes}
+
+
+def payload_listing(look: Look) -> Iterator[str]:
+    """Every payload, family by family below the words that are about it."""
+    families = groupby(payloads(), lambda found: about(found).partition("\n\n")[0])
+    for i, (text, family) in enumerate(families):
+        rows = [(found.name, _versions(found), ", ".join(aliases(found))) for found in family]
+        lines = [look.paint("heading", line) for line in wrap(text, look.width)]
+        yield "\n".join([*[""] * (i > 0), *lines, *aligned(rows, look, ("name", "", "dim"), indent=2)]) + "\n"

@@ -26,6 +26,8 @@ from .conftest import SHARED
 from .peers.dice import Message
 
 Evidence = set[Message]
+Payloads = set[tuple[str, int]]
+"""Payloads by name and version."""
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 SCRIPTED = {"controlled-shutdown"}
@@ -75,15 +77,35 @@ def clients() -> Evidence:
     return found
 
 
-def java() -> dict[str, Evidence]:
+def payload_layouts() -> Payloads:
+    """Payloads laid out as Kafka's definitions say, each as the release that its row was taken from has it."""
+    from kdbg.grammars.payloads import payload
+
+    from .grammars.payloads.test_layouts import release, version_of
+    from .grammars.test_layouts import expected
+
+    rows = map(json.loads, (SHARED / "facts" / "internal-layouts.jsonl").read_text().splitlines())
+    facts = [(payload(row["name"]), version_of(row), row) for row in rows if row["type"] != "header"]
+    return {
+        (found.name, version)
+        for found, version, row in facts
+        if list(layout(found.at(version, release(row["source"])))) == expected(row["rows"])
+    }
+
+
+def java() -> dict[str, str]:
+    """What Kafka's own classes know: messages, and payloads."""
     from .brokers.javamessages import JavaMessages
     from .brokers.test_java_messages import RELEASES, known
+    from .brokers.test_java_payloads import FORMS, payload_versions, versions
 
     with JavaMessages(RELEASES[0]) as newest, JavaMessages(RELEASES[1]) as before:
-        return {"java": set(known(newest)) | set(known(before))}
+        messages = set(known(newest)) | set(known(before))
+        payloads = payload_versions([*versions(newest, FORMS[0]), *versions(before, FORMS[1])])
+    return {"java": written(messages), "payloads java": written_payloads(payloads)}
 
 
-def brokers() -> dict[str, Evidence]:
+def brokers() -> dict[str, str]:
     """What each release's broker answered."""
     import asyncio
 
@@ -94,7 +116,7 @@ def brokers() -> dict[str, Evidence]:
     found = {}
     for release in RELEASES:
         with start(release.version) as cluster:
-            found[f"broker {release.version}"] = answered(asyncio.run(sweep(cluster.brokers[0])))
+            found[f"broker {release.version}"] = written(answered(asyncio.run(sweep(cluster.brokers[0]))))
     return found
 
 
@@ -102,7 +124,7 @@ EVIDENCE: Mapping[str, Callable[[], Evidence]] = {
     "layouts": layouts, "kio": kio, "kafka-python": kafka_python, "clients": clients, "vectors": vectors,
 }  # fmt: skip
 """What can be had without Java."""
-SLOW: Mapping[str, Callable[[], dict[str, Evidence]]] = {"java": java, "brokers": brokers}
+SLOW: Mapping[str, Callable[[], dict[str, str]]] = {"java": java, "brokers": brokers}
 
 
 def proved(kind: str) -> Evidence:
@@ -114,6 +136,18 @@ def proved(kind: str) -> Evidence:
         for direction in DIRECTIONS
         for version in versions[direction]
     }
+
+
+def proved_payloads(kind: str) -> Payloads:
+    """The payloads that kdbg says are proved by one kind of proof."""
+    known = parse(proofs.PROOFS.get(kind, "")).items()
+    return {(name, version) for name, versions in known for version in versions["request"]}
+
+
+def written_payloads(found: Payloads) -> str:
+    """The same for payloads, in the order of their names."""
+    names = sorted({name for name, _ in found})
+    return ", ".join(f"{name} {spans(version for other, version in found if other == name)}" for name in names)
 
 
 def written(found: Iterable[Message]) -> str:
@@ -129,11 +163,11 @@ def _both(sides: Mapping[str, set[int]]) -> str:
     return request if request == response else f"{request}/{response}"
 
 
-def write(found: Mapping[str, Evidence]) -> None:
+def write(found: Mapping[str, str]) -> None:
     """Put the evidence in the place of the proofs that there are of these kinds."""
     head = FILE.read_text().split("PROOFS", 1)[0]
-    kinds = {kind: proved(kind) for kind in proofs.PROOFS} | found
-    entries = "".join(f'    "{kind}": (\n{_lines(written(kinds[kind]))}    ),\n' for kind in sorted(kinds))
+    texts = {**proofs.PROOFS, **found}
+    entries = "".join(f'    "{kind}": (\n{_lines(texts[kind])}    ),\n' for kind in sorted(texts))
     FILE.write_text(f"{head}PROOFS: Mapping[str, str] = {{\n{entries}}}\n")
 
 
@@ -144,6 +178,8 @@ def _lines(text: str) -> str:
 
 
 if __name__ == "__main__":
-    fast = {kind: find() for kind, find in EVIDENCE.items()}
-    slow = [SLOW[word]() for word in sys.argv[1:]]
-    write(fast | {kind: evidence for found in slow for kind, evidence in found.items()})
+    texts = {kind: written(find()) for kind, find in EVIDENCE.items()}
+    texts["payloads layouts"] = written_payloads(payload_layouts())
+    for word in sys.argv[1:]:
+        texts |= SLOW[word]()
+    write(texts)

@@ -6,6 +6,8 @@ tests/brokers, where these are.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kdbg import grammars
@@ -15,7 +17,7 @@ from kdbg.render.coverage import KINDS, releases
 from kdbg.wire.api import DIRECTIONS
 
 from .brokers.releases import RELEASES
-from .evidence import EVIDENCE, proved, written
+from .evidence import EVIDENCE, payload_layouts, proved, proved_payloads, written, written_payloads
 from .peers.dice import Message
 
 SHARED_KINDS = ("layouts", "vectors")
@@ -38,13 +40,21 @@ def test_what_was_seen_is_claimed(kind: str, request: pytest.FixtureRequest) -> 
     assert EVIDENCE[kind]() <= proved(kind), "python -m tests.evidence"
 
 
+def test_the_layouts_of_payloads_are_claimed_as_they_were_seen(shared: Path) -> None:
+    assert payload_layouts() == proved_payloads("payloads layouts"), "python -m tests.evidence"
+
+
 def test_there_is_no_other_kind_of_proof() -> None:
-    assert set(PROOFS) == {*EVIDENCE, "java", *(f"broker {release.version}" for release in RELEASES)}
+    brokers = {f"broker {release.version}" for release in RELEASES}
+    assert set(PROOFS) == {*EVIDENCE, "java", *brokers, "payloads java", "payloads layouts"}
     assert {kind.name for kind in KINDS} == {*EVIDENCE, "java", "brokers"}
     assert releases() == tuple(release.version for release in RELEASES)
 
 
-@pytest.mark.parametrize("kind", sorted(PROOFS))
+MESSAGES = sorted(kind for kind in PROOFS if not kind.startswith("payloads"))
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
 def test_nothing_is_proved_of_versions_that_there_are_not(kind: str) -> None:
     known = {
         Message(api.key, side, version) for api in grammars.apis() for side in DIRECTIONS for version in api.versions
@@ -58,8 +68,10 @@ def test_claims_are_written_as_they_are_read() -> None:
     assert written(some) == "Fetch 0-1+3/, Metadata /12"
     both = {Message(0, direction, version) for direction in DIRECTIONS for version in (3, 4)}
     assert written(both) == "Produce 3-4"
-    for kind in PROOFS:
+    for kind in MESSAGES:
         assert written(proved(kind)) == PROOFS[kind]
+    for kind in PROOFS.keys() - MESSAGES:
+        assert written_payloads(proved_payloads(kind)) == PROOFS[kind]
 
 
 def test_spans_are_read_as_they_are_written() -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients", "vectors")
 
+SPECIAL = "payloads"
+
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", required=False)
@@ -26,13 +28,17 @@ PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients",
 def command(api: str | None, missing: str | None, format: str, color: str) -> None:
     """List every API and version: the releases of Kafka that have it, and what has proved that kdbg knows it.
 
-    API is a name, an alias or a key, and then there is a line for each version. The proofs come from kdbg's own tests.
+    API is a name, an alias or a key, and then there is a line for each version; or `payloads`: what stands inside the
+    bytes of messages and of the records of internal topics. The proofs come from kdbg's own tests.
 
     \b
     kdbg coverage
     kdbg coverage fetch
+    kdbg coverage payloads
     kdbg coverage --missing brokers
     """
+    if api == SPECIAL and missing is not None:
+        raise click.UsageError("--missing asks for versions of APIs; payloads are another list")
     writer = Writer()
     for piece in pieces(api, missing, look(color, True, False), format == "json"):
         writer.write(piece)
@@ -45,6 +51,9 @@ def pieces(api: str | None, missing: str | None, look: Look, json: bool) -> Iter
     from ..render import coverage
     from ..render.jsonlines import dump
 
+    if api == SPECIAL:
+        yield from map(dump, coverage.payload_objects()) if json else [coverage.payloads(look)]
+        return
     apis = [grammars.api(api)] if api is not None else list(grammars.apis())
     if json:
         yield from map(dump, coverage.objects(apis, missing))

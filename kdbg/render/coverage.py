@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from ..grammars.proofs import PROOFS
 from ..grammars.releases import Versions, parse, since, spans, until
 from ..wire.api import DIRECTIONS, Api, Direction
+from ..wire.payload import Payload
 from .columns import aligned, wrap
 from .look import Look
 
 WIDEST = 30
 """Letters of a name that the table makes room for."""
-BROKER = "broker "
+BROKER, PAYLOADS = "broker ", "payloads "
 GIVEN = "given"
 """Said of what no release of Kafka has, but a definition that was given."""
 EVERY, SOME, NONE = "●", "◐", "·"
@@ -136,6 +137,40 @@ def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
     if not rows:
         return "no version lacks it\n"
     return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
+
+
+def payloads(look: Look) -> str:
+    """A line for each payload: messages inside messages, records of internal topics, tokens."""
+    from ..grammars.payloads import payloads
+
+    kinds = [kind for kind in KINDS if PAYLOADS + kind.name in PROOFS]
+    rows = [
+        (found.name, _span(found.versions), " ".join(_payload_mark(kind, found) for kind in kinds))
+        for found in payloads()
+    ]  # fmt: skip
+    lines = aligned([("name", "version", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
+    said = [(kind.letter, kind.meaning) for kind in kinds]
+    marks = {EVERY: "every version", SOME: "some of them", NONE: "none"}
+    return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"
+
+
+def _payload_mark(kind: Kind, found: Payload) -> str:
+    holding = [version in _payload_versions(kind.name, found.name) for version in found.versions]
+    return EVERY if all(holding) else SOME if any(holding) else NONE
+
+
+def _payload_versions(kind: str, name: str) -> frozenset[int]:
+    return proved(PAYLOADS + kind).get(name, {}).get("request", frozenset())
+
+
+def payload_objects() -> Iterator[dict[str, Any]]:
+    """An object for each version of each payload."""
+    from ..grammars.payloads import payloads
+
+    for found in payloads():
+        for version in found.versions:
+            kinds = [kind.name for kind in KINDS if version in _payload_versions(kind.name, found.name)]
+            yield {"payload": found.name, "version": version, "proofs": kinds}
 
 
 def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ class for is compared with Kafka 3.9's, in the form that it had then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pytest
@@ -18,16 +18,18 @@ from kdbg.wire.payload import Payload
 from kdbg.wire.types import NEWEST
 from kdbg.wire.types import Release as Form
 
+from ..evidence import proved_payloads
 from ..peers.dice import Dice, RandomMaker
 from .javamessages import JavaError, JavaMessages, as_java, from_java, without_defaults
 from .pool import needed
 from .releases import release
 
 ROUNDS = 8
+FORMS: tuple[Form, Form] = (NEWEST, (3, 9))
 PAYLOADS = list(payloads())
 NO_CLASS = {
-    "StickyAssignorUserDataV0", "StickyAssignorUserDataV1", "CooperativeStickyAssignorUserDataV0",
-    "AssignmentInfo", "SubscriptionInfoData", "ConnectWorkerState", "ConnectAssignment", "AccessControlRecord",
+    "StickyAssignorUserData", "StickyAssignorUserDataV0", "StickyAssignorUserDataV1",
+    "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "SubscriptionInfoData", "ConnectWorkerState", "ConnectAssignment", "AccessControlRecord",
     "RemoveFeatureLevelRecord", "ControlRecordKey",
 }  # fmt: skip
 """Payloads without a class in either release: laid out by hand in assignors and Connect, in the jar of Kafka Streams,
@@ -69,8 +71,12 @@ def both() -> Iterator[tuple[JavaMessages, JavaMessages]]:
 def known(both: tuple[JavaMessages, JavaMessages]) -> list[Known]:
     """Every version of every payload that Java knows, each once."""
     newest, before = both
-    found = {(it.payload.name, it.number): it for it in [*versions(before, (3, 9)), *versions(newest, NEWEST)]}
-    return list(found.values())
+    found = [*versions(before, FORMS[1]), *versions(newest, FORMS[0])]
+    return list({(it.payload.name, it.number): it for it in found}.values())
+
+
+def payload_versions(known: Iterable[Known]) -> set[tuple[str, int]]:
+    return {(it.payload.name, it.number) for it in known}
 
 
 def versions(java: JavaMessages, form: Form) -> Iterator[Known]:
@@ -93,8 +99,9 @@ def test_every_class_and_every_payload_is_known_or_explained(
 ) -> None:
     names = {payload.name for payload in PAYLOADS}
     assert {*simple_names(both[0]), *simple_names(both[1])} - NO_PAYLOAD == names - NO_CLASS
-    compared = {(it.payload.name, it.number) for it in known}
+    compared = payload_versions(known)
     assert compared == {(it.name, v) for it in PAYLOADS if it.name not in NO_CLASS for v in it.versions}
+    assert compared == proved_payloads("payloads java"), "python -m tests.evidence java"
 
 
 def test_what_java_writes_is_read(known: list[Known]) -> None:

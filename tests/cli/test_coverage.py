@@ -109,6 +109,17 @@ def test_what_a_definition_gives_is_called_given_and_nothing_proves_it(cli: Cli)
     assert "901  Lamp" in cli("coverage", "--missing", "any", "--definitions", MADE).out
 
 
+def test_payloads_have_a_table_of_their_own(cli: Cli) -> None:
+    lines = cli("coverage", "payloads").out.splitlines()
+    assert lines[0] == "name                                        version  L J"
+    assert "OffsetCommitValue                           0-4      ● ●" in lines
+    assert "ConnectAssignment                           0-2      · ·" in lines
+    assert max(map(len, lines)) <= 80
+    objects = cli("coverage", "payloads", "--format", "json").lines
+    assert {"payload": "VotersRecord", "version": 0, "proofs": ["layouts", "java"]} in objects
+    assert cli("coverage", "payloads", "--missing", "java").status == 2
+
+
 def test_nothing_is_unproved(cli: Cli) -> None:
     assert cli("coverage", "--missing", "any").out == "no version lacks it\n"
 

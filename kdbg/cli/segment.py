@@ -88,12 +88,12 @@ class SegmentRun:
         run, kind = self.run, self.file.kind
         for piece in self.file.pieces():
             message = None if piece.zeros else kind.message(piece, shallow=run.format == "summary")
-            for finding in (*piece.findings, *(message.findings if message is not None and piece.whole else ())):
+            for finding in piece.odd(message):
                 run.note(finding)
             run.counts["bytes"] += piece.size
             run.counts["zeros"] += piece.zeros
             if message is not None and piece.whole:
-                run.counts["batches" if kind.name == "log" else "entries"] += 1
+                run.counts["batches" if self.file.is_log else "entries"] += 1
                 run.counts["records"] += count_records(message.body.get("records", ()))
             if not piece.padding or run.format == "json":
                 run.counts["pieces"] += 1
@@ -102,7 +102,7 @@ class SegmentRun:
     def passes(self, piece: Piece, message: Message | None) -> bool:
         """Whether a piece is to be shown."""
         run = self.run
-        if run.filters.errors and not piece.findings and (message is None or not message.findings):
+        if run.filters.errors and not piece.odd(message):
             return False
         if run.between == (None, None):
             return True

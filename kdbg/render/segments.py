@@ -31,12 +31,12 @@ def piece_view(format: str, look: Look, file: File, name: str) -> PieceView:
         return JsonLines(look, file, name)
     if format == "hex":
         return Hexdumps(look, file)
-    return LogSummary(look) if format == "summary" and file.kind.name == "log" else Trees(look, file)
+    return LogSummary(look) if format == "summary" and file.is_log else Trees(look, file)
 
 
 def columns(format: str, look: Look, file: File) -> str:
     """What stands above the first line of a summary."""
-    return header(look) if format == "summary" and file.kind.name == "log" else ""
+    return header(look) if format == "summary" and file.is_log else ""
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:
@@ -60,14 +60,14 @@ class Trees:
         head = title(number, piece, self.file, self.look)
         if message is None or not piece.whole:
             lines.append(head)
-        elif self.file.kind.name == "log":
+        elif self.file.is_log:
             self.entry(message.body["records"][0], head, "")
         elif all(is_plain(field.node) for field in message.grammar.fields):
             lines.append(self.line(piece, message))
         else:
             tree.struct(message.grammar)(message.body, head, "")
-        lines += [f"  {finding_line(finding, self.look)}" for finding in found(piece, message)]
-        if self.file.kind.name == "log":
+        lines += [f"  {finding_line(finding, self.look)}" for finding in piece.odd(message)]
+        if self.file.is_log:
             lines.append("")
         return tree.take()
 
@@ -91,7 +91,7 @@ class Hexdumps:
 
     def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
         lines = []
-        if self.file.kind.name == "log":
+        if self.file.is_log:
             lines = [title(number, piece, self.file, self.look), ""]
         if message is None or not piece.whole:
             lines += plain_hexdump(piece.data, self.look, piece.position)
@@ -102,7 +102,7 @@ class Hexdumps:
             inspection.findings = [*piece.findings, *inspection.findings]
             shown.inspection(inspection)
             lines += shown.lines
-        return "\n".join([*lines, "", ""] if self.file.kind.name == "log" else [*lines, ""])
+        return "\n".join([*lines, "", ""] if self.file.is_log else [*lines, ""])
 
 
 class JsonLines:
@@ -116,18 +116,13 @@ class JsonLines:
         shown: dict[str, Any] = {
             "file": self.name, "kind": kind.name, "topic": place.topic, "partition": place.partition,
             "position": piece.position, "size": piece.size,
-            "notes": [values.escape(str(finding)) for finding in found(piece, message)],
+            "notes": [values.escape(str(finding)) for finding in piece.odd(message)],
         }  # fmt: skip
         if message is None:
             shown["zeros"] = piece.zeros
-        elif kind.name == "log":
+        elif self.file.is_log:
             shown["batch"] = json_body(message, show_secrets=self.look.show_secrets)["records"][0]
         else:
             shown |= kind.facts(message, place.base_offset)
             shown["entry"] = json_body(message) if piece.whole else piece.data
         return dump(shown, show_secrets=self.look.show_secrets)
-
-
-def found(piece: Piece, message: Message | None) -> list[Any]:
-    """What is odd about a piece."""
-    return [*piece.findings, *(message.findings if message is not None and piece.whole else ())]

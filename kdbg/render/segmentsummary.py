@@ -31,7 +31,7 @@ class LogSummary:
 
     def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
         entry = message.body["records"][0] if message is not None and piece.whole else {}
-        odd = [*piece.findings, *(message.findings if message is not None and piece.whole else ())]
+        odd = piece.odd(message)
         bad = f"✗ {odd[0].kind}" if odd else ""
         line = f"{piece.position:>9} {self._fields(entry, piece)} {size(piece.size):>5} "
         about = cut(" ".join(filter(None, [bad, *_about(entry)])), self.look.max_line - len(line))

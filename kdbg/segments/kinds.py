@@ -36,6 +36,11 @@ class File:
     place: Place
     read: Read
 
+    @property
+    def is_log(self) -> bool:
+        """Whether its pieces are batches and messages, and no entries."""
+        return isinstance(self.kind, Log)
+
     def pieces(self) -> Iterator[Piece]:
         return self.kind.pieces(self.read)
 

@@ -56,7 +56,10 @@ class Log:
             if shallow and entries[0]["magic"] == 2 and entries[0]["attributes"] & CONTROL:
                 return self.message(piece)  # its one record is all its meaning
             message = self._message(piece, entries)
-        return message if shallow else open_payloads(message, piece.data)
+        if not shallow:
+            message = open_payloads(message, piece.data)
+        message.findings = tuple(map(shortened, message.findings))
+        return message
 
     def _message(self, piece: Piece, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()) -> Message:
         body = {"topic": self.topic, "records": entries}
@@ -67,10 +70,7 @@ class Log:
         found.value["topic"] = self.topic
         open_inspection(WITH_TOPIC, found)
         found.spans = [span._replace(path=span.path.removeprefix(IN_FRONT)) for span in found.spans]
-        found.findings = [
-            finding._replace(path=finding.path.removeprefix(IN_FRONT), text=finding.text.replace(IN_FRONT, ""))
-            for finding in found.findings
-        ]
+        found.findings = [shortened(finding) for finding in found.findings]
         return found
 
     def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
@@ -83,3 +83,8 @@ class Log:
         times += [record.get("timestamp", -1) for record in entry.get("records", ())]
         known = [time for time in times if time >= 0]
         return (min(known), max(known)) if known else None
+
+
+def shortened(finding: Finding) -> Finding:
+    """A finding of the record set of one entry, as one of the entry."""
+    return finding._replace(path=finding.path.removeprefix(IN_FRONT), text=finding.text.replace(IN_FRONT, ""))

@@ -36,6 +36,10 @@ class Piece:
     def size(self) -> int:
         return len(self.data) or self.zeros
 
+    def odd(self, message: Message | None) -> list[Finding]:
+        """What is odd about it, and in what it says; of damage it is known already."""
+        return [*self.findings, *(message.findings if message is not None and self.whole else ())]
+
     @property
     def padding(self) -> bool:
         """Whether it is what a broker has put aside to write to, or left over of that: nothing to be shown."""

@@ -8,25 +8,23 @@ kdbg knew otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
-from typing import Any, NamedTuple
-
-import construct
+from typing import NamedTuple
 
 from .. import grammars
 from ..errors import DefinitionError, UnknownApi
 from ..wire import FOREVER, Api, Struct
 from ..wire.api import DIRECTIONS, Direction
 from ..wire.layout import layout
-from ..wire.nodes import WireStruct
 from ..wire.secrets import has_secrets
-from ..wire.types import At, Unread, Word, rules_of
+from ..wire.types import Unread
 from .declaring import declare
+from .joining import Joined
 from .meanings import NOTHING, known
-from .model import NEWEST, MessageDefinition, Versions
+from .model import MessageDefinition, Versions
+from .ranges import listed
 
 
 class Given(NamedTuple):
@@ -56,7 +54,13 @@ def pairs(messages: Iterable[MessageDefinition]) -> list[Pair]:
         same = sides.setdefault(message.api_key, {}).setdefault(message.kind, message)
         if same is not message:
             raise _wrong(message, f"{same.file} defines the {message.kind} of API key {message.api_key} as well")
-    return [Pair(key, sides[key]) for key in sorted(sides)]
+    found = [Pair(key, sides[key]) for key in sorted(sides)]
+    names: dict[str, Pair] = {}
+    for pair in found:
+        other = names.setdefault(grammars.plain(pair.first.api_name), pair)
+        if other is not pair:
+            raise _wrong(pair.first, f"{other.first.file} calls API key {other.key} {other.first.api_name} as well")
+    return found
 
 
 def _wrong(message: MessageDefinition, problem: str) -> DefinitionError:
@@ -103,16 +107,16 @@ class Pair:
         given = self.api(own)
         every = {*own.versions, *given.versions}
         if max(every) - min(every) >= len(every):
-            raise _wrong(self.first, f"versions are missing between these and kdbg's own, {_listed(own.versions)}")
+            raise _wrong(self.first, f"versions are missing between these and kdbg's own {_listed(own.versions)}")
         structs, notes, uses = dict[Direction, Struct](), list[str](), list[tuple[Api, set[int]]]()
         for direction in DIRECTIONS:
             mine = {version for version in own.versions if own.reads(direction, version)}
             theirs = {v for v in given.versions if given.reads(direction, v) and not _alike(own, given, direction, v)}
             if changed := mine & theirs:
-                where = f"version{'s' * (len(changed) > 1)} {_listed(changed)} of {own.name} {direction}s"
+                where = f"{_listed(changed)} of {own.name} {direction}s"
                 notes.append(f"{self.sides[direction].file}: {where}: other than kdbg's own, so the file is followed")
             uses += [(own, mine - theirs), (given, theirs)]
-            structs[direction] = _Joined(
+            structs[direction] = Joined(
                 (_side(own, direction), mine - theirs), (_side(given, direction), theirs), secret=_any_secret(own)
             )
         if not any(used for api, used in uses if api is given):
@@ -136,30 +140,6 @@ class Pair:
         return first
 
 
-class _Joined(Struct):
-    """One direction of an API that is declared in several places, each for some versions; all others stay bytes."""
-
-    def __init__(self, *parts: tuple[Struct, set[int]], secret: bool) -> None:
-        super().__init__(
-            *(form for struct, versions in parts for field in struct.declared for form in _within(field, versions))
-        )
-        self.told = {version for _, versions in parts for version in versions}
-        self.unread = Unread(secret=secret)
-
-    def structure(self, at: At) -> WireStruct:
-        return super().structure(at) if at.version in self.told else self.unread.structure(at)
-
-
-def _within(field: construct.Renamed[Any, Any], versions: Iterable[int]) -> Iterator[construct.Renamed[Any, Any]]:
-    """A declared field, as far as these versions have it."""
-    rules, of = rules_of(field)
-    here = Versions(rules.first, min(rules.last, NEWEST))
-    for run in _runs(versions):
-        if both := run & here:
-            word = Word(of, **vars(rules) | {"first": both.first, "last": both.last})
-            yield construct.Renamed(word, newname=field.name, newdocs=field.docs)
-
-
 def _side(api: Api, direction: Direction) -> Struct:
     return api.request if direction == "request" else api.response
 
@@ -175,13 +155,5 @@ def _alike(own: Api, given: Api, direction: Direction, version: int) -> bool:
     return list(layout(own.at(direction, version))) == list(layout(given.at(direction, version)))
 
 
-def _runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Versions as ranges."""
-    for _, run in groupby(enumerate(sorted(versions)), lambda counted: counted[1] - counted[0]):
-        members = [version for _, version in run]
-        yield Versions(members[0], members[-1])
-
-
 def _listed(versions: Iterable[int]) -> str:
-    """`3, 5-7`."""
-    return ", ".join(map(str, _runs(versions)))
+    return listed(Versions(version, version) for version in versions)

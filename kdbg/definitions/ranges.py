@@ -26,13 +26,18 @@ def difference(one: Versions, other: Versions) -> list[Versions]:
     return minus([one], [other]) + minus([other], [one])
 
 
+def joined(ranges: Iterable[Versions]) -> list[Versions]:
+    """The same versions in as few ranges as will do, in order."""
+    found: list[Versions] = []
+    for versions in sorted(filter(None, ranges)):
+        if found and versions.first <= found[-1].last + 1:
+            found[-1] = Versions(found[-1].first, max(found[-1].last, versions.last))
+        else:
+            found.append(versions)
+    return found
+
+
 def listed(ranges: Iterable[Versions]) -> str:
     """`version 3`, `versions 1-2, 4+`; nothing where there are none."""
-    joined: list[Versions] = []
-    for versions in sorted(filter(None, ranges)):
-        if joined and versions.first <= joined[-1].last + 1:
-            joined[-1] = Versions(joined[-1].first, max(joined[-1].last, versions.last))
-        else:
-            joined.append(versions)
-    text = ", ".join(map(str, joined))
+    text = ", ".join(map(str, joined(ranges)))
     return f"version{'s' * (not text.isdecimal())} {text}" if text else ""

@@ -86,6 +86,8 @@ class TestNew:
         assert str(refused.value) == f"1.json:1: {problem}"
 
     def test_a_name_that_is_taken_is_refused(self) -> None:
+        with pytest.raises(DefinitionError, match="calls API key 901 Lamp as well"):
+            given(definition("LampRequest", 901, []), definition("LampRequest", 902, []))
         with pytest.raises(DefinitionError, match="Fetch is the name of API key 1, this one has 901"):
             given(definition("FetchRequest", 901, []))
 
@@ -155,7 +157,7 @@ class TestBesideKdbgsOwn:
     @pytest.mark.parametrize(
         ("valid", "flexible", "problem"),
         [
-            ("7-8", "4+", "versions are missing between these and kdbg's own, 0-4"),
+            ("7-8", "4+", "versions are missing between these and kdbg's own versions 0-4"),
             ("5", "none", "version 4 is flexible, but a later one is not"),
             ("3", "3+", "request and response of version 3 have different headers"),
         ],

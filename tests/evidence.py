@@ -12,7 +12,7 @@ import json
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import kdbg
@@ -65,16 +65,16 @@ def vectors() -> Evidence:
     return {Message(row["api_key"], row["direction"], row["version"]) for row in clean(rows)}
 
 
-def clients() -> Evidence:
-    """Requests that real clients wrote, and responses that real brokers gave them, in the captures that come along."""
-    found = set()
+def said() -> Iterator[kdbg.Message]:
+    """What real clients wrote and real brokers answered them, in the captures that come along."""
     for path in sorted(CAPTURES.glob("*.pcap*")):
         real = {"request": path.stem not in SCRIPTED, "response": path.stem.startswith("real-")}
         for exchange in kdbg.read(path):
-            for message in exchange.messages():
-                if real[message.direction] and not message.findings and not message.api.headerless:
-                    found.add(Message(message.api.key, message.direction, message.version))
-    return found
+            yield from (message for message in exchange.messages() if real[message.direction] and not message.findings)
+
+
+def clients() -> Evidence:
+    return {Message(it.api.key, it.direction, it.version) for it in said() if not it.api.headerless}
 
 
 def payload_layouts() -> Payloads:
@@ -91,6 +91,18 @@ def payload_layouts() -> Payloads:
         for found, version, row in facts
         if list(layout(found.at(version, release(row["source"])))) == expected(row["rows"])
     }
+
+
+def payload_clients() -> Payloads:
+    """Payloads whose bytes real clients and brokers wrote: in the captures, and those collected by hand."""
+    from kdbg.grammars.payloads import payloads
+
+    from .grammars.payloads.test_real_bytes import BROKERS, CLIENTS, CONNECT, STREAMS
+
+    known = {found.name: found for found in payloads()}
+    bytes_of = [(name, bytes.fromhex(text)) for name, text, _ in (*CLIENTS, *CONNECT, *STREAMS, *BROKERS)]
+    bytes_of += [(opened.name, bytes(opened)) for message in said() for opened in message.payloads]
+    return {(name, known[name].version_of(data)) for name, data in bytes_of if name in known}
 
 
 def java() -> dict[str, str]:
@@ -124,6 +136,9 @@ EVIDENCE: Mapping[str, Callable[[], Evidence]] = {
     "layouts": layouts, "kio": kio, "kafka-python": kafka_python, "clients": clients, "vectors": vectors,
 }  # fmt: skip
 """What can be had without Java."""
+OF_PAYLOADS: Mapping[str, Callable[[], Payloads]] = {
+    "payloads layouts": payload_layouts, "payloads clients": payload_clients,
+}  # fmt: skip
 SLOW: Mapping[str, Callable[[], dict[str, str]]] = {"java": java, "brokers": brokers}
 
 
@@ -179,7 +194,7 @@ def _lines(text: str) -> str:
 
 if __name__ == "__main__":
     texts = {kind: written(find()) for kind, find in EVIDENCE.items()}
-    texts["payloads layouts"] = written_payloads(payload_layouts())
+    texts |= {kind: written_payloads(find()) for kind, find in OF_PAYLOADS.items()}
     for word in sys.argv[1:]:
         texts |= SLOW[word]()
     write(texts)

@@ -17,7 +17,7 @@ from kdbg.render.coverage import KINDS, releases
 from kdbg.wire.api import DIRECTIONS
 
 from .brokers.releases import RELEASES
-from .evidence import EVIDENCE, payload_layouts, proved, proved_payloads, written, written_payloads
+from .evidence import EVIDENCE, OF_PAYLOADS, proved, proved_payloads, written, written_payloads
 from .peers.dice import Message
 
 SHARED_KINDS = ("layouts", "vectors")
@@ -40,13 +40,14 @@ def test_what_was_seen_is_claimed(kind: str, request: pytest.FixtureRequest) -> 
     assert EVIDENCE[kind]() <= proved(kind), "python -m tests.evidence"
 
 
-def test_the_layouts_of_payloads_are_claimed_as_they_were_seen(shared: Path) -> None:
-    assert payload_layouts() == proved_payloads("payloads layouts"), "python -m tests.evidence"
+@pytest.mark.parametrize("kind", sorted(OF_PAYLOADS))
+def test_what_is_claimed_of_payloads_is_what_was_seen(kind: str, shared: Path) -> None:
+    assert OF_PAYLOADS[kind]() == proved_payloads(kind), "python -m tests.evidence"
 
 
 def test_there_is_no_other_kind_of_proof() -> None:
     brokers = {f"broker {release.version}" for release in RELEASES}
-    assert set(PROOFS) == {*EVIDENCE, "java", *brokers, "payloads java", "payloads layouts"}
+    assert set(PROOFS) == {*EVIDENCE, "java", *brokers, *OF_PAYLOADS, "payloads java"}
     assert {kind.name for kind in KINDS} == {*EVIDENCE, "java", "brokers"}
     assert releases() == tuple(release.version for release in RELEASES)
 

@@ -1,7 +1,7 @@
 """What has been proved of which message, and by what: written by `python -m tests.evidence`, checked by the tests.
 
 Texts as `releases.parse` reads them. `broker 2.8.2` and its like: requests that this release of Apache Kafka answered,
-and its answers. `payloads java` and `payloads layouts`: payloads by their names.
+and its answers. `payloads java` and its like: payloads by their names.
 """
 
 from __future__ import annotations
@@ -175,6 +175,16 @@ PROOFS: Mapping[str, str] = {
         "DeleteShareGroupState 0, ReadShareGroupStateSummary 0-1, StreamsGroupHeartbeat 0, "
         "StreamsGroupDescribe 0, DescribeShareGroupOffsets 0-1, AlterShareGroupOffsets 0, "
         "DeleteShareGroupOffsets 0"
+    ),
+    "payloads clients": (
+        "AssignmentInfo 1-11, ClearElrRecord 0, ConfigRecord 0, ConnectAssignment 0-2, "
+        "ConnectWorkerState 0-2, ConsumerProtocolAssignment 0-1+3, ConsumerProtocolSubscription 0-1+3, "
+        "ControlRecordKey 0, CooperativeStickyAssignorUserDataV0 0, DefaultPrincipalData 0, EndTxnMarker 0, "
+        "GroupMetadataKey 2, GroupMetadataValue 3, NoOpRecord 0, OffsetCommitKey 1, OffsetCommitValue 4, "
+        "PartitionChangeRecord 2, PartitionRecord 2, ProducerIdsRecord 0, "
+        "RemotePartitionDeleteMetadataRecord 0, StickyAssignorUserData 1, StickyAssignorUserDataV0 0, "
+        "StickyAssignorUserDataV1 0, SubscriptionInfoData 1-11, TopicRecord 0, TransactionLogKey 0, "
+        "TransactionLogValue 1"
     ),
     "payloads java": (
         "AbortTransactionRecord 0, AccessControlEntryRecord 0, BeginTransactionRecord 0, "

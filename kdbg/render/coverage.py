@@ -44,7 +44,7 @@ KINDS = (
     Kind("K", "kio", "kio reads and writes the same"),
     Kind("P", "kafka-python", "kafka-python reads and writes the same"),
     Kind("B", "brokers", "a real Kafka broker answered it, and the answer was read to its last byte"),
-    Kind("C", "clients", "real clients wrote it, or real brokers answered them, in captures/"),
+    Kind("C", "clients", "real clients' bytes, and real brokers' answers to them, are in the tests"),
     Kind("V", "vectors", "recorded in the test suites of public clients, read and written back"),
 )
 

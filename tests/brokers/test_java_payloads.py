@@ -29,8 +29,8 @@ FORMS: tuple[Form, Form] = (NEWEST, (3, 9))
 PAYLOADS = list(payloads())
 NO_CLASS = {
     "StickyAssignorUserData", "StickyAssignorUserDataV0", "StickyAssignorUserDataV1",
-    "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "SubscriptionInfoData", "ConnectWorkerState", "ConnectAssignment", "AccessControlRecord",
-    "RemoveFeatureLevelRecord", "ControlRecordKey",
+    "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "SubscriptionInfoData", "ConnectWorkerState",
+    "ConnectAssignment", "AccessControlRecord", "RemoveFeatureLevelRecord", "ControlRecordKey",
 }  # fmt: skip
 """Payloads without a class in either release: laid out by hand in assignors and Connect, in the jar of Kafka Streams,
 of previews, or, as the last, under another name."""

@@ -22,7 +22,7 @@ J  Kafka's own generated classes, of 4.4 and 3.9, read and write the same
 K  kio reads and writes the same
 P  kafka-python reads and writes the same
 B  a real Kafka broker answered it, and the answer was read to its last byte
-C  real clients wrote it, or real brokers answered them, in captures/
+C  real clients' bytes, and real brokers' answers to them, are in the tests
 V  recorded in the test suites of public clients, read and written back
 """
 CAN = """
@@ -111,9 +111,9 @@ def test_what_a_definition_gives_is_called_given_and_nothing_proves_it(cli: Cli)
 
 def test_payloads_have_a_table_of_their_own(cli: Cli) -> None:
     lines = cli("coverage", "payloads").out.splitlines()
-    assert lines[0] == "name                                        version  L J"
-    assert "OffsetCommitValue                           0-4      ● ●" in lines
-    assert "ConnectAssignment                           0-2      · ·" in lines
+    assert lines[0] == "name                                        version  L J C"
+    assert "OffsetCommitValue                           0-4      ● ● ◐" in lines
+    assert "ConnectAssignment                           0-2      · · ●" in lines
     assert max(map(len, lines)) <= 80
     objects = cli("coverage", "payloads", "--format", "json").lines
     assert {"payload": "VotersRecord", "version": 0, "proofs": ["layouts", "java"]} in objects

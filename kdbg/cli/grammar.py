@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, UnknownApi
 from .compatible import check
 from .definitions import definitions_option
 from .options import color_option, format_option
@@ -88,8 +88,7 @@ def pieces(
     api: str | None, version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look, json: bool
 ) -> Iterator[str | bytes]:
     """What is printed, piece by piece."""
-    from .. import grammars
-    from ..grammars.payloads import known
+    from ..grammars import plain
     from ..render.grammartext import special_sheets
     from .apis import listing
 
@@ -97,12 +96,26 @@ def pieces(
         yield from listing(look, json)
         if not json:
             yield "\n`kdbg grammar NAME` tells about one of them; also `header`, `records` and `payloads`.\n"
-    elif grammars.plain(api) == "payloads":
+    elif plain(api) == "payloads":
         yield from every_payload(look, json)
     elif special := special_sheets(api):
         yield from of_special(api, special, version, diff, direction, look, json)
     else:
-        yield from told(known(api) or grammars.api(api), version, diff, direction, look, json)
+        yield from told(api_or_payload(api), version, diff, direction, look, json)
+
+
+def api_or_payload(name: str) -> Api | Payload:
+    """What has this name; what looks like it is looked for among the APIs."""
+    from .. import grammars
+    from ..grammars.payloads import known
+
+    try:
+        return grammars.api(name)
+    except UnknownApi:
+        found = known(name)
+        if found is None:
+            raise
+        return found
 
 
 def defined(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 
 from ...errors import UnknownPayload
@@ -30,6 +30,7 @@ ALIASES = {
     "SubscriptionInfo": "SubscriptionInfoData",
 }
 """Other names that Kafka's releases had or have for the same layouts."""
+_ALIASES = {plain(alias): plain(name) for alias, name in ALIASES.items()}
 
 
 @cache
@@ -39,30 +40,28 @@ def _family(module: str) -> tuple[Payload, ...]:
     return tuple(declared for declared in found if isinstance(declared, Payload))
 
 
-@cache
-def _by_name() -> dict[str, Payload]:
-    named = {plain(declared.name): declared for declared in payloads()}
-    return named | {plain(alias): named[plain(name)] for alias, name in ALIASES.items()}
-
-
 def payloads() -> Iterator[Payload]:
     """Every payload, family by family."""
     for module in FAMILIES:
         yield from _family(module)
 
 
+@lru_cache(maxsize=1024)
 def known(name: str) -> Payload | None:
-    """The payload of a name, None where there is none."""
-    return _by_name().get(plain(name))
+    """The payload of a name, None where there is none; families behind the one that has it are not read."""
+    word = plain(name)
+    word = _ALIASES.get(word, word)
+    return next((found for found in payloads() if plain(found.name) == word), None)
 
 
-@cache
 def payload(name: str) -> Payload:
     """The payload of a name; `UnknownPayload` names the nearest ones."""
     found = known(name)
     if found is None:
-        near = difflib.get_close_matches(plain(name), _by_name(), n=3, cutoff=0.6)
-        raise UnknownPayload(name, tuple(dict.fromkeys(_by_name()[word].name for word in near)))
+        names = {plain(found.name): found.name for found in payloads()}
+        names |= {plain(alias): true for alias, true in ALIASES.items()}
+        near = difflib.get_close_matches(plain(name), names, n=3, cutoff=0.6)
+        raise UnknownPayload(name, tuple(dict.fromkeys(names[word] for word in near)))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kdbg.grammars import headers
-from kdbg.grammars.payloads import payload, payloads, sasl_tokens
+from kdbg.grammars.payloads import payload, payloads
 from kdbg.session.payloads import Context, Opener
 from kdbg.wire.layout import layout
 from kdbg.wire.nodes import build
@@ -30,12 +30,11 @@ KAFKA_HAS_NO_DEFINITION = {
     "CooperativeStickyAssignorUserDataV0", "AssignmentInfo", "ConnectWorkerState", "ConnectAssignment",
     "ControlRecordKey",
 }  # fmt: skip
-"""What is laid out by hand in Kafka as well; test_real_bytes.py has bytes of each. The tokens of SASL are others'."""
+"""What is laid out by hand in Kafka as well; test_real_bytes.py and test_topics.py have bytes of each."""
 NEWER = {"RegisterBrokerRecord": {4}, "BrokerRegistrationChangeRecord": {3}, "UnregisterControllerRecord": {0}}
 """Versions that Kafka 4.3 (KIP-1066) and 4.4 brought, after the facts."""
-OURS = [found for found in payloads() if found not in vars(sasl_tokens).values()]
-FORMER = [found for found in OURS if found.releases]
-every_payload = pytest.mark.parametrize("found", OURS, ids=lambda found: found.name)
+FORMER = [found for found in payloads() if found.releases]
+every_payload = pytest.mark.parametrize("found", list(payloads()), ids=lambda found: found.name)
 every_payload_with_older_forms = pytest.mark.parametrize("found", FORMER, ids=lambda found: found.name)
 
 
@@ -88,7 +87,7 @@ def test_the_headers_are_kafkas(facts: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def test_every_row_of_kafkas_was_looked_at(facts: dict[str, list[dict[str, Any]]]) -> None:
-    names = {found.name for found in OURS} - KAFKA_HAS_NO_DEFINITION - {"UnregisterControllerRecord"}
+    names = {found.name for found in payloads()} - KAFKA_HAS_NO_DEFINITION - {"UnregisterControllerRecord"}
     assert set(facts) == names | {"RequestHeader", "ResponseHeader"}
     assert sum(map(len, facts.values())) == ROWS
 

@@ -15,6 +15,7 @@ from ..wire.nodes import WireStruct
 from .columns import aligned, wrap
 from .grammartext import Sheet
 from .look import Look
+from .values import escape
 
 FLEXIBLE = "flexible (KIP-482)"
 OPTIONAL = "optional fields (draft of KIP-482)"
@@ -86,7 +87,7 @@ def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
 
 def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]], look: Look) -> str:
     """A text whose first paragraph is the heading, facts, and a row or more about each version."""
-    first, *paragraphs = re.split(r"\n\s*\n", text)
+    first, *paragraphs = (escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
     lines = [look.paint("heading", line) for line in wrap(first, look.width)]
     for paragraph in paragraphs:
         lines += ["", *wrap(paragraph, look.width)]

@@ -315,6 +315,13 @@ class TestWrongDefinitions:
             cli("apis", "--definitions", missing).err == f"kdbg: {missing}: cannot be read: No such file or directory\n"
         )
 
+    def test_odd_names_of_files_reach_no_terminal(self, cli: Cli, tmp_path: Path) -> None:
+        path = tmp_path / "Lamp\x1b[31m\udcff.json"
+        path.write_bytes(RESPONSE.read_bytes())
+        for arguments in (["apis"], ["grammar", "lamp"], ["grammar", "lamp", "-v", "0"]):
+            outcome = cli(*arguments, "--definitions", path)
+            assert (outcome.status, "\x1b" in outcome.out, "\udcff" in outcome.out) == (0, False, False)
+
     def test_help_needs_no_definitions(self) -> None:
         assert call("decode", "--help", KDBG_DEFINITIONS="/nowhere").status == 0
 

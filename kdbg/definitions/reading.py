@@ -31,8 +31,9 @@ MESSAGE = frozenset({
     "listeners", "commonStructs", "fields", "versionsWithOptional", "optionalFields",
 })  # fmt: skip
 STRUCT = frozenset({"name", "versions", "about", "fields", "optionalFields"})
-MOST_FIELDS, DEEPEST = 10_000, 24
-"""Fields of a message, counting a structure each time it is named, and structures inside each other."""
+MOST_FIELDS, MOST_IN_ALL, DEEPEST = 10_000, 250_000, 24
+"""Fields of a message, counting a structure each time it is named; the same in all versions together; structures
+inside each other."""
 
 
 def read(text: str, file: str) -> MessageDefinition:
@@ -65,9 +66,11 @@ class _Reading:
         listeners = keys.list("listeners")
         if not all(isinstance(listener, str) for listener in listeners):
             raise keys.error("listeners are strings", "listeners")
-        around = Around(self.valid, self.flexible, self.with_optional, False)
+        body = self.structure(keys, title, Around(self.valid, self.flexible, self.with_optional, False))
+        if body.size * len(self.valid.closed()) > MOST_IN_ALL:
+            raise keys.error(f"more than {MOST_IN_ALL:,} fields, counted in each version", "validVersions")
         return MessageDefinition(
-            self.file, title, kind, api_key, self.valid, self.flexible, self.structure(keys, title, around),
+            self.file, title, kind, api_key, self.valid, self.flexible, body,
             self.with_optional, keys.versions("deprecatedVersions", NO_VERSIONS), keys.flag("latestVersionUnstable"),
             tuple(listeners),
         )  # fmt: skip

@@ -368,6 +368,13 @@ def test_structures_inside_each_other_are_counted_before_they_are_made() -> None
         read(message(top=common(*doubled, struct("S20", field())), fields=field(type="S0")), "Foo.json")
 
 
+def test_versions_are_not_too_many_for_so_many_fields() -> None:
+    fields = ",".join(field(name=f"F{i}") for i in range(100))
+    assert len(read(message(fields, valid="0-999"), "Foo.json").valid.closed()) == 1000
+    with pytest.raises(DefinitionError, match=r"^Foo\.json:1: more than 250,000 fields, counted in each version$"):
+        read(message(fields, valid="0-30000"), "Foo.json")
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_structures_are_not_too_deep(turned: bool) -> None:
     chain = [struct(f"S{i}", field(type=f"S{i + 1}")) for i in range(2000)] + [struct("S2000", field())]

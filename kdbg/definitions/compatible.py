@@ -11,7 +11,10 @@ Versions are ranges in here, never walked one by one: a file may say that there 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..wire.nodes import NO_DEFAULT
@@ -191,24 +194,14 @@ class _Comparing:
         self, before: dict[str, FieldDefinition], after: dict[str, FieldDefinition], path: str, where: Versions
     ) -> None:
         """The plain fields that both have: whether any two that stand in one version have changed places."""
-        places = {name: place for place, name in enumerate(before)}
         both = [name for name in before if name in after]
         ranges = {name: common(plain(before[name], where), plain(after[name], where)) for name in both}
-        names = [name for name in after if ranges.get(name)]
-        if names == sorted(names, key=places.__getitem__):
-            return
         moved, versions = set[str](), list[Versions]()
-        for i, name in enumerate(names):
-            overtaken = (other for other in names[:i] if places[other] > places[name])
-            for other in overtaken:
-                shared = common(ranges[name], ranges[other])
-                if shared:
-                    moved |= {name, other}
-                    versions += shared
-                    break
+        for one, other in swapped(ranges, [name for name in after if name in ranges]):
+            moved |= {one, other}
+            versions += common(ranges[one], ranges[other])
         if moved:
-            now = [name for name in names if name in moved]
-            was = sorted(now, key=places.__getitem__)
+            was, now = ([name for name in names if name in moved] for names in (before, after))
             text = f"the order {', '.join(was)} became {', '.join(now)} in {listed(versions)}"
             self.say("order", path.removesuffix("."), text, after[now[0]].line)
 
@@ -231,6 +224,27 @@ class _Comparing:
 def plain(field: FieldDefinition, where: Versions) -> list[Versions]:
     """The versions among `where` that have the field untagged."""
     return list((field.versions & where).without(field.tagged))
+
+
+def swapped(ranges: Mapping[str, list[Versions]], names: list[str]) -> Iterator[tuple[str, str]]:
+    """Names that stand in `ranges` in one order and in `names` in the other, though some version has both.
+
+    The versions are gone through by where ranges begin and end; of the names that are there, those side by side are
+    looked at, which is enough to find one pair wherever there is any.
+    """
+    was, now = ({name: place for place, name in enumerate(order)} for order in (ranges, names))
+    begins = [(versions.first, True, name) for name in ranges for versions in ranges[name]]
+    ends = [(versions.last + 1, False, name) for name in ranges for versions in ranges[name]]
+    there: list[str] = []
+    for _, begun, name in sorted(begins + ends):
+        place = bisect_left(there, now[name], key=now.__getitem__)
+        if not begun:
+            del there[place]
+            continue
+        there.insert(place, name)
+        for one, other in pairwise(there[max(place - 1, 0) : place + 2]):
+            if was[one] > was[other]:
+                yield one, other
 
 
 def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:

@@ -17,6 +17,7 @@ import construct
 from ..errors import BuildError
 from ..wire import Array, Prefixed, Struct
 from ..wire.nodes import INT32, NO_DEFAULT, TAGGED, Field, Length, Node, WireArray, WireStruct, join
+from ..wire.types import NEWEST as NEWEST_RELEASE
 from ..wire.types import At, FieldRules, rules_of, specialise
 from .model import NEWEST, Versions
 from .ranges import listed
@@ -30,7 +31,9 @@ class Members:
     def __init__(self, struct: Struct) -> None:
         forms: dict[str, list[Form]] = {}
         for declared in struct.declared:
-            forms.setdefault(declared.name or "", []).append(rules_of(declared))
+            rules, type = rules_of(declared)
+            if rules.before_release > NEWEST_RELEASE:  # else only older releases of Kafka wrote it
+                forms.setdefault(declared.name or "", []).append((rules, type))
         self.fields = {name: Member(name, found) for name, found in forms.items()}
 
     def complete(self, given: Any, path: str = "") -> dict[str, Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kdbg.definitions import MessageDefinition, compare, read
-from kdbg.definitions.compatible import RULES
+from kdbg.definitions import MessageDefinition, Versions, compare, read
+from kdbg.definitions.compatible import RULES, swapped
 
 OLD = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse",
@@ -252,11 +255,29 @@ def test_an_unstable_version_may_change_at_will() -> None:
 
 def test_thousands_of_versions_and_fields_are_no_matter() -> None:
     """Ranges are compared, not versions; a file may say what it likes."""
-    fields = [f'{{ "name": "F{i}", "type": "int8", "versions": "{i}-32766" }}' for i in range(1000)]
+    fields = [f'{{ "name": "F{i}", "type": "int8", "versions": "{i}-32766" }}' for i in range(5000)]
     text = ('{ "apiKey": 1, "type": "request", "name": "ManyRequest", "validVersions": "0-32766", '
             '"flexibleVersions": "none", "fields": [%s] }')  # fmt: skip
     old, new = (read(text % ",".join(order), "many.json") for order in (fields, fields[::-1]))
     assert [it.rule for it in compare(old, new).broken] == ["order"]
+
+
+RANGES = st.tuples(st.integers(0, 5), st.integers(0, 3)).map(lambda it: Versions(it[0], it[0] + it[1]))
+
+
+@given(st.lists(RANGES, max_size=7), st.randoms(use_true_random=False))
+def test_fields_that_changed_places_are_found_if_a_version_has_both(found: list[Versions], random: Random) -> None:
+    ranges = {f"F{i}": [versions] for i, versions in enumerate(found)}
+    names = random.sample(list(ranges), len(ranges))
+    wrong = {
+        (one, other)
+        for place, one in enumerate(names)
+        for other in names[place + 1 :]
+        if one > other and ranges[one][0] & ranges[other][0]
+    }
+    pairs = set(swapped(ranges, names))
+    assert pairs <= wrong
+    assert bool(pairs) == bool(wrong)
 
 
 def definitions(folder: Path) -> dict[tuple[str, str], MessageDefinition]:

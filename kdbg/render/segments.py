@@ -12,6 +12,7 @@ from typing import Any
 from ..grammars.records import record_format
 from ..segments import File, Piece
 from ..session.message import Message
+from ..wire.secrets import Hidden
 from . import values
 from .heading import finding_line
 from .hexdump import Dump, plain_hexdump
@@ -94,7 +95,10 @@ class Hexdumps:
         if self.file.is_log:
             lines = [title(number, piece, self.file, self.look), ""]
         if message is None or not piece.whole:
-            lines += plain_hexdump(piece.data, self.look, piece.position)
+            hidden = self.file.secret and not self.look.show_secrets
+            lines += (
+                [values.octets(Hidden(piece.size))] if hidden else plain_hexdump(piece.data, self.look, piece.position)
+            )
             lines += [finding_line(finding, self.look) for finding in piece.findings]
         else:
             shown = Dump(self.look, {}, piece.position, text=True)

@@ -41,6 +41,11 @@ class File:
         """Whether its pieces are batches and messages, and no entries."""
         return isinstance(self.kind, Log)
 
+    @property
+    def secret(self) -> bool:
+        """Whether bytes of it that cannot be read may hold secrets."""
+        return isinstance(self.kind, Log) and self.kind.secret
+
     def pieces(self) -> Iterator[Piece]:
         return self.kind.pieces(self.read)
 

@@ -16,14 +16,18 @@ from ..session.payloads import open_inspection, open_payloads
 from ..wire import TopicName
 from ..wire.compiled import UNREADABLE, record_readers
 from ..wire.nodes import Field, WireStruct
+from ..wire.payload import Sealed
 from ..wire.recordset import CONTROL, decode
 from ..wire.spans import Inspection
 from ..wire.types import At
 from .piece import Piece, Read
+from .place import METADATA_TOPIC
 from .walk import Walk, entry_size
 
 WITH_TOPIC = WireStruct((Field("topic", TopicName.at(At(0, False))), *records_api.at("response", 0).fields), None)
 """What a piece says, beside the topic that it is of: that tells what its records hold."""
+UNREAD = ("raw", "partial", "raw_records", "compressed_records")
+"""The bytes in the value of an entry that stand for what could not be read, or for what stands beside them read."""
 IN_FRONT = "records[0]."
 """The path of the one entry of a piece, which says nothing to a reader."""
 
@@ -36,6 +40,8 @@ class Log:
 
     def __init__(self, topic: str | None = None) -> None:
         self.topic = topic
+        self.secret = topic == METADATA_TOPIC
+        """Whether bytes that cannot be read may hold secrets: the KRaft log has SCRAM credentials and tokens."""
 
     def begins(self, head: bytes) -> bool:
         """Whether an entry stands first."""
@@ -62,6 +68,8 @@ class Log:
         return message
 
     def _message(self, piece: Piece, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()) -> Message:
+        for entry in entries if self.secret else ():
+            entry.update({name: Sealed(entry[name]) for name in UNREAD if name in entry})
         body = {"topic": self.topic, "records": entries}
         return Message(records_api, 0, "response", None, body, WITH_TOPIC, piece.size, findings)
 
@@ -69,7 +77,13 @@ class Log:
         found = explain(records_api, 0, "response", piece.data, header=False)[1]
         found.value["topic"] = self.topic
         open_inspection(WITH_TOPIC, found)
-        found.spans = [span._replace(path=span.path.removeprefix(IN_FRONT)) for span in found.spans]
+        found.spans = [
+            span._replace(
+                path=span.path.removeprefix(IN_FRONT), secret=span.secret or (self.secret and span.role == "raw")
+            )
+            for span in found.spans
+        ]
+        found.buffers = [buffer._replace(name=buffer.name.removeprefix(IN_FRONT)) for buffer in found.buffers]
         found.findings = [shortened(finding) for finding in found.findings]
         return found
 

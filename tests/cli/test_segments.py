@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import struct
@@ -14,8 +15,10 @@ import pytest
 import zstandard
 
 from kdbg.errors import BuildError
+from kdbg.grammars.payloads import payload
 from kdbg.grammars.records import record_format
 from kdbg.session.rebuild import rebuild
+from kdbg.wire.nodes import build
 from kdbg.wire.recordbuild import build_set
 
 from ..segments.made import TIME, batch, flipped, message
@@ -164,6 +167,45 @@ class TestDamage:
         path = segment(b"0\n1\n\x1b[31mred 0 1\n", "replication-offset-checkpoint")
         for format in FORMATS:
             assert "\x1b" not in cli("decode", path, "-f", format).out
+
+
+class TestSecrets:
+    """The KRaft log has SCRAM credentials: hidden in every view, whether or not their batch can be read."""
+
+    SECRETS = (b"SALT-SALT", b"STORED-KEY", b"SERVER-KEY")
+
+    @pytest.fixture(params=["sound", "gzip", "wrong bit", "garbage", "half"])
+    def path(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        record = payload("UserScramCredentialRecord").framed(0)
+        salt, stored, server = self.SECRETS
+        fields = {"frame_version": 1, "api_key": 11, "name": "alice", "mechanism": 1, "salt": salt}
+        value = build(record, fields | {"stored_key": stored, "server_key": server, "iterations": 4096})
+        attributes = 1 if request.param == "gzip" else 0
+        entry = build_set([{"attributes": attributes, "records": [{"value": value}]}], record_format, "")
+        data = {
+            "wrong bit": flipped(entry, 61), "garbage": b"\xff" * 20 + value + batch(5), "half": entry[:-2],
+        }  # fmt: skip
+        path = tmp_path / "__cluster_metadata-0" / f"{0:020}.log"
+        path.parent.mkdir()
+        path.write_bytes(data.get(request.param, entry))
+        return path
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_they_are_hidden(self, cli: Cli, path: Path, format: str) -> None:
+        out = cli("decode", path, "-f", format).out
+        for secret in self.SECRETS:
+            for form in (secret.decode(), secret.hex(" "), secret.hex()[:12], base64.b64encode(secret[:6]).decode()):
+                assert form not in out
+        data = path.read_bytes()
+        places = [data.find(secret) for secret in self.SECRETS]
+        for place in places if min(places) >= 0 else ():
+            for start in range(3):  # base64 of bytes around it
+                assert base64.b64encode(data[place + start : place + start + 6]).decode() not in out
+
+    @pytest.mark.parametrize("format", ["hex", "json"])
+    def test_they_are_shown_when_asked_for(self, cli: Cli, path: Path, format: str) -> None:
+        assert "hidden" in cli("decode", path, "-f", format).out
+        assert "hidden" not in cli("decode", path, "-f", format, "--show-secrets").out
 
 
 class TestFilters:

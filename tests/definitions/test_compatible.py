@@ -253,10 +253,10 @@ def test_an_unstable_version_may_change_at_will() -> None:
     assert [rule for rule, *_ in told(unstable, ('"0-9"', '"0-8"'))] == [""]
 
 
-def test_thousands_of_versions_and_fields_are_no_matter() -> None:
-    """Ranges are compared, not versions; a file may say what it likes."""
-    fields = [f'{{ "name": "F{i}", "type": "int8", "versions": "{i}-32766" }}' for i in range(5000)]
-    text = ('{ "apiKey": 1, "type": "request", "name": "ManyRequest", "validVersions": "0-32766", '
+def test_thousands_of_fields_are_no_matter() -> None:
+    """Neighbours are compared, not every field with every other."""
+    fields = [f'{{ "name": "F{i}", "type": "int8", "versions": "{i % 25}" }}' for i in range(9000)]
+    text = ('{ "apiKey": 1, "type": "request", "name": "ManyRequest", "validVersions": "0-24", '
             '"flexibleVersions": "none", "fields": [%s] }')  # fmt: skip
     old, new = (read(text % ",".join(order), "many.json") for order in (fields, fields[::-1]))
     assert [it.rule for it in compare(old, new).broken] == ["order"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from ..errors import BadValue
+from ..errors import BadValue, WireError
 from .nodes import INT16, WireStruct
 from .types import FOREVER, NEWEST, At, Release, Struct
 
@@ -39,6 +39,16 @@ class Readable(Protocol):
     """Something that bytes may be; `choose` raises `WireError` where their beginning says that they are not."""
 
     def choose(self, data: bytes) -> Reading: ...
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Bytes that are no payload that kdbg knows, and why; beside others, it says that those are guesses."""
+
+    error: WireError
+
+    def choose(self, data: bytes) -> Reading:
+        raise self.error
 
 
 Holding = Callable[[bytes, Around], Iterable[Readable]]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...wire.payload import Around, Payload
+from ...errors import BadValue
+from ...wire.payload import Around, Payload, Readable, Refused
 from .registry import payload
 
 
@@ -18,19 +19,19 @@ class Told:
     """A holding that a field near the bytes tells.
 
     `by` are the names that field goes by, `readings` its values and the payloads that each stands for, likeliest
-    first. Where no such field is near, the bytes may be any of them; where it says anything else, nothing is known.
+    first. Where no such field is near, the bytes may be any of them, or something else; where it says anything else,
+    nothing is known.
     """
 
     by: tuple[str, ...]
     readings: Mapping[str, tuple[str, ...]]
 
-    def __call__(self, data: bytes, around: Around) -> list[Payload]:
+    def __call__(self, data: bytes, around: Around) -> list[Readable]:
         said = next(filter(None, map(around.get, self.by)), None)
-        if said is None:
-            names = tuple(dict.fromkeys(name for names in self.readings.values() for name in names))
-        else:
-            names = self.readings.get(said, ()) if isinstance(said, str) else ()
-        return list(map(payload, names))
+        if said is not None:
+            return [payload(name) for name in self.readings.get(said, ())]
+        names = dict.fromkeys(name for names in self.readings.values() for name in names)
+        return [*map(payload, names), Refused(BadValue("", 0, f"no {' or '.join(self.by)} is near"))]
 
 
 PROTOCOL_TYPE = ("protocol_type",)

@@ -15,18 +15,8 @@ from importlib import import_module
 
 from ...errors import BadValue, WireError
 from ...wire.nodes import INT16, UVARINT
-from ...wire.payload import Around, Payload, Readable, Reading, RecordPayloads
+from ...wire.payload import Around, Payload, Readable, RecordPayloads, Refused
 from .registry import payload
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Bytes that are no payload that kdbg knows, and why."""
-
-    error: WireError
-
-    def choose(self, data: bytes) -> Reading:
-        raise self.error
 
 
 @dataclass(frozen=True)

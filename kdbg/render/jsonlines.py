@@ -39,9 +39,9 @@ DELETE = b"\x7f"
 
 def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: bool = False) -> bytes:
     """One exchange as one line, newline included; `topics` tells the names of topic ids."""
-    names = {"topic_names": named} if topics and (named := topic_names(exchange, topics)) else {}
-    request, odd = _half(exchange.request, show_secrets)
-    response, more = _half(exchange.response, show_secrets)
+    request, odd, names = _half(exchange.request, topics, show_secrets)
+    response, more, more_names = _half(exchange.response, topics, show_secrets)
+    names |= more_names
     peers, latency, api = exchange.peers, exchange.latency, exchange.api
     return dump({
         "connection": {
@@ -54,35 +54,36 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
         "notes": [escape(str(finding)) for finding in (*exchange.findings, *odd, *more)],
-        **names,
+        **({"topic_names": names} if names else {}),
         "request": request,
         "response": response,
     }, show_secrets=show_secrets)  # fmt: skip
 
 
-def topic_names(exchange: Exchange, topics: Topics) -> dict[str, str]:
-    """The names, as far as they are known, of the topics that an exchange names by their ids alone."""
-    messages = exchange.messages()
-    values = [(message.grammar, message.body) for message in messages]
-    values += [(payload.grammar, payload.value) for message in messages for payload in message.payloads]
-    rows = (row for grammar, value in values for row in outline(grammar)(value).rows)
-    ids = dict.fromkeys(row.topic for row in rows if isinstance(row.topic, UUID) and row.topic in topics)
-    return {str(topic_id): topics[topic_id] for topic_id in ids}
-
-
-def _half(half: Half | None, show_secrets: bool) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """One half and what is odd about it."""
+def _half(
+    half: Half | None, topics: Topics, show_secrets: bool
+) -> tuple[dict[str, Any] | None, list[Finding], dict[str, str]]:
+    """One half, what is odd about it, and the names of the topics that it names by their ids."""
     if half is None:
-        return None, []
+        return None, [], {}
     shown: dict[str, Any] = {
         "time": half.first_time / 1e9, "packets": (half.first_packet, half.last_packet), "size": half.size,
         "body": None,
     }  # fmt: skip
     message = half.take()  # record keys and values are turned into text in place
     if message is None:
-        return shown, []
+        return shown, [], {}
+    names = _topic_names(message, topics)
     shown["body"] = json_body(message, show_secrets=show_secrets)
-    return shown, findings_of(half, message)
+    return shown, findings_of(half, message), names
+
+
+def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
+    """The names, as far as they are known, of the topics that stand in a message by their ids alone."""
+    values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
+    found = [outline(grammar)(value).rows for grammar, value in values if has_uuids(grammar)]
+    ids = dict.fromkeys(row.topic for rows in found for row in rows if row.topic in topics)
+    return {str(topic_id): topics[topic_id] for topic_id in ids}
 
 
 def json_body(message: Message, *, show_secrets: bool = False) -> Any:
@@ -145,6 +146,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+@cache
+def has_uuids(grammar: WireStruct) -> bool:
+    """Whether a value may name topics by their ids."""
+    return any(row.type == "uuid" for row in layout(grammar))
 
 
 @cache

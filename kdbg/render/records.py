@@ -79,7 +79,7 @@ class _Records:
         header = {name: item for name, item in message.items() if name not in ("value", "records")}
         self.messages[message["magic"]](header, head, below)
         if "records" not in message:
-            self.pair(message, below, last=True)
+            self.pair(message, "", below, last=True)
             return
         lines.append(f"{below}{self.key}{show(message['key'])}")
         compressed = self.tree.look.paint("dim", f"{len(value):,} bytes compressed")
@@ -112,25 +112,28 @@ class _Records:
         if "control" in record:
             extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
         headers = record["headers"]
-        tree.lines.append(f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}")
-        self.pair(record, below, last=not headers)
+        head = f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}\n"
+        self.pair(record, head, below, last=not headers)
         if headers:
             pairs = (f"{values.quote(item['key'])} = {show(item['value'])}" for item in headers)
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
 
-    def pair(self, record: Mapping[str, Any], below: str, *, last: bool) -> None:
-        """Key and value, on a line each unless they are payloads that opened."""
+    def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
+        """Key and value under the line above, on a line each unless they are payloads that opened."""
         tree, show = self.tree, self.tree.contents
         key, value, head = record["key"], record["value"], self.last_value if last else self.value
         if type(key) in AS_TEXT and type(value) in AS_TEXT:
-            tree.lines.append(f"{below}{self.key}{show(key)}\n{below}{head}{show(value)}")
+            tree.lines.append(f"{above}{below}{self.key}{show(key)}\n{below}{head}{show(value)}")
             return
         under = below + (tree.last_below if last else tree.mid_below)
-        for line, data, inside in ((self.key, key, below + tree.mid_below), (head, value, under)):
+        for line, data, inside in (
+            (above + below + self.key, key, below + tree.mid_below),
+            (below + head, value, under),
+        ):
             if type(data) in AS_TEXT:
-                tree.lines.append(f"{below}{line}{show(data)}")
+                tree.lines.append(f"{line}{show(data)}")
             else:
-                tree.payload(data, f"{below}{line.rstrip()}", inside)
+                tree.payload(data, line.rstrip(), inside)
 
 
 def _up_to_key(message: WireStruct) -> WireStruct:

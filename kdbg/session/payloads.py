@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ..errors import WireError
@@ -51,10 +51,10 @@ def may_hold_payloads(grammar: WireStruct) -> bool:
 def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:
     """Open what can be opened in the message, which was read of `data`; what is odd in it joins the findings."""
     walk = plan(message.grammar)
-    if walk is None or message.shifted:
+    if walk is None or (message.findings and message.shifted):
         return message
     opener = Opener(context or Context())
-    walk(opener, message.body, "")
+    walk(opener, message.body, None)
     message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, Opened))
     if opener.odd:
         header = message.header is not None
@@ -70,7 +70,7 @@ def open_inspection(grammar: WireStruct, inspection: Inspection, context: Contex
     if walk is None or shifted or not inspection.value:
         return
     opener = Opener(context or Context())
-    walk(opener, inspection.value, "")
+    walk(opener, inspection.value, None)
     inspection.findings += opener.told(inspection)
 
 
@@ -162,7 +162,7 @@ class Opener:
         walk = plan(reading.grammar)
         if walk is not None:
             self.depth += 1
-            walk(self, value, path)
+            walk(self, value, (None, path))
             self.depth -= 1
         learn(reading.grammar, value, self.context.topics)
         opened = Opened.of(data, reading.name, reading.grammar, value, secret=self.secret)
@@ -189,8 +189,18 @@ def _placed(odd: Odd, start: int | None) -> Finding:
     return Finding(kind, text, here, at, finding.length)
 
 
-Walk = Callable[[Opener, Any, str], Any]
-"""Goes through (opener, value, path): gives the value with its payloads opened, structures and arrays in place."""
+Place: TypeAlias = "tuple[Place, str | int] | None"
+"""Where a value stands: where what it is part of stands, and its name or index there; None is the message."""
+Walk = Callable[[Opener, Any, Place], Any]
+"""Goes through (opener, value, place): gives the value with its payloads opened, structures and arrays in place."""
+
+
+def path_of(place: Place) -> str:
+    """A place as findings and spans name it."""
+    if place is None:
+        return ""
+    outside, last = place
+    return f"{path_of(outside)}[{last}]" if isinstance(last, int) else join(path_of(outside), last)
 
 
 @cache
@@ -212,29 +222,32 @@ def plan(node: Node) -> Walk | None:
     return None if item is None else partial(_array, item)
 
 
-def _payload(holding: Holding, opener: Opener, data: Any, path: str) -> Any:
-    return opener.open(holding, data, path)
+def _payload(holding: Holding, opener: Opener, data: Any, place: Place) -> Any:
+    return opener.open(holding, data, path_of(place)) if data else data
 
 
-def _array(item: Walk, opener: Opener, items: Any, path: str) -> Any:
+def _array(item: Walk, opener: Opener, items: Any, place: Place) -> Any:
     for i, value in enumerate(items or ()):
-        items[i] = item(opener, value, f"{path}[{i}]")
+        items[i] = item(opener, value, (place, i))
     return items
 
 
 def _structure(node: WireStruct) -> Walk | None:
     below = [(known.name, inner) for known in node.members if (inner := plan(known.node)) is not None]
-    topics = [known.name for kind in ("topic", "topic_id") for known in node.fields if known.node.kind == kind]
+    topics = [known.name for kind in ("topic_id", "topic") for known in node.fields if known.node.kind == kind]
     if not below:
         return None
 
-    def walk(opener: Opener, value: Any, path: str) -> Any:
+    def walk(opener: Opener, value: Any, place: Place) -> Any:
+        if not value:
+            return value
         outside = opener.topic
-        opener.around.append(value or {})
-        opener.topic = next(filter(None, map(value.get, topics)), outside) if topics and value else outside
-        for name, inner in below if value else ():
+        opener.around.append(value)
+        for name in topics:
+            opener.topic = value.get(name) or opener.topic
+        for name, inner in below:
             if name in value:
-                value[name] = inner(opener, value[name], join(path, name))
+                value[name] = inner(opener, value[name], (place, name))
         opener.topic = outside
         opener.around.pop()
         return value

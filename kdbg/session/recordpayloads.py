@@ -6,7 +6,7 @@ them: what is hidden in a record must not be seen beside it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from ..grammars.payloads import CONTROL as CONTROL_RECORDS
@@ -14,36 +14,30 @@ from ..grammars.payloads import TOPICS
 from ..wire.nodes import join
 from ..wire.payload import RecordPayloads
 from ..wire.recordset import CONTROL
-
-if TYPE_CHECKING:
-    from .payloads import Opener
+from .payloads import Opener, Place, path_of
 
 
-def open_records(opener: Opener, entries: Any, path: str) -> Any:
+def open_records(opener: Opener, entries: Any, place: Place) -> Any:
     """Go through a record set, which is changed in place."""
     topic = opener.context.topics.get(opener.topic) if isinstance(opener.topic, UUID) else opener.topic
     kinds = TOPICS.get(topic) if topic is not None else None
     for i, entry in enumerate(entries or ()):
-        _open_entry(opener, kinds, entry, f"{path}[{i}]")
+        control = entry.get("magic") == 2 and entry["attributes"] & CONTROL
+        chosen = CONTROL_RECORDS if control else kinds
+        if chosen is not None:
+            _open_entry(opener, chosen, entry, f"{path_of(place)}[{i}]")
     return entries
 
 
-def _open_entry(opener: Opener, kinds: RecordPayloads | None, entry: dict[str, Any], path: str) -> None:
+def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], path: str) -> None:
     """One batch, or one message with those inside it."""
-    batch = entry.get("magic") == 2
-    chosen = CONTROL_RECORDS if batch and entry["attributes"] & CONTROL else kinds
-    if chosen is None:
-        return
     outside, opener.secret = opener.secret, False
-    for j, record in enumerate(entry.get("records") or ()):
-        inside = f"{path}.records[{j}]"
-        if batch:
-            _open_record(opener, chosen, record, inside)
-        else:
-            _open_entry(opener, chosen, record, inside)
+    for i, record in enumerate(entry.get("records") or ()):
+        opened = _open_record if entry.get("magic") == 2 else _open_entry
+        opened(opener, kinds, record, f"{path}.records[{i}]")
     if "key" in entry and "records" not in entry:
-        _open_record(opener, chosen, entry, path)
-    if chosen.secret:
+        _open_record(opener, kinds, entry, path)
+    if kinds.secret:
         _seal(opener, entry, path)
     opener.secret = outside or opener.secret
 

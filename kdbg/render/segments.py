@@ -41,7 +41,7 @@ def columns(format: str, look: Look, file: File) -> str:
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:
-    """Two lines: which piece of what; where it lies."""
+    """Which piece it is, of what, where it lies."""
     place = file.place
     whose = f"{values.escape(place.topic)}-{place.partition} · " if place.topic else ""
     where = f"{whose}byte {piece.position:,} · {piece.size:,} byte{'s' * (piece.size != 1)}"
@@ -95,10 +95,10 @@ class Hexdumps:
         if self.file.is_log:
             lines = [title(number, piece, self.file, self.look), ""]
         if message is None or not piece.whole:
-            hidden = self.file.secret and not self.look.show_secrets
-            lines += (
-                [values.octets(Hidden(piece.size))] if hidden else plain_hexdump(piece.data, self.look, piece.position)
-            )
+            if self.file.secret and not self.look.show_secrets:
+                lines.append(values.octets(Hidden(piece.size)))
+            else:
+                lines += plain_hexdump(piece.data, self.look, piece.position)
             lines += [finding_line(finding, self.look) for finding in piece.findings]
         else:
             shown = Dump(self.look, {}, piece.position, text=True)

@@ -1,13 +1,12 @@
 """Topics with a past: every codec was written, transactions came to an end, a group committed, the cleaner cleaned.
 
-`live(broker)` writes them all, and is back when they are on disk; `segments(broker)` are then the files of a topic.
+`live(broker)` writes them all; they are on disk when the broker has been stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -111,8 +110,3 @@ def write_transactions(broker: Broker) -> None:
         producer.produce(MONEY, None, "to", headers=[("trace", b"\x01")])
         producer.flush()
         end()
-
-
-def folders(broker: Broker) -> list[Path]:
-    """The partitions on the broker's disk that hold anything."""
-    return sorted(folder for folder in broker.data.iterdir() if any(log.stat().st_size for log in folder.glob("*.log")))

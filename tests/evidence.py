@@ -52,9 +52,9 @@ def kio() -> Evidence:
 
 
 def kafka_python() -> Evidence:
-    from .peers.test_kafka_python import MESSAGES
+    from .peers import test_kafka_python, test_kafka_python_old
 
-    return set(MESSAGES)
+    return {*test_kafka_python.MESSAGES, *test_kafka_python_old.MESSAGES}
 
 
 def vectors() -> Evidence:

@@ -114,13 +114,13 @@ PROOFS: Mapping[str, str] = {
         "DeleteShareGroupOffsets 0, StreamsGroupTopologyDescriptionUpdate 0, UnregisterController 0"
     ),
     "kafka-python": (
-        "Produce 3-13, Fetch 4-18, ListOffsets 1-11, Metadata 0-13, OffsetCommit 2-10, OffsetFetch 1-10, "
+        "Produce 0-13, Fetch 0-18, ListOffsets 0-11, Metadata 0-13, OffsetCommit 0-10, OffsetFetch 0-10, "
         "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 2-7, "
-        "DeleteTopics 1-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 2-4, "
+        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 0-7, "
+        "DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 0-4, "
         "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 1-2, TxnOffsetCommit 0-5, "
-        "DescribeAcls 1-3, CreateAcls 1-3, DeleteAcls 1-3, DescribeConfigs 1-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 1-2, DescribeLogDirs 1-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
+        "DescribeAcls 0-3, CreateAcls 0-3, DeleteAcls 0-3, DescribeConfigs 0-4, AlterConfigs 0-2, "
+        "AlterReplicaLogDirs 1-2, DescribeLogDirs 1-5/0-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
         "DeleteGroups 0-2, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, AlterPartitionReassignments 0-1, "
         "ListPartitionReassignments 0, OffsetDelete 0, DescribeClientQuotas 0-1, AlterClientQuotas 0-1, "
         "DescribeUserScramCredentials 0, AlterUserScramCredentials 0, DescribeQuorum 0-2, UpdateFeatures 0-2, "

@@ -14,7 +14,7 @@ from .calls import MAIN, Outcome, call
 
 BEGINNING = """\
 key  name                          version  Kafka      L J K P B C V
-  0  Produce                       0-13     0.8.0+     ● ● ◐ ◐ ● ◐ ◐
+  0  Produce                       0-13     0.8.0+     ● ● ◐ ● ● ◐ ◐
 """
 LEGEND = """
 L  laid out field by field as Kafka's message definitions say, 0.8 to 4.2
@@ -82,8 +82,8 @@ def test_json_is_an_object_a_version(cli: Cli) -> None:
     assert objects[0] == {
         "api": "Produce", "api_key": 0, "api_version": 0, "since": "0.8.0", "until": "3.9",
         "can": ["decode", "explain", "encode", "grammar", "send"],
-        "request": ["layouts", "java", "brokers", "clients", "vectors"],
-        "response": ["layouts", "java", "brokers", "clients", "vectors"],
+        "request": ["layouts", "java", "kafka-python", "brokers", "clients", "vectors"],
+        "response": ["layouts", "java", "kafka-python", "brokers", "clients", "vectors"],
         "brokers": ["0.8.2.2", "0.10.1.1", "2.8.2", "3.9.2"],
     }  # fmt: skip
 

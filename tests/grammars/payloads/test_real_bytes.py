@@ -11,9 +11,11 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.grammars.payloads import payload
+from kdbg.grammars.payloads import TOPICS, payload
+from kdbg.session.payloads import Context, Opener
 from kdbg.wire.compiled import reader
 from kdbg.wire.nodes import build
+from kdbg.wire.payload import Opened
 
 OWNED = [{"topic": "orders", "partitions": [0, 2]}, {"topic": "billing", "partitions": [1]}]
 OWNED_BYTES = "00000002 0006 6f7264657273 00000002 00000000 00000002 0007 62696c6c696e67 00000001 00000001"
@@ -161,6 +163,34 @@ BROKERS: list[tuple[str, str, dict[str, Any]]] = [
       "topic_id_partition": {"name": "orders", "id": TOPIC_ID, "partition": 1}, "broker_id": 3,
       "event_timestamp_ms": 1_700_000_000_000, "remote_partition_delete_state": 1}),
 ]  # fmt: skip
+
+
+PREVIEW: list[tuple[str, str, dict[str, Any]]] = [  # MetadataRecordSerde.write of 2.8.2: not flexible, frame version 0
+    ("TopicRecord", f"00 02 00 0006 6f7264657273 {TOPIC_ID_BYTES}",
+     {"frame_version": 0, "api_key": 2, "version": 0, "name": "orders", "topic_id": TOPIC_ID}),
+    ("PartitionRecord",
+     f"00 03 00 00000001 {TOPIC_ID_BYTES} 00000001 00000003 00000001 00000003 ffffffff ffffffff 00000003"
+     "00000000 00000000",
+     {"frame_version": 0, "api_key": 3, "version": 0, "partition_id": 1, "topic_id": TOPIC_ID, "replicas": [3],
+      "isr": [3], "removing_replicas": None, "adding_replicas": None, "leader": 3, "leader_epoch": 0,
+      "partition_epoch": 0}),
+    ("QuotaRecord", "00 0e 00 00000001 0004 75736572 ffff 0001 6b 3ff8000000000000 00",
+     {"frame_version": 0, "api_key": 14, "version": 0, "entity": [{"entity_type": "user", "entity_name": None}],
+      "key": "k", "value": 1.5, "remove": False}),
+    ("RegisterBrokerRecord", f"00 00 00 00000001 {TOPIC_ID_BYTES} 0000000000000005 00000000 00000000 ffff",
+     {"frame_version": 0, "api_key": 0, "version": 0, "broker_id": 1, "incarnation_id": TOPIC_ID, "broker_epoch": 5,
+      "end_points": [], "features": [], "rack": None}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "value"), PREVIEW)
+def test_records_of_the_kraft_preview_are_read_as_such(name: str, text: str, value: dict[str, Any]) -> None:
+    data, opener = bytes.fromhex(text), Opener(Context())
+    opened = opener.open(TOPICS["__cluster_metadata"].value, data, "value")
+    assert isinstance(opened, Opened)
+    assert (opened.name, opened.value) == (payload(name).name, value)
+    assert build(opened.grammar, value) == data
+    assert [odd.finding.text for odd in opener.odd] == ["this is version 0 as Kafka 2.8 wrote it"]
 
 
 @pytest.mark.parametrize(("name", "text", "value"), [*CLIENTS, *CONNECT, *STREAMS, *BROKERS])

@@ -80,6 +80,8 @@ def _half(
 
 def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
     """The names, as far as they are known, of the topics that stand in a message by their ids alone."""
+    if not message.payloads and not has_uuids(message.grammar):
+        return {}
     values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
     found = [outline(grammar)(value).rows for grammar, value in values if has_uuids(grammar)]
     ids = dict.fromkeys(row.topic for rows in found for row in rows if row.topic in topics)

@@ -89,12 +89,13 @@ class Opener:
     `sealed` are the paths below which no bytes may be shown; `secret`: something in what is at hand must be hidden.
     """
 
+    topic: Any = None
+    depth = 0
+    secret = False
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.around: list[Mapping[str, Any]] = []
-        self.topic: Any = None
-        self.depth = 0
-        self.secret = False
         self.seen: dict[str, bytes] = {}
         self.sealed: set[str] = set()
         self.odd: list[Odd] = []

@@ -50,6 +50,11 @@ GOLDEN = {
     "segmented-lossy": ["segmented-lossy.pcap --connection 2 --errors", "segmented-lossy.pcap --format summary"],
     "controlled-shutdown": ["controlled-shutdown.pcap", "controlled-shutdown.pcap --format json"],
     "sasl-plain-raw": ["sasl-plain-raw.pcap --connection 2", "sasl-plain-raw.pcap --limit 2 --show-secrets"],
+    "internal-topics": [
+        "real-4.4.0-internal-topics.pcap --api Fetch --topic __consumer_offsets --limit 4",
+        "real-4.4.0-internal-topics.pcap --api Fetch --topic payments --limit 1",
+        "real-3.9.2-rebalance.pcap --api SyncGroup --limit 1 --format hex",
+    ],
     "in-colour": [
         "controlled-shutdown.pcap --color always",
         "errors.pcap --format summary --limit 9 --color always",

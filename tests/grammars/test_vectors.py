@@ -80,6 +80,26 @@ EXPLAINED = {
 }  # fmt: skip
 """Rows of the other classes."""
 
+NO_OWNED = "the subscription inside says version 1 and ends before what that version added"
+MADE_UP = "where a subscription or an assignment should stand there are a few bytes that the test made up"
+PAYLOAD = {
+    **{f"tulios/kafkajs joinGroup/v{version} request": NO_OWNED for version in (1, 2, 3, 4, 5)},
+    "tulios/kafkajs describeGroups/v0 response": "what the member says and gets has a form of its own",
+    "tulios/kafkajs describeGroups/v1 response": NO_OWNED,
+    "tulios/kafkajs describeGroups/v2 response": NO_OWNED,
+    "kafkaex/kayrock join_group_factory.ex": NO_OWNED,
+    "kafkaex/kayrock describe_groups_factory.ex": MADE_UP,
+    "IBM/sarama describe_groups_response_test.go:53": MADE_UP,
+    "IBM/sarama describe_groups_response_test.go:346": MADE_UP,
+    "IBM/sarama join_group_request_test.go:56": MADE_UP,
+    "IBM/sarama join_group_request_test.go:84": MADE_UP,
+    "IBM/sarama join_group_request_test.go:206": MADE_UP,
+    "IBM/sarama join_group_response_test.go:350": MADE_UP,
+    "IBM/sarama sync_group_request_test.go:151": MADE_UP,
+    "IBM/sarama sync_group_response_test.go:111": MADE_UP,
+}
+"""Rows of class ok whose bytes hold, as bytes, what is not what such bytes are: found, and kept as they are."""
+
 
 @pytest.fixture(scope="module")
 def vectors(shared: Path) -> list[Vector]:
@@ -110,6 +130,20 @@ def read_body(vector: Vector) -> Message:
     return read(api, vector["version"], vector["direction"], bytes.fromhex(vector["body_hex"]), header=False)
 
 
+def kinds(message: Message) -> set[str]:
+    return {finding.kind for finding in message.findings}
+
+
+def allowed(vector: Vector) -> set[str]:
+    """The kinds of findings that a clean row may have: none but what PAYLOAD tells of."""
+    return {"payload"} if place(vector) in PAYLOAD else set()
+
+
+def read_opened(vector: Vector) -> Message:
+    """The row's body, with the payloads in it opened."""
+    return kdbg.decode(bytes.fromhex(vector["body_hex"]), header=False, **question(vector))
+
+
 def clean(vectors: list[Vector]) -> list[Vector]:
     return [vector for vector in vectors if vector["class"] == "ok" and place(vector) not in NOT_CLEAN]
 
@@ -126,13 +160,14 @@ def test_every_row_is_in_one_test_or_explained(vectors: list[Vector]) -> None:
     assert len(clean(vectors)) == 1225
     assert sorted(map(place, odd(vectors))) == sorted(NOT_CLEAN)
     assert sorted(map(place, others(vectors))) == sorted(EXPLAINED)
+    assert {place(vector) for vector in clean(vectors) if kinds(read_opened(vector))} == set(PAYLOAD)
     assert 1225 + len(NOT_CLEAN) + len(EXPLAINED) == COUNT
 
 
 def test_what_clients_and_brokers_wrote_is_decoded_whole(vectors: list[Vector]) -> None:
     for number, vector in enumerate(clean(vectors)):
-        message = kdbg.decode(bytes.fromhex(vector["body_hex"]), header=False, **question(vector))
-        assert message.findings == (), (number, place(vector))
+        message = read_opened(vector)
+        assert kinds(message) <= allowed(vector), (number, place(vector))
         assert as_json(message.grammar, message.body) == snake_cased(vector["values"]), (number, place(vector))
 
 
@@ -157,7 +192,7 @@ def test_whole_frames_are_decoded_and_encoded(vectors: list[Vector]) -> None:
         frame = bytes.fromhex(vector["frame_hex"])
         assert int.from_bytes(frame[:4], "big") == len(frame) - 4
         message = kdbg.decode(frame[4:], **question(vector))
-        assert message.findings == (), (number, place(vector))
+        assert kinds(message) <= allowed(vector), (number, place(vector))
         assert kdbg.encode(message.body, header=message.header, **question(vector)) == frame[4:]
         assert message.body == read_body(vector).body
         if vector["direction"] == "request":

@@ -15,7 +15,18 @@ from kdbg.wire import Dialect, Struct
 from kdbg.wire.api import Api, snake_case
 
 FOLDER = Path(kdbg.__file__).parent / "grammars"
-SHARED_FILES = {"__init__", "errors", "headers", "log_files", "meanings", "proofs", "records", "releases", "sasl", "topology"}
+SHARED_FILES = {
+    "__init__",
+    "errors",
+    "headers",
+    "log_files",
+    "meanings",
+    "proofs",
+    "records",
+    "releases",
+    "sasl",
+    "topology",
+}
 WORDS = {("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1)} | {
     (module, 1) for module in ("payloads", "payloads.holdings", "payloads.sasl_tokens", "payloads.telemetry")
 }

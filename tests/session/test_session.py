@@ -131,6 +131,15 @@ def test_names_are_learnt_from_describe_topic_partitions() -> None:
     assert learnt(book) == {ORDERS: "new"}
 
 
+def test_names_are_learnt_from_whatever_has_both() -> None:
+    members = [{"assignment": {"topic_partitions": [{"topic_id": ORDERS, "topic_name": "orders"}]}}]
+    book = Playbook() >> request(5, 69, 1) << response(5, 69, 1, groups=[{"members": members}])
+    assert learnt(book) == {ORDERS: "orders"}
+    states = [{"topic_name": "old", "topic_id": ORDERS}]
+    book = Playbook() >> request(5, "LeaderAndIsr", 7, topic_states=states) << response(5, "LeaderAndIsr", 7)
+    assert learnt(book) == {ORDERS: "old"}, "a request tells as well"
+
+
 def test_no_id_names_no_topic() -> None:
     assert learnt(metadata(12, ("orders", UUID(int=0)), (None, ORDERS))) == {}
     assert learnt(metadata(9, ("orders", ORDERS))) == {}

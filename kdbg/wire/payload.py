@@ -25,8 +25,8 @@ Around = Mapping[str, Any]
 class Reading(NamedTuple):
     """One way to read bytes: Kafka's name for what they then are, and the grammar of all of them.
 
-    `former` are the forms that older releases wrote under the same version, tried where this one does not fit; such a
-    form says so in `note`.
+    `former` are the forms that older releases and other clients wrote under the same version, tried where this one does
+    not fit; such a form says so in `note`.
     """
 
     name: str
@@ -66,6 +66,14 @@ class RecordPayloads(NamedTuple):
     secret: bool = False
 
 
+class Mistaken(NamedTuple):
+    """Bytes that say that they are one of `versions`, and are laid out as version `at`; `by` whom."""
+
+    versions: range
+    at: int
+    by: str
+
+
 VERSION: tuple[Any, ...] = ("version" / INT16,)
 """What stands in front of most payloads."""
 
@@ -78,7 +86,8 @@ class Payload:
     the version, if its name ends in "version". `flexible` is the first flexible version (KIP-482).
 
     Kafka has changed the layout of some first versions after they were in use. `releases` are the last ones with an
-    older layout of it, the newest first (see `BeforeRelease`); before `flexible_release` it was not flexible.
+    older layout of it, the newest first (see `BeforeRelease`); before `flexible_release` it was not flexible. Clients
+    have been `mistaken` as well.
     """
 
     name: str
@@ -88,6 +97,7 @@ class Payload:
     frame: tuple[Any, ...] = VERSION
     releases: tuple[Release, ...] = ()
     flexible_release: Release = (0, 0)
+    mistaken: tuple[Mistaken, ...] = ()
     _readings: dict[int, Reading] = field(default_factory=dict, repr=False)
 
     def at(self, version: int, release: Release = NEWEST) -> WireStruct:
@@ -119,6 +129,11 @@ class Payload:
                 )
                 for release in (self.releases if version == self.versions[0] else ())
                 for major, minor in [release]
+            ]
+            former += [
+                Reading(self.name, self.framed(at), f"version {version} laid out as version {at}, by {by}")
+                for versions, at, by in self.mistaken
+                if version in versions
             ]
             found = self._readings[version] = Reading(self.name, self.framed(version), former=tuple(former))
         return found

@@ -20,7 +20,7 @@ import kdbg
 from kdbg import grammars
 from kdbg.errors import WireError
 from kdbg.session.message import Message, read
-from kdbg.wire.api import snake_case
+from kdbg.wire.api import DIRECTIONS, snake_case
 from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 from kdbg.wire.recordbuild import build_set
 from kdbg.wire.recordsnode import RecordsNode
@@ -80,10 +80,10 @@ EXPLAINED = {
 }  # fmt: skip
 """Rows of the other classes."""
 
-NO_OWNED = "the subscription inside says version 1 and ends before what that version added"
+NO_OWNED = "the subscription inside says version 1 and ends before what that version added: it is read as version 0"
 MADE_UP = "where a subscription or an assignment should stand there are a few bytes that the test made up"
 PAYLOAD = {
-    **{f"tulios/kafkajs joinGroup/v{version} request": NO_OWNED for version in (1, 2, 3, 4, 5)},
+    **{f"tulios/kafkajs joinGroup/v{version} {side}": NO_OWNED for version in range(1, 6) for side in DIRECTIONS},
     "tulios/kafkajs describeGroups/v0 response": "what the member says and gets has a form of its own",
     "tulios/kafkajs describeGroups/v1 response": NO_OWNED,
     "tulios/kafkajs describeGroups/v2 response": NO_OWNED,
@@ -136,7 +136,8 @@ def kinds(message: Message) -> set[str]:
 
 def allowed(vector: Vector) -> set[str]:
     """The kinds of findings that a clean row may have: none but what PAYLOAD tells of."""
-    return {"payload"} if place(vector) in PAYLOAD else set()
+    why = PAYLOAD.get(place(vector))
+    return {"dialect"} if why == NO_OWNED else {"payload"} if why else set()
 
 
 def read_opened(vector: Vector) -> Message:

@@ -24,6 +24,8 @@ SUBSCRIPTION = bytes.fromhex(
     "0001 00000001 0006 6f7264657273 ffffffff 00000001 0006 6f7264657273 00000002 00000000 00000001"
 )
 """Version 1: the topic `orders`, no user data, partitions 0 and 1 of it owned."""
+WITHOUT_OWNED = 18
+"""Bytes of it that KafkaJS 1 writes, which version 0 reads."""
 OFFSET_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000003")
 OFFSET_VALUE = bytes.fromhex("0003 000000000000002a ffffffff 0000 0000018bcfe56800")
 """Version 3: offset 42, no leader epoch, no metadata, committed at 2023-11-14 22:13:20."""
@@ -88,7 +90,7 @@ class TestFields:
 
 
 class TestOdd:
-    @pytest.mark.parametrize("cut", range(1, len(SUBSCRIPTION)))
+    @pytest.mark.parametrize("cut", sorted({*range(1, len(SUBSCRIPTION))} - {WITHOUT_OWNED}))
     def test_what_is_broken_stays_bytes_and_is_said_with_its_place(self, cut: int) -> None:
         message, metadata = joined(SUBSCRIPTION[:cut])
         assert (type(metadata), metadata) == (bytes, SUBSCRIPTION[:cut])

@@ -19,7 +19,7 @@ from ...wire import (
     Struct,
     TopicName,
 )
-from ...wire.payload import Payload
+from ...wire.payload import Mistaken, Payload
 from .holdings import assignment_data, subscription_data
 
 topic_partitions = Array("topic" / TopicName, "partitions" / Array(Partition))
@@ -30,7 +30,7 @@ subscription = Payload("ConsumerProtocolSubscription", Struct(
     "owned_partitions" / Since(1, Ignorable(topic_partitions)),
     "generation_id" / Since(2, Ignorable(Default(Int32, -1))),
     "rack_id" / Since(3, Ignorable(Default(Nullable(String), None))),
-), versions=range(4))
+), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "KafkaJS 1 or Kayrock"),))
 assignment = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions,
     "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None),

@@ -193,6 +193,18 @@ def test_records_of_the_kraft_preview_are_read_as_such(name: str, text: str, val
     assert [odd.finding.text for odd in opener.odd] == ["this is version 0 as Kafka 2.8 wrote it"]
 
 
+def test_a_subscription_of_version_1_that_is_laid_out_as_version_0_is_read_as_such() -> None:
+    """As KafkaJS 1 writes them."""
+    data, opener = bytes.fromhex("0001 00000001 0001 74 00000000"), Opener(Context())
+    opened = opener.open(lambda data, around: [payload("ConsumerProtocolSubscription")], data, "metadata")
+    assert isinstance(opened, Opened)
+    assert opened.value == {"version": 1, "topics": ["t"], "user_data": b""}
+    assert build(opened.grammar, opened.value) == data
+    assert [odd.finding.text for odd in opener.odd] == [
+        "this is version 1 laid out as version 0, by KafkaJS 1 or Kayrock"
+    ]
+
+
 @pytest.mark.parametrize(("name", "text", "value"), [*CLIENTS, *CONNECT, *STREAMS, *BROKERS])
 def test_it_is_read_and_written_again(name: str, text: str, value: dict[str, Any]) -> None:
     data = bytes.fromhex(text)

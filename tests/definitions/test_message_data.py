@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -14,14 +13,10 @@ from hypothesis import strategies as st
 from kdbg import grammars
 from kdbg.definitions.apis import apis
 from kdbg.definitions.declaring import declare
-from kdbg.definitions.every_version import Members
 from kdbg.definitions.message_data import Message, MessageType
-from kdbg.definitions.model import MessageDefinition
 from kdbg.definitions.reading import read
 from kdbg.errors import BuildError, GrammarError, Leftover, UnknownVersion, WireError
-from kdbg.wire.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import TAGGED
-from kdbg.wire.types import At
 
 RULES = MessageType.defined(read("""{
   "apiKey": 9001, "type": "request", "name": "RulesRequest", "validVersions": "0-3", "flexibleVersions": "3+",
@@ -296,70 +291,6 @@ class TestFields:
     def test_a_bad_api_name_is_an_error_of_the_family(self) -> None:
         with pytest.raises(LookupError, match="no API called 'metadatas'"):
             MessageType.of("metadatas", "request")
-
-
-# kdbg's own grammars as MessageData.
-
-METADATA = MessageType.of("Metadata", "request")
-
-
-def test_metadata_is_kafkas() -> None:
-    """The example of Kafka's generator: null topics (all of them) have a version, and so has the flag."""
-    assert METADATA(topics=[{"name": "t"}]).write(0) == bytes.fromhex("00000001 0001 74")
-    assert METADATA(topics=None).write(4) == bytes.fromhex("ffffffff 01")
-    assert problem(METADATA(topics=None), 0) == "topics: null, which version 0 does not allow, only versions 1+"
-    flag = METADATA(allow_auto_topic_creation=False)
-    assert problem(flag, 3).startswith("allow_auto_topic_creation: set, but version 3 lacks it: a field of versions 4+")
-    response = MessageType.of("Metadata", "response")(throttle_time_ms=9, cluster_id="c", brokers=[{"rack": "r"}])
-    # brokers: node_id 0, host "", port 0; no topics. Throttle time, cluster and racks are ignorable.
-    assert response.write(0) == bytes.fromhex("00000001 00000000 0000 00000000 00000000")
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_own_message_is_the_same_in_every_version_while_it_is_default(direction: Direction) -> None:
-    for api in grammars.apis():
-        kind = MessageType.of(api.key, direction)
-        for version in kind.versions:
-            message, other = kind(), kind()
-            data = message.write(version)
-            other.read(version, data)
-            assert other == message, (kind.name, version)
-            assert other.to_struct(version).write() == data
-
-
-def lacking(own: Members, theirs: Members, ats: list[At], path: str) -> list[tuple[str, bool, bool]]:
-    """(path, ignorable with us, with Kafka) of every field that is missing in a version which has what it stands in."""
-    rows = []
-    for name, member in own.fields.items():
-        if name not in theirs.fields:
-            continue  # of versions that the other does not know
-        here, known = f"{path}{name}", theirs.fields[name]
-        having = [at for at in ats if member.at(at)]
-        if len(having) < len(ats):
-            rows.append((here, member.ignorable, known.ignorable))
-        if member.inner is not None and known.inner is not None:
-            rows += lacking(member.inner, known.inner, having, f"{here}.")
-    return rows
-
-
-def definitions(folder: Path) -> dict[tuple[int, str], MessageDefinition]:
-    """Every request and response defined in a folder."""
-    found = (read(path.read_text(), path.name) for path in sorted(folder.rglob("*Re[qs]*.json")))
-    return {(it.api_key, it.kind): it for it in found if it.api_key is not None and it.body.fields}
-
-
-def test_what_is_ignorable_is_what_kafka_calls_so(shared: Path) -> None:
-    known = [definitions(shared / "facts" / folder) for folder in ("messages", "messages-3.x")]
-    compared = 0
-    for (key, kind), definition in [pair for folder in known for pair in folder.items()]:
-        direction: Direction = "request" if kind == "request" else "response"
-        own = MessageType.of(key, direction)
-        theirs = MessageType.defined(definition)
-        ats = [own.at(version) for version in own.versions if version in theirs.versions]
-        for path, ours, kafkas in lacking(own.members, theirs.members, ats, ""):
-            assert ours == kafkas, (own.name, path)
-            compared += 1
-    assert compared > 300
 
 
 # Random messages.

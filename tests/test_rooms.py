@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "segments": {"session", "grammars", "wire"},
     "client": {"session", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {"session", "segments", "grammars", "wire", "definitions"},
-    "spark": {"session", "grammars", "wire", "capture", "library", "definitions"},
+    "spark": {"render", "session", "tcp", "grammars", "wire", "capture", "library", "definitions"},
     "library": {"capture", "session", "grammars", "wire", "definitions"},
     "__init__": {"library", "session"},
     "cli": {

@@ -21,6 +21,7 @@ COMMANDS = {
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",
+    "pipeline": "Decode archives of captures into tables, on Spark.",
     "apis": "List API keys, versions and aliases.",
     "coverage": "List what is known of each version, and what has proved it.",
 }

@@ -6,8 +6,9 @@ No I/O here: whoever has packets calls `Session.receive` for each and takes the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import TypeAlias
 
 from ..capture.packet import Packet
 from ..findings import Finding
@@ -24,15 +25,23 @@ from .opening import Budget, Opening
 from .sides import RequestSide, ResponseSide
 
 
+Watch: TypeAlias = Callable[[Connection, int | None], None]
+
+
+def _nobody_watches(connection: Connection, client: int | None) -> None:
+    """What is done where nobody wants to know of connections."""
+
+
 class Session:
     """Everything that is remembered between packets.
 
-    `ports` narrows to connections with one of these ports. `topic_names` fills with what the traffic tells;
-    `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
+    `ports` narrows to connections with one of these ports. `watch` is called with each new connection, and again when
+    it proves to be Kafka: with 0 if its initiator sends the requests, else 1. `topic_names` fills with what the traffic
+    tells; `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
     """
 
-    def __init__(self, *, ports: Iterable[int] = ()) -> None:
-        self.ports = frozenset(ports)
+    def __init__(self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches) -> None:
+        self.ports, self.watch = frozenset(ports), watch
         self.table = Table(self._accept)
         self.known = Known.nothing()
         self.topic_names = self.known.topics
@@ -66,6 +75,7 @@ class Session:
         return done
 
     def _accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
+        self.watch(connection, None)
         if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
         return Opening(connection, self.budget, self._speaks_kafka, self._does_not).sides
@@ -75,6 +85,7 @@ class Session:
         connection, sides = opening.connection, opening.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         self.connections += 1
+        self.watch(connection, client)
         peers = Peers(connection.number, ends[client], ends[1 - client])
         conversation = Conversation(peers, self._deliver, whole=sides[client].intact, known=self.known)
         requests = Framer(RequestSide(conversation), synced=sides[client].starts_with_frame())

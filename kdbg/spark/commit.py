@@ -4,8 +4,8 @@
     OUT/_kdbg.json                              which runs they are made of; written last
     OUT/.kdbg-<run>/                            a run that is not finished
 
-The files are named after their run. A folder without `_kdbg.json` holds no tables, and a file of a run that is not named
-in it is none of theirs; what a killed run left behind is cleared away by the next one.
+Files are named after their run. A folder without `_kdbg.json` holds no tables, and a file of a run that is not named in
+it is none of theirs; what a killed run left behind is cleared away by the next one.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Output:
                 found: dict[str, Any] = json.loads(file.read())
         return found
 
+    def known(self) -> dict[str, int]:
+        """The files that the tables hold, with the sizes that they had."""
+        return {name: size for run in self.state().get("runs", ()) for name, size in run["files"].items()}
+
     def begin(self) -> None:
         """Make the run's folder, and clear away what runs that were killed have left."""
         with refusals(self.out):
@@ -64,6 +68,11 @@ class Output:
         """Nothing comes of this run: leave no trace of it."""
         if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
             self.system.delete_dir(self._hidden)
+
+    def drop(self, name: str) -> None:
+        """Take away a folder inside the run's folder that has done its service."""
+        if self.system.get_file_info(f"{self._hidden}/{name}").type == fs.FileType.Directory:
+            self.system.delete_dir(f"{self._hidden}/{name}")
 
     def commit(self, files: Iterable[str], run: dict[str, Any], *, append: bool) -> None:
         """Put the files that finished tasks wrote in place, as the only ones or beside those that there are."""

@@ -46,9 +46,8 @@ def _records(opened: BinaryIO) -> int:
 
 def missed(plan: Plan, walks: Mapping[int, Walk]) -> list[int]:
     """The files in which a walk did not land where the next split begins."""
-    return list(dict.fromkeys(
-        plan.splits[i].file for i, found in walks.items() if plan.parts(plan.splits[i]) and found.end != plan.splits[i].stop
-    ))  # fmt: skip
+    landed = ((plan.splits[place], found.end) for place, found in walks.items())
+    return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
 
 
 def recut(plan: Plan, number: int, size: int) -> Plan:

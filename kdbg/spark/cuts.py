@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
+from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, NamedTuple
 
 HEADER, RECORD = 24, 16
@@ -54,20 +56,17 @@ class Layout(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """`packets` passed, the place `end` behind the last, the nanoseconds of the first and the last."""
+    """`packets` passed, and the place `end` behind the last."""
 
     packets: int
     end: int
-    first_time: int | None = None
-    last_time: int | None = None
 
 
 def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
     """Go from the packet at `start` to the first that begins at or behind `stop`, or to where none can begin."""
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
-    file.seek(start)
-    data, place, count, last = b"", 0, 0, 0
-    first_time = last_time = None
+    data, start, place, more = _opened(file, start)
+    count = 0
     while True:
         edge, goal = len(data) - RECORD, stop - start
         while place <= edge and place < goal:
@@ -75,15 +74,24 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
             behind = place + RECORD + length
             if length > most or behind > len(data):
                 break
-            last, place = place, behind
+            place = behind
             count += 1
-        if count and place:
-            last_time = layout.time(data[last : last + RECORD])
-            first_time = first_time if first_time is not None else layout.time(data[:RECORD])
         claims = read(data, place)[0] if place <= edge else 0
-        if place >= goal or claims > most or not (more := file.read(max(BLOCK, claims))):
-            return Walk(count, start + place, first_time, last_time)
-        data, start, place = data[place:] + more, start + place, 0
+        if place >= goal or claims > most or not (added := more(max(BLOCK, claims))):
+            return Walk(count, start + place)
+        data, start, place = data[place:] + added, start + place, 0
+
+
+def _opened(file: BinaryIO, start: int) -> tuple[bytes | mmap, int, int, Callable[[int], bytes]]:
+    """(bytes, where they begin in the file, where `start` is in them, what reads more).
+
+    A file of this machine is mapped whole, so that no more of it is touched than headers.
+    """
+    try:
+        return mmap(file.fileno(), 0, access=ACCESS_READ), 0, start, lambda size: b""
+    except (OSError, ValueError):  # no file of this machine, or an empty one
+        file.seek(start)
+        return b"", start, 0, file.read
 
 
 def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:

@@ -5,8 +5,8 @@ A structure with a partition in it is one row; the topic, the topic id and the g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..wire.compression import CODECS
@@ -49,15 +49,16 @@ class Part(NamedTuple):
     path: str
 
 
-Walk = Callable[[Any, str | None, Any, str], Iterator[Part]]
-"""Goes through (value, group, topic, path)."""
+Walk = Callable[[Any, str | None, Any, str, list[Part]], None]
+"""Goes through (value, group, topic, path) and adds to the list."""
 
 
 def parts(grammar: WireStruct, body: Any) -> list[Part]:
     """The partitions in a message; of one that broke off, those before."""
     walk, found = _plan(grammar), list[Part]()
     try:
-        found.extend(walk(body, None, None, "") if walk is not None else ())
+        if walk is not None:
+            walk(body, None, None, "", found)
     except (KeyError, TypeError, AttributeError):
         return found
     return found
@@ -71,34 +72,32 @@ def _plan(node: Node) -> Walk | None:
     if isinstance(node, WireStruct):
         return _structure(node)
     item = _plan(node.item) if isinstance(node, WireArray) else None
-    if item is None:
-        return None
+    return None if item is None else partial(_array, item)
 
-    def walk(items: Any, group: str | None, topic: Any, path: str) -> Iterator[Part]:
-        for i, value in enumerate(items or ()):
-            yield from item(value, group, topic, f"{path}[{i}]")
 
-    return walk
+def _array(item: Walk, items: Any, group: str | None, topic: Any, path: str, found: list[Part]) -> None:
+    for i, value in enumerate(items or ()):
+        item(value, group, topic, f"{path}[{i}]", found)
 
 
 def _structure(node: WireStruct) -> Walk | None:
     kinds = {known.node.kind: known.name for known in node.fields if known.node.kind}
-    below = [(known.name, walk) for known in node.members if (walk := _plan(known.node)) is not None]
+    below = [(known.name, inner) for known in node.members if (inner := _plan(known.node)) is not None]
     group_key, topic_key, id_key, partition_key = map(kinds.get, ("group", "topic", "topic_id", "partition"))
     if not below and partition_key is None:
         return None
 
-    def walk(value: Any, group: str | None, topic: Any, path: str) -> Iterator[Part]:
+    def walk(value: Any, group: str | None, topic: Any, path: str, found: list[Part]) -> None:
         if value is None:
             return
         group = value[group_key] if group_key else group
         if topic_key or id_key:
             topic = best_name(value.get(topic_key), value.get(id_key))
         if partition_key:
-            yield Part(group, topic, value[partition_key], value, path)
-        for name, inner in below:
+            found.append(Part(group, topic, value[partition_key], value, path))
+        for name, follow in below:
             if name in value:
-                yield from inner(value[name], group, topic, join(path, name))
+                follow(value[name], group, topic, join(path, name), found)
 
     return walk
 

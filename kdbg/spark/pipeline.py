@@ -19,15 +19,16 @@ from uuid import UUID
 import orjson
 
 from ..errors import KdbgError, SparkError
-from ..findings import NOTICES
 from ..session.filters import Filters
 from . import stages
 from .commit import Output
 from .counting import missed, numbered, recut, uncounted
 from .cuts import Walk
 from .files import file_problems, file_rows, read_files
+from .luggage import ROOM
 from .plan import SPLIT, Plan
 from .rows import Wanted
+from .store import identity
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ PER_PARTITION = 128 << 20
 """Bytes of captures that one task of the shuffle's far side takes, about."""
 PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
-RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary"
+RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, luggage string, place bigint, "
+RUN += "length bigint"
 REPORT = "report binary"
 """The stages' schemas in Spark's words: those of stages.py in Arrow's."""
 
@@ -52,8 +54,8 @@ class Options:
     split: int = SPLIT
     partitions: int | None = None
     ports: frozenset[int] = frozenset()
-    filters: Filters = Filters()
-    wanted: Wanted = Wanted()
+    filters: Filters = field(default_factory=Filters)
+    wanted: Wanted = field(default_factory=Wanted)
     append: bool = False
     said: dict[str, Any] = field(default_factory=dict)
     """What `_kdbg.json` keeps of how the pipeline was called."""
@@ -69,11 +71,6 @@ class Outcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[str] = field(default_factory=list)
-
-    @property
-    def undecoded(self) -> bool:
-        """Whether something could not be decoded."""
-        return any(kind not in NOTICES for kind in self.findings)
 
     def take(self, report: dict[str, Any]) -> None:
         """Add what a task says."""
@@ -135,10 +132,11 @@ class Pipeline:
         filters = options.filters
         plan = plan.between(_nanoseconds(filters.since), _nanoseconds(filters.until))
         folder = self.output.folder
-        packets = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, options.ports), RUN)
+        packets = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, folder, options.ports), RUN)
         runs = packets.repartition(options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
         carried = self._collect("read", sorted_runs.mapInArrow(stages.carry(plan.captures, folder), REPORT))
+        self.output.drop(ROOM)
         outcome, topics = Outcome(), dict[UUID, str]()
         for report in carried:
             outcome.take(report)
@@ -174,7 +172,7 @@ class Pipeline:
         return {
             "options": self.options.said,
             "captures": plan.captures,
-            "files": len(plan.files),
+            "files": {identity(file.name): file.size for file in plan.files},
             "passed_over": [{"file": name, "problem": problem} for name, problem in plan.refused],
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),

@@ -7,15 +7,15 @@ files: same folder, same name but for the digits that rotation puts there. A con
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..capture.source import open_source
-from ..errors import CaptureError
+from ..errors import CaptureError, CaptureRefused
 from .cuts import HEADER, RECORD, Layout, guess
-from .store import Found, find, open_file
+from .store import Found, find, identity, open_file
 
 if TYPE_CHECKING:
     from ..capture.records import Record
@@ -32,6 +32,7 @@ ROTATED = (
 MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
+NOTHING: Mapping[str, int] = {}
 NATURAL = re.compile(r"(\d+)")
 
 
@@ -98,19 +99,24 @@ class Plan:
         return replace(self, splits=kept)
 
 
-def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Sequence[str] = ()) -> Plan:
+def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING) -> Plan:
     """Find the captures and cut them into splits of about `size` bytes.
 
-    `rolled` takes all files of a folder for pieces of one capture; files that are `known` are passed over. Raises
+    `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
+    passed over; one that is known by another size has been read too early, and is refused. Raises
     `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
     capture; what is found in folders is passed over where it cannot be read.
     """
-    passed_over = frozenset(known)
     wanted: dict[str, tuple[Found, bool]] = {}
     for name in names:
         for found in find(name):
-            if found.name not in passed_over:
-                wanted.setdefault(found.name, (found, found.name == name))
+            size_then = known.get(identity(found.name))
+            if size_then is None:
+                wanted.setdefault(identity(found.name), (found, found.name == name))
+            elif size_then != found.size:
+                raise CaptureRefused(
+                    found.name, f"was read when it had {size_then:,} bytes", "it cannot be appended again"
+                )
     with ThreadPoolExecutor(THREADS) as threads:
         looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
     files: list[File] = []

@@ -1,4 +1,4 @@
-"""Exchanges as bytes, between the two stages: paired, not decoded. Half the pipeline writes these rows, half reads them.
+"""Exchanges between two stages: paired, not decoded. One half of the pipeline writes these rows, the other reads them.
 
 What is in a row is what an `Exchange` is made of: the bytes of both halves, when and in which packets they came, what
 was found odd while they were paired, and what the connection had told by then.
@@ -14,7 +14,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from ..findings import Finding
-from ..grammars import by_key
+from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..session.exchange import Exchange, Half, Known, Peers
 from ..session.message import opaque_api
@@ -111,7 +111,7 @@ def _api(key: int | None) -> Api | None:
     """The API as the session knew it."""
     if key is None:
         return None
-    return SASL_TOKEN if key == SASL_TOKEN.key else by_key(key) or opaque_api(key)
+    return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
 
 
 def _half(row: Row, direction: Direction, exchange: Exchange, known: Known) -> Half | None:

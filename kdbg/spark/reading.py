@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from ..capture import Capture, Packet
 from ..capture.source import open_source
@@ -54,7 +54,7 @@ class Reading:
     def __iter__(self) -> Iterator[Run]:
         part = Part(self.file, self.split)
         try:
-            with Capture(open_source(part), before=self.split.before) as capture:
+            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before) as capture:
                 yield from runs(self._wanted(capture))
                 self.report = self._report(capture)
         finally:

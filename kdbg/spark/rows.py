@@ -6,21 +6,23 @@ in a message appears in no column unless it is asked for; a broken message that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from ..findings import NOTICES, Finding
 from ..render.heading import endpoint
 from ..render.values import escape
-from ..session.exchange import Exchange, Peers
+from ..session.exchange import Exchange, Half, Peers
 from ..session.message import Message
 from ..wire.outline import outline
 from .groups import EVENTS, error_name, event_rows
 from .partitions import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
 from .records import record_rows
-from .values import integer, moment, text, topic_text
+from .values import integer, micros, moment, text, topic_name
 
 Row = tuple[Any, ...]
 Add = Callable[[str, int | None, Row, int], None]
@@ -36,89 +38,89 @@ class Wanted:
     show_secrets: bool = False
 
 
-@dataclass
 class Rows:
-    """Makes the rows of exchanges, one by one. `topics` are the names of topic ids; `problems` counts findings by kind."""
+    """Makes the rows of exchanges, one by one, and gives each to `add`.
 
-    add: Add
-    wanted: Wanted
-    topics: dict[UUID, str]
-    problems: dict[str, int] = field(default_factory=dict)
+    `topics` are the names of topic ids; `problems` counts findings by kind.
+    """
+
+    def __init__(self, add: Add, wanted: Wanted, topics: dict[UUID, str]) -> None:
+        self.add, self.wanted, self.topics = add, wanted, topics
+        self.problems: Counter[str] = Counter()
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
         """All rows of one exchange."""
-        who, what = who_columns(capture, exchange.peers), what_columns(exchange)
-        time = moment(exchange.time)
-        messages = {
-            half.direction: half.message() for half in (exchange.request, exchange.response) if half is not None
-        }
-        readable = {
-            side: message
-            for side, message in messages.items()
-            if message is not None and (self.wanted.show_secrets or not message.shifted)
-        }
+        who, time = who_columns(capture, exchange.peers), moment(exchange.time)
+        what = (*who, *what_columns(exchange, time))
         findings = exchange.all_findings()
-        self.add("exchanges", time, (*who, *what, *self._exchange(exchange, readable, findings)), 0)
+        request, response = self._readable(exchange.request), self._readable(exchange.response)
+        self.add("exchanges", time, (*what, *self._exchange(exchange, request, response, findings)), 0)
         for finding in findings:
-            self.problems[finding.kind] = self.problems.get(finding.kind, 0) + 1
-            self.add("problems", time, (*who, *what, *problem_columns(finding)), 0)
+            self.problems[finding.kind] += 1
+            self.add("problems", time, (*what, *problem_columns(finding)), 0)
         name = exchange.api.name if exchange.api is not None else ""
         if name in KEPT:
-            self._partitions(name, readable, (*who, *what), time)
-        if name in EVENTS and REQUEST in readable:
-            answer, duration = readable.get(RESPONSE), _micros(exchange.latency)
-            for event in event_rows(name, readable[REQUEST].body, answer, exchange.client_id):
-                self.add("groups", time, (*who, time, *event, duration), 0)
+            self._partitions(name, {REQUEST: request, RESPONSE: response}, what, time)
+        if name in EVENTS and request is not None:
+            for event in event_rows(name, request.body, response, exchange.client_id):
+                self.add("groups", time, (*who, time, *event, _latency(exchange)), 0)
 
-    def _exchange(self, exchange: Exchange, messages: dict[str, Message], findings: list[Finding]) -> Row:
+    def _readable(self, half: Half | None) -> Message | None:
+        """The message, unless a secret may stand anywhere in it."""
+        message = half.message() if half is not None else None
+        return None if message is not None and message.shifted and not self.wanted.show_secrets else message
+
+    def _exchange(
+        self, exchange: Exchange, asked: Message | None, answer: Message | None, findings: list[Finding]
+    ) -> Row:
         """The columns of `exchanges` from `response_time` on."""
-        outlines = [outline(message.grammar)(message.body) for message in messages.values()]
-        topics = dict.fromkeys(
-            self._topic(row.topic) for each in outlines for row in each.rows if row.topic is not None
-        )
-        groups = dict.fromkeys(text(group) for each in outlines for group in each.groups if group is not None)
-        codes = [code for each in outlines for code in each.errors]
+        topics: dict[Any, None] = {}
+        groups: dict[str | None, None] = {}
+        codes: list[int] = []
+        for message in (asked, answer):
+            if message is not None:
+                rows, named, errors = outline(message.grammar)(message.body)
+                topics.update(dict.fromkeys(row.topic for row in rows))
+                groups.update(dict.fromkeys(named))
+                codes += errors
         request, response = exchange.request, exchange.response
-        answer = messages.get(RESPONSE)
         return (
             moment(response.first_time) if response is not None else None,
-            _micros(exchange.latency),
+            _latency(exchange),
             request.size if request is not None else None,
             response.size if response is not None else None,
             request.first_packet if request is not None else None,
             response.first_packet if response is not None else None,
             True if response is not None else None if exchange.answered else False,
-            list(topics),
-            list(groups),
+            [topic_name(topic, self.topics) for topic in topics if topic is not None],
+            [text(group) for group in groups if group is not None],
             codes,
             [error_name(code) for code in codes],
             integer(answer.body.get("throttle_time_ms")) if answer is not None else None,
             [escape(str(finding)) for finding in findings],
         )
 
-    def _topic(self, topic: Any) -> str | None:
-        name, topic_id = topic_text(topic, self.topics)
-        return name if name is not None else topic_id
-
-    def _partitions(self, api: str, messages: dict[str, Message], what: Row, time: int | None) -> None:
+    def _partitions(self, api: str, messages: dict[str, Message | None], what: Row, time: int | None) -> None:
         """The rows of `partitions`, request and response merged, and those of their records."""
         found: dict[tuple[Any, Any, int], dict[str, Part]] = {}
         for side in KEPT[api]:
-            for part in parts(messages[side].grammar, messages[side].body) if side in messages else ():
-                found.setdefault((part.group, part.topic, part.partition), {})[side] = part
+            message = messages[side]
+            for part in parts(message.grammar, message.body) if message is not None else ():
+                found.setdefault(part[:3], {})[side] = part
         for (group, topic, partition), sides in found.items():
-            name, topic_id = topic_text(topic, self.topics)
             kept = _kept(api, sides)
-            side = next((side for side, part in sides.items() if isinstance(part.value.get("records"), list)), None)
-            held = amount(sides[side].value["records"]) if side is not None else Amount()
+            side = next((side for side, part in sides.items() if part.value.get("records")), REQUEST)
+            held = amount(sides[side].value.get("records")) if side in sides else NOTHING
             base = kept.get("offset", -1) if api == "Produce" else None
+            topic_id = str(topic) if isinstance(topic, UUID) else None
+            name = text(self.topics.get(topic) if topic_id else topic)
             self.add("partitions", time, (
                 *what, name, topic_id, partition, text(group), *_error(sides.get(RESPONSE)),
-                *(kept.get(column) for column in OFFSETS), held.bytes, held.records, _last(held, base), held.codec,
+                *map(kept.get, OFFSETS), held.bytes, held.records, _last(held, base), held.codec,
             ), 0)  # fmt: skip
-            if side is not None and self.wanted.records:
-                place = name if name is not None else topic_id
-                self._records(messages[side], sides[side], base, (*what, place, partition), time)
+            message = messages[side]
+            if held.records and message is not None and self.wanted.records:
+                self._records(message, sides[side], base, (*what, name or topic_id, partition), time)
 
     def _records(self, message: Message, part: Part, base: int | None, what: Row, time: int | None) -> None:
         wrong = {finding.path for finding in message.findings if finding.kind == "crc"}
@@ -129,15 +131,16 @@ class Rows:
             self.add("records", time, (*what, *row), (row[2] or 0) + (row[3] or 0) if wanted.values else 0)
 
 
+NOTHING = Amount()
 OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "asked_timestamp")
 
 
 def who_columns(capture: str, peers: Peers) -> Row:
     """Which connection: the first columns of nearly every table."""
-    return capture, peers.number, endpoint(peers.client), endpoint(peers.broker)
+    return capture, peers.number, _ends(peers.client), _ends(peers.broker)
 
 
-def what_columns(exchange: Exchange) -> Row:
+def what_columns(exchange: Exchange, time: int | None) -> Row:
     """Which exchange."""
     api = exchange.api
     known = api is not None and api.key >= 0
@@ -147,7 +150,7 @@ def what_columns(exchange: Exchange) -> Row:
         exchange.version if known else None,
         exchange.correlation_id if known or api is None else None,
         text(exchange.client_id),
-        moment(exchange.time),
+        time,
     )
 
 
@@ -157,6 +160,7 @@ def problem_columns(finding: Finding, file: str | None = None) -> Row:
     return file, finding.kind, escape(finding.text), field, finding.start, finding.length, finding.kind in NOTICES
 
 
+_ends = lru_cache(1 << 16)(endpoint)
 NO_EXCHANGE: Row = (None,) * 6
 """Stands for `what_columns` where a problem belongs to none."""
 
@@ -186,5 +190,6 @@ def _error(part: Part | None) -> tuple[int | None, str | None]:
     return code, None if code is None else error_name(code)
 
 
-def _micros(nanoseconds: int | None) -> int | None:
-    return None if nanoseconds is None else nanoseconds // 1000
+def _latency(exchange: Exchange) -> int | None:
+    """Microseconds."""
+    return None if exchange.latency is None else micros(exchange.latency)

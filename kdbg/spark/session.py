@@ -48,11 +48,16 @@ def check() -> None:
 
 
 def start(
-    master: str = "local[*]", configuration: Mapping[str, str] | None = None, *, verbose: bool = False
+    master: str = "local[*]",
+    configuration: Mapping[str, str] | None = None,
+    *,
+    py_files: str | None = None,
+    verbose: bool = False,
 ) -> SparkSession:
     """The session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
 
-    Unless `verbose`, what Java has to say goes into a file, which is named where the start fails.
+    `py_files` is a zip with kdbg in it, for executors that have none. Unless `verbose`, what Java has to say goes into
+    a file, which is named where the start fails.
     """
     check()
     from pyspark.sql import SparkSession
@@ -69,11 +74,21 @@ def start(
         builder = builder.config(name, value)
     with _quiet(verbose) as log:
         try:
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
+            if py_files:
+                spark.addArtifacts(py_files, pyfile=True)
+            return spark
         except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
             said = str(error).strip().splitlines()
             where = f"; see {log}" if log else ""
             raise SparkError(f"no session on {master}: {said[0] if said else type(error).__name__}{where}") from error
+
+
+def stop(spark: SparkSession) -> None:
+    """End the session; what it says on the way is of no use to anybody."""
+    with _quiet(False) as log:
+        spark.stop()
+    Path(log).unlink()
 
 
 def _check_java() -> None:

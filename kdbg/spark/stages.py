@@ -21,6 +21,7 @@ import pyarrow as pa
 from ..session.filters import Filters
 from .carry import Carrier
 from .counting import counted
+from .luggage import LARGE, Claim, Luggage
 from .pieces import exchanges
 from .plan import Plan
 from .reading import Reading
@@ -31,9 +32,12 @@ from .tables import Tables
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 RUNS = pa.schema({
     "capture": pa.int32(), "key": pa.binary(), "split": pa.int32(), "order": pa.int32(), "packets": pa.binary(),
-    "payload": pa.binary(),
+    "payload": pa.binary(), "luggage": pa.string(), "place": pa.int64(), "length": pa.int64(),
 })  # fmt: skip
-"""A run with its place: `split` is its number in the plan. A row with an empty key holds a report on its split."""
+"""A run with its place: `split` is its number in the plan. The payload of a large one is so many bytes in a file of
+`luggage`. A row with an empty key holds a report on its split."""
+ALONG = (None, 0, 0)
+"""Stands for the luggage of a run that has all with it."""
 REPORT = pa.schema({"report": pa.binary()})
 BATCH, BATCH_ROWS = 8 << 20, 4096
 """Bytes and rows in one batch that a task hands over."""
@@ -61,17 +65,26 @@ def count(plan: Plan, places: list[int]) -> Stage:
     return stage
 
 
-def read(plan: Plan, ports: frozenset[int]) -> Stage:
+def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
     """Read the plan's splits; each ends with a report on itself."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            reading = Reading(plan, plan.splits[number], ports)
-            capture = reading.split.capture
-            yield from _batched((capture, run.key, number, run.order, run.packets, run.payload) for run in reading)
-            yield _runs([(capture, b"", number, 0, orjson.dumps(reading.report | {"split": number}), b"")])
+            reading, luggage = Reading(plan, plan.splits[number], ports), Luggage(folder)
+            yield from _batched(_row(run, reading.split.capture, number, luggage) for run in reading)
+            luggage.close()
+            said = orjson.dumps(reading.report | {"split": number})
+            yield _runs([(reading.split.capture, b"", number, 0, said, b"", *ALONG)])
 
     return stage
+
+
+def _row(run: Run, capture: int, split: int, luggage: Luggage) -> tuple[Any, ...]:
+    """A run as it is shuffled."""
+    place = capture, run.key, split, run.order, run.packets
+    if len(run.payload) < LARGE:
+        return *place, run.payload, *ALONG
+    return *place, b"", luggage.name, luggage.put(run.payload), len(run.payload)
 
 
 def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
@@ -79,7 +92,7 @@ def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
     size = 0
     for row in rows:
         held.append(row)
-        size += len(row[-1]) + len(row[-2])
+        size += len(row[4]) + len(row[5])
         if size > BATCH or len(held) >= BATCH_ROWS:
             yield _runs(held)
             held, size = [], 0
@@ -98,13 +111,15 @@ def carry(captures: list[str], folder: str) -> Stage:
     """Make exchanges of the runs of a partition."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        carrier, splits = Carrier(captures, folder), list[Any]()
+        carrier, luggage, splits = Carrier(captures, folder), Claim(folder), list[Any]()
         for batch in batches:
-            for capture, key, _, order, packets, payload in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-                if key:
-                    carrier.run(capture, Run(key, order, packets, payload))
-                else:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                capture, key, _, order, packets, payload, *where = row
+                if not key:
                     splits.append(orjson.loads(packets))
+                    continue
+                carrier.run(capture, Run(key, order, packets, luggage.get(*where) if where[0] else payload))
+        luggage.close()
         yield report(carrier.close() | {"splits": splits})
 
     return stage

@@ -11,8 +11,13 @@ FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 def moment(nanoseconds: int) -> int | None:
     """A packet's time in microseconds; None for what no calendar has."""
-    time = nanoseconds // 1000
+    time = micros(nanoseconds)
     return time if FIRST <= time <= LAST else None
+
+
+def micros(nanoseconds: int) -> int:
+    """The nearest microsecond."""
+    return (nanoseconds + 500) // 1000
 
 
 def timestamp(milliseconds: Any) -> int | None:
@@ -28,11 +33,9 @@ def text(value: Any) -> str | None:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def topic_text(topic: Any, topics: dict[UUID, str]) -> tuple[str | None, str | None]:
-    """(name, id) of a topic that a message names by either."""
-    if isinstance(topic, UUID):
-        return text(topics.get(topic)), str(topic)
-    return text(topic), None
+def topic_name(topic: Any, topics: dict[UUID, str]) -> str | None:
+    """A topic by its name, or by its id where nobody told the name."""
+    return text(topics.get(topic) or str(topic)) if isinstance(topic, UUID) else text(topic)
 
 
 def integer(value: Any) -> int | None:

@@ -1,0 +1,81 @@
+"""`kdbg pipeline`: archives of captures in, tables out, on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .times import Milliseconds, Moment, When
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+LEAST_SPLIT = 1 << 16
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 64M."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).lower().removesuffix("b").removesuffix("i")
+        number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "")
+        if not number.isdecimal() or (size := int(number) * UNITS[unit]) < LEAST_SPLIT:
+            self.fail(f"{value!r} is no size: write 64M, 1G, or at least 64K", param, ctx)
+        return size
+
+
+class Setting(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, equals, setting = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"{value!r} is no setting: write spark.executor.memory=4g", param, ctx)
+        return name, setting
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURES…")
+@click.option("--out", required=True, metavar="DIR", help="The folder of the tables; a path or a URL.")
+@click.option("--master", default="local[*]", show_default=True, metavar="URL",
+              help="Where Spark runs: local[N], spark://…, yarn, k8s://…, or sc://… for Spark Connect.")  # fmt: skip
+@click.option(
+    "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
+)
+@click.option("--py-files", metavar="ZIP", help="kdbg as a zip, for a cluster that does not have it.")
+@click.option("--split", type=Size(), default="64M", show_default=True, help="Bytes of a file that one task reads.")
+@click.option("--partitions", type=click.IntRange(1), metavar="N", help="Tasks that put connections together; by size.")
+@click.option("--rolled", is_flag=True, help="All files of a folder are pieces of one capture, whatever their names.")
+@click.option("--records", is_flag=True, help="Also the table of records, without what is in them.")
+@click.option("--values", is_flag=True, help="Also the records' keys, values and headers.")
+@click.option("--append", is_flag=True, help="Keep the tables that are there, and pass over files that they hold.")
+@click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
+@click.option("--client-id", multiple=True, help="Only requests of this client id.")
+@click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
+@click.option("--group", multiple=True, help="Only exchanges that name this consumer group.")
+@click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding.")
+@click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that.")
+@click.option("--since", type=When(), metavar="TIME", help="Only from this time (UTC) on, as decode has it; files that "
+              "lie well before it are not read.")  # fmt: skip
+@click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
+@click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
+@click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
+@click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
+def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Moment | None, **options: Any) -> int:
+    """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.
+
+    CAPTURES are files, folders, globs and URLs (s3://, gs://, hdfs://). Files that tcpdump or dumpcap rotated are read
+    as the one capture that they are. The tables replace those in DIR, all at once, or stand beside them with --append.
+
+    \b
+    kdbg pipeline captures/ --out tables
+    kdbg pipeline 's3://archive/2026-11-*.pcap' --out s3://lake/kafka --master spark://host:7077
+    """
+    from .piping import run
+
+    return run(captures, out, (since, until), options)

@@ -1,0 +1,128 @@
+"""One run of `kdbg pipeline`: planned, watched over while Spark works, and told of at its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..findings import NOTICES
+from ..render.values import escape
+from ..session.filters import Filters
+from ..spark import session
+from . import INTERRUPTED, REFUSED, UNDECODED
+from .run import number
+from .times import Moment, on_day_of
+
+if TYPE_CHECKING:
+    from ..spark.pipeline import Outcome, Pipeline
+    from ..spark.plan import Plan
+
+Between = tuple[Moment | None, Moment | None]
+STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
+POLL = 0.2
+NAMED = 3
+"""Files that are named where many are passed over."""
+FILTERS = ("api", "client_id", "topic", "group", "errors", "slower_than")
+
+
+def run(
+    captures: tuple[str, ...], out: str, between: tuple[Moment | None, Moment | None], given: dict[str, Any]
+) -> int:
+    """Plan, run, tell; the exit status."""
+    session.check()
+    from ..spark.commit import Output
+    from ..spark.pipeline import Options, Pipeline
+    from ..spark.plan import plan
+    from ..spark.rows import Wanted
+
+    filters = Filters(**{name: given[name] for name in FILTERS})
+    filters.checks()  # an unknown API is refused before anything is read
+    output = Output(out)
+    known = output.known() if given["append"] else {}
+    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+    if planned.refused:
+        listed = ", ".join(f"{name} {problem}" for name, problem in planned.refused[:NAMED])
+        more = f" and {len(planned.refused) - NAMED:,} more" if len(planned.refused) > NAMED else ""
+        say(f"passed over: {listed}{more}")
+    if not planned.files:
+        say("nothing to read" + (": the tables hold these files already" if known else ""))
+        return REFUSED if not known else 0
+    first = min((file.time for file in planned.files if file.time is not None), default=None)
+    since, until = (on_day_of(moment, first) for moment in between)
+    options = Options(
+        split=given["split"],
+        partitions=given["partitions"],
+        ports=frozenset(given["port"]),
+        filters=replace(filters, since=since, until=until),
+        wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
+        append=given["append"],
+        said={name: value for name, value in given.items() if value not in (None, (), False)},
+    )
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        outcome = watched(Pipeline(spark, output, options), planned)
+    finally:
+        session.stop(spark)
+    if outcome is None:
+        say("interrupted; the tables are as they were")
+        return INTERRUPTED
+    return told(outcome, out)
+
+
+def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:
+    """Run the pipeline in a thread, and show how far it is; None where Ctrl-C ended it."""
+    with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
+        running = thread.submit(pipeline.run, planned)
+        try:
+            while not running.done():
+                wait([running], POLL)
+                show(*pipeline.progress())
+        except KeyboardInterrupt:
+            while not running.done():
+                pipeline.cancel()
+                wait([running], POLL)
+            return None
+        return running.result()
+
+
+@contextmanager
+def progress(size: int) -> Iterator[Callable[[str, float], None]]:
+    """A bar on stderr, by bytes of the captures, where somebody watches."""
+    if not sys.stderr.isatty():
+        yield lambda stage, part: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=size)
+        yield lambda stage, part: bar.update(task, description=STAGES[stage], completed=int(part * size))
+
+
+def told(outcome: Outcome, out: str) -> int:
+    """Say what is wrong with captures, and close with a line of counts; the exit status."""
+    for name, problem in outcome.problems:
+        say(f"{name}: {problem}")
+    counts, findings = outcome.counts, outcome.findings
+    undecoded = any(kind not in NOTICES for kind in findings)
+    parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
+    if outcome.rows["exchanges"] < counts["exchanges"]:
+        parts.append(f"{outcome.rows['exchanges']:,} kept")
+    parts.append(f"{findings.pop('unanswered', 0):,} unanswered")
+    listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
+    parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
+    if counts["other_connections"]:
+        parts.append(number(counts["other_connections"], "other connection"))
+    click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
+    return UNDECODED if undecoded else 0
+
+
+def say(text: str) -> None:
+    click.echo(f"kdbg: {escape(text)}", err=True)

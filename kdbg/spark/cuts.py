@@ -112,13 +112,13 @@ def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
 
 
 def _chained(data: bytes, place: int, layout: Layout) -> bool:
-    """Whether packet headers that can be follow one another from here on."""
+    """Whether packet headers that can be follow one another from here on, as far as the data goes."""
     read = struct.Struct(layout.order + "IIII").unpack_from
-    for _ in range(CHAIN):
+    for seen in range(CHAIN):
         if place + RECORD > len(data):
-            break
+            return seen > 0
         _, fraction, captured, sent = read(data, place)
         if fraction * layout.unit >= 1_000_000_000 or captured > layout.most or not 0 < captured <= max(sent, 1):
             return False
         place += RECORD + captured
-    return place > RECORD
+    return True

@@ -21,6 +21,7 @@ import orjson
 from ..errors import KdbgError, SparkError
 from ..session.filters import Filters
 from . import stages
+from .columns import TABLES
 from .commit import Output
 from .counting import missed, numbered, recut, uncounted
 from .cuts import Walk
@@ -146,6 +147,7 @@ class Pipeline:
         job = stages.Decoding(plan.captures, folder, tasks, topics, filters, options.wanted)
         for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(stages.decode(job), REPORT)):
             outcome.take(report)
+        self._empty(outcome)
         return outcome
 
     def _files(self, plan: Plan, carried: list[dict[str, Any]], outcome: Outcome) -> None:
@@ -166,6 +168,14 @@ class Pipeline:
         if counts["packets"] != counts["other_packets"] + counts["passed_over"] + carried_packets:
             raise SparkError(f"{counts['packets']:,} packets were read, but {carried_packets:,} arrived")
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
+
+    def _empty(self, outcome: Outcome) -> None:
+        """Give each table that nothing came of a file without rows, so that questions can be asked of it."""
+        tables = Tables(self.output.folder)
+        for table in TABLES:
+            if not outcome.rows[table] and (table != "records" or self.options.wanted.records):
+                tables.empty(table)
+        outcome.take(tables.close())
 
     def _said(self, plan: Plan, outcome: Outcome) -> dict[str, Any]:
         """What `_kdbg.json` says of the run."""

@@ -24,7 +24,7 @@ SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
 STAMP = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.T]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?|\d{10}"
 ROTATED = (
-    re.compile(r"(?<=\.pcap)\d+|(?<=\.cap)\d+|(?<=\.pcapng)\d+"),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
+    re.compile(r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
     re.compile(r"(?<=_)\d{5}_\d{14}(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
     re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
 )
@@ -92,7 +92,7 @@ class Plan:
         kept: list[Split] = []
         for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
             end = following.time if following is not None and following.capture == split.capture else None
-            over = since is not None and end is not None and end < since - MARGIN
+            over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
             if not over and not ahead:
                 kept.append(split)
@@ -132,18 +132,29 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
 
 
 def _arranged(files: list[File], size: int, rolled: bool) -> tuple[list[str], list[File], list[Split]]:
-    """Captures in natural order, their pieces in the order of time, cut into splits."""
+    """Captures and their pieces in order, cut into splits."""
     captures: dict[str, list[File]] = {}
     for file in sorted(files, key=lambda file: natural(file.name)):
         captures.setdefault(_folder(file.name) if rolled else whole(file.name), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
-        for file in sorted(pieces, key=lambda file: (file.time is None, file.time)):
+        for file in in_order(pieces):
             splits += _cut(number, len(ordered), file, size)
             ordered.append(file)
     names = [name if len(pieces) > 1 else pieces[0].name for name, pieces in captures.items()]
     return names, ordered, splits
+
+
+def in_order(pieces: list[File]) -> list[File]:
+    """The pieces of a capture, which come in the order of their names, as they were written.
+
+    That is the order of their names too, but where tcpdump wrote into a ring of files (-W) and came round again.
+    """
+    times = [file.time or 0 for file in pieces]
+    falls = [i for i in range(1, len(times)) if times[i] < times[i - 1]]
+    turned = len(falls) == 1 and times[-1] < times[0]
+    return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
 def whole(name: str) -> str:

@@ -42,7 +42,8 @@ def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
 
 def identity(name: str) -> str:
     """What a file goes by, however its name was written."""
-    return name if URL.match(name) else str(Path(name).resolve())
+    system, path, _ = resolve(name)
+    return str(Path(path).resolve()) if isinstance(system, fs.LocalFileSystem) else name
 
 
 @contextmanager

@@ -53,6 +53,10 @@ class Tables:
         elif self._held > HELD:
             self._write_all()
 
+    def empty(self, table: str) -> None:
+        """A file without rows, so that a table is there."""
+        self._writer(table, UNDATED)
+
     def close(self) -> dict[str, Any]:
         """Write what is held; says which files there are and how many rows each table has."""
         self._write_all()

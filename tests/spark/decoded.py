@@ -1,0 +1,64 @@
+"""What `kdbg decode` says of captures, and what the tables say of the same, in one form that can be compared."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import kdbg
+from kdbg.session.exchange import Half
+from tests.cli.calls import call
+
+Row = tuple[Any, ...]
+HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_bytes, {0}_packet) END"
+
+
+def decoded(paths: Iterable[Path], capture: str = "", **filters: Any) -> list[Row]:
+    """Every exchange that `kdbg decode --format json` finds in these captures."""
+    options = [word for name, value in filters.items() for word in (f"--{name.replace('_', '-')}", value)]
+    rows: list[Row] = []
+    for path in paths:
+        lines = call("decode", path, "--format", "json", *options).lines
+        exact = kdbg.read(path, **filters)  # JSON's numbers do not hold nanoseconds of our days
+        rows += [
+            (capture or str(path), *_said(line), _half(exchange.request), _half(exchange.response))
+            for line, exchange in zip(lines, exact, strict=True)
+        ]
+    return sorted(rows, key=repr)
+
+
+def _said(line: dict[str, Any]) -> Row:
+    ends, latency = line["connection"], line["latency_ms"]
+    return (
+        ends["client"], ends["broker"], line["api"], line["api_key"], line["api_version"], line["correlation_id"],
+        _text(line["client_id"]), None if latency is None else round(latency * 1000), tuple(line["notes"]),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str | None:
+    return base64.b64decode(value["base64"]).decode("utf-8", "backslashreplace") if isinstance(value, dict) else value
+
+
+def _half(half: Half | None) -> Row | None:
+    """(microseconds, bytes, first packet) of a request or a response."""
+    return None if half is None else ((half.first_time + 500) // 1000, half.size, half.first_packet)
+
+
+def tabled(out: Path) -> list[Row]:
+    """The same of the table of exchanges, as DuckDB reads it."""
+    question = f"""
+        SELECT capture, client, broker, api, api_key, api_version, correlation_id, client_id, latency_us, notes,
+            {HALF.format("request")}, {HALF.format("response")}
+        FROM read_parquet('{out}/exchanges/*/*.parquet')"""
+    rows = duckdb.sql(question).fetchall()
+    return sorted(((*row[:9], tuple(row[9]), *row[10:]) for row in rows), key=repr)
+
+
+def ask(out: Path, question: str) -> list[Row]:
+    """What DuckDB answers; `{exchanges}` and the other tables' names stand for their files."""
+    tables = {path.name: f"read_parquet('{path}/*/*.parquet')" for path in out.iterdir() if path.is_dir()}
+    return duckdb.sql(question.format(**tables)).fetchall()

@@ -1,0 +1,120 @@
+"""A pcap file in parts is the same packets as in one piece, wherever it is cut and whatever is in it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdbg.capture import Packet, open_capture
+from kdbg.spark.counting import counted, missed, numbered, recut, uncounted
+from kdbg.spark.cuts import HEADER, Layout, guess, walk
+from kdbg.spark.plan import Plan, plan
+from kdbg.spark.reading import Reading
+from tests.capture.files import RAW, pcap
+from tests.traffic import Talk
+
+ORDERS = [("<", False), (">", False), ("<", True), (">", True)]
+
+
+def proved(path: Path, size: int) -> Plan:
+    """The plan of one file, as the pipeline comes to it."""
+    found = plan([str(path)], size)
+    walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
+    for file in missed(found, walks):
+        found = recut(found, file, size)
+        walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
+        assert not missed(found, walks)
+    return numbered(found, walks)
+
+
+def in_parts(found: Plan) -> tuple[list[Packet], list[str]]:
+    """All packets of a plan's splits by number, and what is wrong with the file."""
+    packets: list[Packet] = []
+    problems: list[str] = []
+    for split in found.splits:
+        reading = Reading(found, split)
+        packets += [packet for run in reading for packet in run.unpack()]
+        problems += reading.report["problems"]
+    return sorted(packets), problems
+
+
+def whole(path: Path) -> tuple[list[Packet], list[str]]:
+    with open_capture(path) as capture:
+        packets = list(capture)
+        return packets, [finding.text for finding in capture.problems]
+
+
+def segments(count: int, payload: bytes = b"") -> list[bytes]:
+    """So many packets of one connection."""
+    talk = Talk().ask_bytes(0, 0, payload or bytes(40))
+    return [talk.segments[n % len(talk.segments)].data for n in range(count)]
+
+
+@pytest.mark.parametrize(("order", "nano"), ORDERS)
+@pytest.mark.parametrize("size", [100, 1000, 5000])
+def test_every_byte_order_and_resolution_is_cut_between_packets(
+    tmp_path: Path, order: str, nano: bool, size: int
+) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap(segments(200), order, nano, link=RAW))
+    found = proved(path, size)
+    assert len(found.splits) > 2
+    assert in_parts(found) == whole(path)
+
+
+@given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=60), size=st.integers(200, 9000))
+def test_packets_of_any_size(sizes: list[int], size: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pcap"
+        path.write_bytes(pcap([bytes([n & 0xFF]) * length for n, length in enumerate(sizes)]))
+        found = proved(path, size)
+        assert sum(split.size for split in found.splits) == path.stat().st_size - HEADER
+        assert in_parts(found) == whole(path)
+
+
+def test_packets_that_hold_a_capture_file_do_not_mislead(tmp_path: Path) -> None:
+    inside = pcap([bytes(40)] * 100)[24:]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap([packet for n in range(40) for packet in segments(3, inside[: 6000 - n])]))
+    guesses = plan([str(path)], 2000)
+    walks = {i: counted(guesses.files[0], guesses.splits[i]) for i in uncounted(guesses)}
+    assert missed(guesses, walks), "the packets are meant to mislead the guess"
+    assert in_parts(proved(path, 2000)) == whole(path)
+
+
+@pytest.mark.parametrize("lost", [1, 10, 700])
+def test_a_file_that_ends_inside_a_packet(tmp_path: Path, lost: int) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap(segments(100, bytes(800)))[:-lost])
+    found = in_parts(proved(path, 1000))
+    assert found == whole(path)
+    assert len(found[1]) == 1
+
+
+def test_nothing_is_read_behind_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    data = bytearray(pcap(segments(100)))
+    with path.open("w+b") as file:
+        file.write(data)
+        layout = Layout.of(bytes(data[:HEADER]))
+        assert layout is not None
+        place = walk(file, layout, HEADER, len(data) // 2).end
+    struct.pack_into("<I", data, place + 8, 0x7FFFFFFF)
+    path.write_bytes(data)
+    found = in_parts(proved(path, 1000))
+    assert found == whole(path)
+    assert "damaged" in found[1][0]
+
+
+def test_where_no_packet_seems_to_begin_no_cut_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap([b""])[:24] + bytes(5000))
+    layout = Layout.of(path.read_bytes()[:24])
+    assert layout is not None
+    with path.open("rb") as file:
+        assert guess(file, layout, 1000) is None

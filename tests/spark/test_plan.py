@@ -1,0 +1,131 @@
+"""What is found, in which order, and which files are one capture."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kdbg.errors import CaptureError, CaptureRefused
+from kdbg.spark.plan import File, Plan, in_order, natural, plan, whole
+from kdbg.spark.store import identity
+from tests.capture.files import pcap, pcapng
+from tests.traffic import START
+
+
+def names(found: Plan) -> list[str]:
+    return [Path(file.name).name for file in found.files]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.pcap", "b.pcap2", "b.pcap10", "a10.pcap", "a9.pcap", "deep/c.pcap", ".hidden.pcap", "_temporary/d.pcap"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(pcap([bytes(40)] * 3))
+    (tmp_path / "notes.txt").write_text("no capture")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("x.pcap", "x.pcap1", "x.pcap10"),
+        ("x.pcap00", "x.pcap01"),
+        ("x.pcap1.gz", "x.pcap2.gz"),
+        ("x_00001_20261121033000.pcapng", "x_00002_20261121034000.pcapng"),
+        ("eth0-2026-11-21_03.30.00.pcap", "eth0-2026-11-21_04.30.00.pcap"),
+        ("eth0-20261121.pcap", "eth0-20261122.pcap"),
+        ("eth0-20261121T0330.pcap", "eth0-20261121T0430.pcap1"),
+        ("1795264200.pcap", "1795267800.pcap"),
+    ],
+)
+def test_what_rotation_wrote_is_one_capture(pieces: tuple[str, ...]) -> None:
+    assert len({whole(f"/folder/{piece}") for piece in pieces}) == 1
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("host1.pcap", "host2.pcap"),
+        ("kafka-2.8.2.pcap", "kafka-3.9.2.pcap"),
+        ("x.pcap", "y.pcap1"),
+        ("x.pcap", "x.pcapng"),
+        ("a/x.pcap", "b/x.pcap1"),
+    ],
+)
+def test_other_files_are_captures_of_their_own(files: tuple[str, ...]) -> None:
+    assert len({whole(file) for file in files}) == len(files)
+
+
+def test_a_folder_stands_for_its_captures(folder: Path) -> None:
+    found = plan([str(folder)])
+    assert names(found) == ["a9.pcap", "a10.pcap", "b.pcap", "b.pcap2", "b.pcap10", "c.pcap"]
+    assert [Path(capture).name for capture in found.captures] == ["a9.pcap", "a10.pcap", "b.pcap*", "c.pcap"]
+    assert [Path(name).name for name, _ in found.refused] == ["notes.txt"]
+
+
+def test_a_glob_stays_in_its_folder(folder: Path) -> None:
+    assert names(plan([f"{folder}/*.pcap"])) == ["a9.pcap", "a10.pcap", "b.pcap"]
+    assert names(plan([f"{folder}/**/[bc].pcap"])) == ["b.pcap", "c.pcap"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(folder: Path) -> None:
+    names_of_one = [f"{folder}/b.pcap", f"{folder}/deep/../b.pcap", f"file://{folder}/b.pcap", f"{folder}/b*.pcap"]
+    assert names(plan(names_of_one)) == ["b.pcap"]
+
+
+def test_all_files_of_a_folder_may_be_pieces_of_one_capture(folder: Path) -> None:
+    found = plan([f"{folder}/*"], rolled=True)
+    assert found.captures == [f"{folder}/*"]
+    assert {split.capture for split in found.splits} == {0}
+
+
+@pytest.mark.parametrize(("name", "problem"), [("nothing.pcap", "no such file"), ("notes.txt", "is neither pcap nor pcapng")])
+def test_what_is_named_and_cannot_be_read_is_refused(folder: Path, name: str, problem: str) -> None:
+    with pytest.raises(CaptureError, match=problem) as refused:
+        plan([f"{folder}/{name}"])
+    assert refused.value.source == f"{folder}/{name}"
+
+
+def test_files_of_all_kinds_know_when_they_begin(tmp_path: Path) -> None:
+    packets = [bytes(40)] * 3
+    (tmp_path / "a.pcap").write_bytes(pcap(packets))
+    (tmp_path / "b.pcap.gz").write_bytes(gzip.compress(pcap(packets)))
+    (tmp_path / "c.pcapng").write_bytes(pcapng(packets))
+    (tmp_path / "d.pcap").write_bytes(pcap([]))
+    found = plan([str(tmp_path)], 1 << 16)
+    assert [file.time is None for file in found.files] == [False, False, False, True]
+    assert len({file.time for file in found.files}) == 2
+
+
+def test_a_ring_begins_where_tcpdump_came_round() -> None:
+    def ring(*times: int) -> list[str]:
+        pieces = [File(f"x.pcap{n}", 1, None, START + time) for n, time in enumerate(times)]
+        return [file.name[-1] for file in in_order(pieces)]
+
+    assert ring(3, 4, 1, 2) == ["2", "3", "0", "1"]
+    assert ring(1, 2, 3) == ["0", "1", "2"]
+    assert ring(3, 1, 4, 2, 5) == ["0", "1", "2", "3", "4"], "times that tell nothing leave the order of the names"
+
+
+def test_known_files_are_passed_over_unless_they_have_grown(folder: Path) -> None:
+    path = folder / "b.pcap"
+    assert names(plan([str(folder)], known={identity(str(path)): path.stat().st_size}))[2] == "b.pcap2"
+    with pytest.raises(CaptureRefused, match="was read when it had 5 bytes"):
+        plan([str(path)], known={identity(str(path)): 5})
+
+
+def test_splits_well_outside_of_the_time_asked_for_are_not_read(tmp_path: Path) -> None:
+    for n in range(5):
+        (tmp_path / f"x.pcap{n or ''}").write_bytes(pcap([bytes(40)] * 3))
+    found = plan([str(tmp_path)])
+    hour = 3600 * 10**9
+    spread = Plan(found.captures, found.files, [s._replace(time=n * hour) for n, s in enumerate(found.splits)], [])
+    assert [split.file for split in spread.between(2 * hour, 3 * hour).splits] == [1, 2, 3]
+    assert spread.between(None, None) == spread
+
+
+def test_natural_order() -> None:
+    assert sorted(["x10", "x9", "x", "x09b"], key=natural) == ["x", "x9", "x09b", "x10"]

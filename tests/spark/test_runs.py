@@ -1,0 +1,77 @@
+"""Packets come out of runs as they went in, in the order of their connection; exchanges out of their rows likewise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdbg.capture import Packet, open_capture
+from kdbg.capture.packet import reverse
+from kdbg.session.exchange import Exchange, Half
+from kdbg.session.session import Session
+from kdbg.spark import runs
+from kdbg.spark.pieces import Pieces, exchanges
+from kdbg.spark.raw import pack
+from tests.cli.calls import SHARED, SHIPPED
+
+FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]
+payloads = st.binary(max_size=50)
+numbers = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def packets(draw: st.DrawFn) -> list[Packet]:
+    made: list[Packet] = []
+    for number in range(draw(st.integers(0, 60))):
+        flow, payload = draw(st.sampled_from(FLOWS)), draw(payloads)
+        flow = draw(st.sampled_from([flow, reverse(flow)]))
+        length = len(payload) + draw(st.integers(0, 9))
+        flags = draw(st.integers(0, 255))
+        made.append((number, draw(st.integers(-(2**63), 2**63 - 1)), flow, draw(numbers), draw(numbers), flags, payload, length))
+    return made
+
+
+@given(packets=packets(), most=st.integers(1, 200), held=st.integers(1, 2000))
+def test_packets_come_out_as_they_went_in(packets: list[Packet], most: int, held: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "RUN_BYTES", most)
+        patch.setattr(runs, "OPEN_BYTES", held)
+        made = list(runs.runs(packets))
+    assert [run.order for run in made] == list(range(len(made)))
+    for flow in FLOWS:
+        key = min(flow, reverse(flow))
+        found = [packet for run in made if run.key == key for packet in run.unpack()]
+        assert found == [packet for packet in packets if packet[2] in (flow, reverse(flow))]
+
+
+def plain(half: Half | None) -> object:
+    if half is None:
+        return None
+    message = half.message()
+    return (
+        half.data, half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing, half.size,
+        half.api and half.api.name, message and (message.header, message.body, message.findings),
+    )  # fmt: skip
+
+
+def said(exchange: Exchange) -> object:
+    return (
+        exchange.peers, exchange.api and exchange.api.key, exchange.version, exchange.correlation_id, exchange.client_id,
+        exchange.answered, exchange.findings, exchange.latency, plain(exchange.request), plain(exchange.response),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
+def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
+    session, pieces = Session(), Pieces(str(tmp_path))
+    with open_capture(path) as capture:
+        wanted = list(session.run(capture))
+    for exchange in wanted:
+        pieces.add(pack(exchange, 7), exchange.size)
+    names = pieces.close()
+    found = [each for name, _ in names for each in exchanges(str(tmp_path), name, session.topic_names)]
+    assert {capture for capture, _ in found} <= {7}
+    assert list(map(said, (exchange for _, exchange in found))) == list(map(said, wanted))

@@ -42,8 +42,8 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURES…")
 @click.option("--out", required=True, metavar="DIR", help="The folder of the tables; a path or a URL.")
-@click.option("--master", default="local[*]", show_default=True, metavar="URL",
-              help="Where Spark runs: local[N], spark://…, yarn, k8s://…, or sc://… for Spark Connect.")  # fmt: skip
+@click.option("--master", metavar="URL", help="Where Spark runs: local[N], spark://…, yarn, k8s://…, sc://… for Spark "
+              "Connect; this machine if not said.")  # fmt: skip
 @click.option(
     "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
 )

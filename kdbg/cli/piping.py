@@ -87,7 +87,7 @@ def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:
             while not running.done():
                 pipeline.cancel()
                 wait([running], POLL)
-            return None
+            return None if running.exception() else running.result()
         return running.result()
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from ..grammars import api
-from ..session.exchange import Exchange, Half, Peers
+from ..session.exchange import Exchange
 from ..session.session import Session
 from ..tcp.table import Connection
 from ..wire.topicnames import MOST
@@ -22,52 +20,12 @@ from .pieces import Pieces
 from .raw import pack
 from .rows import NO_EXCHANGE, problem_columns, who_columns
 from .runs import Run
+from .spoken import Spoken
 from .tables import Tables
-from .values import moment, text
+from .values import moment
 
 HELD, HELD_BYTES = 64, 1 << 18
 """Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""
-API_VERSIONS = api("ApiVersions").key
-
-
-@dataclass(slots=True)
-class Spoken:
-    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1."""
-
-    connection: Connection
-    client: int | None = None
-    exchanges: int = 0
-    client_id: str | None = None
-    software: tuple[str | None, str | None] | None = None
-    mechanism: str | None = None
-
-    @property
-    def peers(self) -> Peers:
-        """Its two ends, under the number of its first packet in the capture."""
-        ends = self.connection.initiator, self.connection.acceptor
-        client = self.client or 0
-        return Peers(self.connection.first_packet, ends[client], ends[1 - client])
-
-    def heard(self, exchange: Exchange) -> None:
-        """Take from an exchange what it tells of its connection."""
-        self.exchanges += 1
-        if self.client_id is None:
-            self.client_id = exchange.client_id
-        request = exchange.request
-        if request is None:
-            return
-        if request.known is not None and request.known.facts:
-            self.mechanism = request.known.facts.get("mechanism")
-        if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
-            self.software = _software(request)
-
-
-def _software(request: Half) -> tuple[str | None, str | None] | None:
-    """Name and version of the client's software, as ApiVersions has it since version 3 (KIP-511)."""
-    message = request.message()
-    if message is None or "client_software_name" not in message.body:
-        return None
-    return text(message.body["client_software_name"]), text(message.body.get("client_software_version"))
 
 
 class Carrier:
@@ -154,17 +112,12 @@ class Carrier:
     def _tell(self, spoken: Spoken) -> None:
         """The row of a connection, and the problems that no exchange has."""
         connection, capture = spoken.connection, self.captures[self._capture]
-        who = who_columns(capture, spoken.peers)
         findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
-        name, version = spoken.software or (None, None)
         start = moment(connection.start)
-        self.tables.add("connections", start, (
-            *who, start, moment(connection.last_time), connection.packets, connection.bytes, connection.handshake,
-            spoken.client is not None, spoken.exchanges, text(spoken.client_id), name, version,
-            text(spoken.mechanism), [str(finding) for finding in findings],
-        ))  # fmt: skip
+        self.tables.add("connections", start, spoken.row(capture, findings))
         for finding in findings:
             self.counts[f"problem {finding.kind}"] += 1
+            who = who_columns(capture, spoken.peers)
             self.tables.add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)))
         self.counts["connections" if spoken.client is not None else "other_connections"] += 1
         self.counts["connection_packets"] += connection.packets

@@ -27,14 +27,14 @@ KEPT: dict[str, dict[str, dict[str, str]]] = {
     "ListOffsets": {
         REQUEST: {"timestamp": "asked_timestamp"}, RESPONSE: {"offset": "offset", "old_style_offsets": "offset"},
     },
-    "OffsetCommit": {REQUEST: {"committed_offset": "offset"}, RESPONSE: {}},
+    "OffsetCommit": {REQUEST: {"committed_offset": "offset"}},
     "OffsetFetch": {RESPONSE: {"committed_offset": "offset"}},
     "DeleteRecords": {REQUEST: {"offset": "offset"}, RESPONSE: {"low_watermark": "log_start_offset"}},
     "OffsetForLeaderEpoch": {RESPONSE: {"end_offset": "offset"}},
-    "TxnOffsetCommit": {REQUEST: {"committed_offset": "offset"}, RESPONSE: {}},
-    "OffsetDelete": {RESPONSE: {}},
-    "ShareFetch": {REQUEST: {}, RESPONSE: {}},
-    "ShareAcknowledge": {REQUEST: {}, RESPONSE: {}},
+    "TxnOffsetCommit": {REQUEST: {"committed_offset": "offset"}},
+    "OffsetDelete": {},
+    "ShareFetch": {},
+    "ShareAcknowledge": {},
 }  # fmt: skip
 """API by API, the fields of both messages that become columns; a partition's error and record set always do."""
 

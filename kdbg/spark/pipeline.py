@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -88,19 +89,22 @@ class Pipeline:
         self.spark, self.output, self.options = spark, output, options
         self.stage = "plan"
         """What is being done: count, read, decode."""
+        self._cancelled = Event()
 
     def run(self, plan: Plan) -> Outcome:
         """Read the captures of the plan, and put the tables in place."""
         self.output.begin()
         try:
             outcome = self._run(self._counted(plan))
+            self._go_on()
             self.output.commit(outcome.files, self._said(plan, outcome), append=self.options.append)
         finally:
             self.output.abandon()
         return outcome
 
     def cancel(self) -> None:
-        """End the run: `run` raises in its thread."""
+        """End the run: unless it is as good as over, `run` raises in its thread. To be called until it has."""
+        self._cancelled.set()
         self.spark.interruptTag(self.output.run)
 
     def progress(self) -> tuple[str, float]:
@@ -204,6 +208,7 @@ class Pipeline:
 
     def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
         """What the tasks report."""
+        self._go_on()
         self.stage = stage
         self.spark.addTag(self.output.run)
         try:
@@ -212,6 +217,10 @@ class Pipeline:
             raise failure(error) from error
         finally:
             self.spark.removeTag(self.output.run)
+
+    def _go_on(self) -> None:
+        if self._cancelled.is_set():
+            raise SparkError("the run was cancelled")
 
 
 def failure(error: Exception) -> KdbgError:

@@ -24,7 +24,9 @@ SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
 STAMP = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.T]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?|\d{10}"
 ROTATED = (
-    re.compile(r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
+    re.compile(
+        r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"
+    ),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
     re.compile(r"(?<=_)\d{5}_\d{14}(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
     re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
 )

@@ -102,12 +102,13 @@ class Rows:
 
     def _partitions(self, api: str, messages: dict[str, Message | None], what: Row, time: int | None) -> None:
         """The rows of `partitions`, request and response merged, and those of their records."""
-        found: dict[tuple[Any, Any, int], dict[str, Part]] = {}
-        for side in KEPT[api]:
-            message = messages[side]
+        found: dict[tuple[Any, int, str | None], dict[str, Part]] = {}
+        asked: str | None = None
+        for side, message in messages.items():
             for part in parts(message.grammar, message.body) if message is not None else ():
-                found.setdefault(part[:3], {})[side] = part
-        for (group, topic, partition), sides in found.items():
+                asked = part.group or asked  # a response does not repeat the group
+                found.setdefault((part.topic, part.partition, asked), {})[side] = part
+        for (topic, partition, group), sides in found.items():
             kept = _kept(api, sides)
             side = next((side for side, part in sides.items() if part.value.get("records")), REQUEST)
             held = amount(sides[side].value.get("records")) if side in sides else NOTHING
@@ -118,9 +119,9 @@ class Rows:
                 *what, name, topic_id, partition, text(group), *_error(sides.get(RESPONSE)),
                 *map(kept.get, OFFSETS), held.bytes, held.records, _last(held, base), held.codec,
             ), 0)  # fmt: skip
-            message = messages[side]
-            if held.records and message is not None and self.wanted.records:
-                self._records(message, sides[side], base, (*what, name or topic_id, partition), time)
+            holder = messages[side]
+            if held.records and holder is not None and self.wanted.records:
+                self._records(holder, sides[side], base, (*what, name or topic_id, partition), time)
 
     def _records(self, message: Message, part: Part, base: int | None, what: Row, time: int | None) -> None:
         wrong = {finding.path for finding in message.findings if finding.kind == "crc"}

@@ -32,6 +32,8 @@ CONFIGURATION = {
     "spark.python.worker.faulthandler.enabled": "true",
 }
 """What is set unless --conf says otherwise."""
+SUBMITTED = frozenset({"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"})
+"""Who sets one of these has chosen the master: spark-submit, or a client of Spark Connect."""
 LOCAL = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC -Djava.net.preferIPv4Stack=true",
     "spark.driver.host": "127.0.0.1",
@@ -48,13 +50,15 @@ def check() -> None:
 
 
 def start(
-    master: str = "local[*]",
+    master: str | None = None,
     configuration: Mapping[str, str] | None = None,
     *,
     py_files: str | None = None,
     verbose: bool = False,
 ) -> SparkSession:
     """The session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
+
+    None is the master that spark-submit or SPARK_REMOTE says, else this machine with all its cores.
 
     `py_files` is a zip with kdbg in it, for executors that have none. Unless `verbose`, what Java has to say goes into
     a file, which is named where the start fails.
@@ -63,13 +67,15 @@ def start(
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("sc://"):
-        builder = SparkSession.builder.remote(master)
-        settings = dict(configuration or {})
+    if master is None and SUBMITTED.isdisjoint(os.environ):
+        master = "local[*]"
+    builder, settings = SparkSession.builder, dict(configuration or {})
+    if (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://"):
+        builder = builder.remote(master) if master else builder
     else:
         _check_java()
-        builder = SparkSession.builder.master(master)
-        settings = CONFIGURATION | (LOCAL if master.startswith("local") else {}) | dict(configuration or {})
+        builder = builder.master(master) if master else builder
+        settings = CONFIGURATION | (LOCAL if master and master.startswith("local") else {}) | settings
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _quiet(verbose) as log:
@@ -77,11 +83,13 @@ def start(
             spark = builder.getOrCreate()
             if py_files:
                 spark.addArtifacts(py_files, pyfile=True)
-            return spark
         except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
-            said = str(error).strip().splitlines()
+            said = (str(error).strip() or type(error).__name__).splitlines()[0]
             where = f"; see {log}" if log else ""
-            raise SparkError(f"no session on {master}: {said[0] if said else type(error).__name__}{where}") from error
+            raise SparkError(f"no session on {master or 'that master'}: {said}{where}") from error
+    if log:
+        Path(log).unlink()
+    return spark
 
 
 def stop(spark: SparkSession) -> None:

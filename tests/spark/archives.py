@@ -37,7 +37,10 @@ def concatenated(most: int = 40) -> list[bytes]:
     for found in islice(cycle(captures), most):
         times = [int.from_bytes(packet[:4], "little") for packet in found]
         start = min(times)
-        packets += [struct.pack("<I", START + clock + time - start) + packet[4:] for time, packet in zip(times, found, strict=True)]
+        packets += [
+            struct.pack("<I", START + clock + time - start) + packet[4:]
+            for time, packet in zip(times, found, strict=True)
+        ]
         clock += max(times) - start + 1
     return packets
 

@@ -1,6 +1,6 @@
 """One Spark session on two cores for all tests of this folder, which run best in a pytest process of their own.
 
-Without Java or pyspark those that need it skip and say why; with `CI` or `KDBG_REQUIRE_BROKERS=1` set they fail instead.
+Without Java or pyspark those that need it skip and say why; with `CI` or `KDBG_REQUIRE_BROKERS=1` set they fail.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def run(spark: Any, tmp_path: Path) -> Run:
     """Runs the pipeline over captures: gives the folder of the tables, and what came of it."""
     numbers = count()
 
-    def run(captures: Sequence[Path], *, rolled: bool = False, out: Path | None = None, **options: Any) -> tuple[Path, Outcome]:
+    def run(
+        captures: Sequence[Path], *, rolled: bool = False, out: Path | None = None, **options: Any
+    ) -> tuple[Path, Outcome]:
         out = out or tmp_path / f"tables-{next(numbers)}"
         chosen = Options(**options)
         planned = plan([str(path) for path in captures], chosen.split, rolled=rolled)

@@ -20,7 +20,16 @@ def names(found: Plan) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("b.pcap", "b.pcap2", "b.pcap10", "a10.pcap", "a9.pcap", "deep/c.pcap", ".hidden.pcap", "_temporary/d.pcap"):
+    for name in (
+        "b.pcap",
+        "b.pcap2",
+        "b.pcap10",
+        "a10.pcap",
+        "a9.pcap",
+        "deep/c.pcap",
+        ".hidden.pcap",
+        "_temporary/d.pcap",
+    ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(pcap([bytes(40)] * 3))
@@ -82,7 +91,9 @@ def test_all_files_of_a_folder_may_be_pieces_of_one_capture(folder: Path) -> Non
     assert {split.capture for split in found.splits} == {0}
 
 
-@pytest.mark.parametrize(("name", "problem"), [("nothing.pcap", "no such file"), ("notes.txt", "is neither pcap nor pcapng")])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("nothing.pcap", "no such file"), ("notes.txt", "is neither pcap nor pcapng")]
+)
 def test_what_is_named_and_cannot_be_read_is_refused(folder: Path, name: str, problem: str) -> None:
     with pytest.raises(CaptureError, match=problem) as refused:
         plan([f"{folder}/{name}"])

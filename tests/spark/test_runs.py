@@ -30,7 +30,9 @@ def packets(draw: st.DrawFn) -> list[Packet]:
         flow = draw(st.sampled_from([flow, reverse(flow)]))
         length = len(payload) + draw(st.integers(0, 9))
         flags = draw(st.integers(0, 255))
-        made.append((number, draw(st.integers(-(2**63), 2**63 - 1)), flow, draw(numbers), draw(numbers), flags, payload, length))
+        made.append(
+            (number, draw(st.integers(-(2**63), 2**63 - 1)), flow, draw(numbers), draw(numbers), flags, payload, length)
+        )
     return made
 
 
@@ -59,8 +61,9 @@ def plain(half: Half | None) -> object:
 
 def said(exchange: Exchange) -> object:
     return (
-        exchange.peers, exchange.api and exchange.api.key, exchange.version, exchange.correlation_id, exchange.client_id,
-        exchange.answered, exchange.findings, exchange.latency, plain(exchange.request), plain(exchange.response),
+        exchange.peers, exchange.api and exchange.api.key, exchange.version, exchange.correlation_id,
+        exchange.client_id, exchange.answered, exchange.findings, exchange.latency, plain(exchange.request),
+        plain(exchange.response),
     )  # fmt: skip
 
 

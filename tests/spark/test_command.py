@@ -1,0 +1,132 @@
+"""`kdbg pipeline` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars
+import pytest
+
+from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call
+from tests.traffic import Talk, pcap
+
+from .decoded import ask, decoded, tabled
+
+pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
+ERRORS = CAPTURES / "errors.pcap"
+HERE = ("--master", "local[2]")
+
+
+def pipeline(*arguments: object, status: int = 0, **environment: str) -> Outcome:
+    done = subprocess.run(
+        [*COMMAND, "pipeline", *map(str, arguments), *HERE],
+        capture_output=True,
+        env=ENVIRONMENT | environment,
+        timeout=300,
+    )
+    assert done.returncode == status, done.stderr.decode()
+    assert done.stdout == b""
+    return Outcome(done.returncode, "", done.stderr.decode())
+
+
+def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_path: Path) -> None:
+    first = CAPTURES / "first-contact.pcap"
+    done = pipeline(first, "--out", tmp_path / "tables", TMPDIR=str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["tables"], "nothing is left in the folder of temporary files"
+    assert done.err == f"{call('decode', first).closing} · tables in {tmp_path}/tables\n"
+    assert polars.read_parquet(tmp_path / "tables/exchanges/*/*.parquet").height == 31
+    again = pipeline(ERRORS, first, "--out", tmp_path / "tables", "--append", status=1)
+    assert json.loads((tmp_path / "tables/_kdbg.json").read_text())["runs"][1]["files"].keys() == {str(ERRORS)}
+    assert tabled(tmp_path / "tables") == decoded([ERRORS, first])
+    assert "leftover 14" in again.closing
+
+
+def test_filters_are_those_of_decode(tmp_path: Path) -> None:
+    chosen = ("--api", "produce", "--errors", "--since", "1970-01-02", "--port", 9092)
+    wanted = {line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *chosen).lines}
+    done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen)
+    assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()
+    assert f" {len(wanted)} kept · " in done.closing
+
+
+def test_hostile_names_stay_data(tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)>\x1b[31m"
+    talk = Talk(client_id="\x1b]0;owned\x07").ask("Metadata", 1, topics=[{"name": name}])
+    capture = tmp_path / "\x1b[31m.pcap"
+    capture.write_bytes(pcap(talk))
+    done = pipeline(capture, "--out", tmp_path / "tables")
+    assert "\x1b" not in done.err
+    assert ask(tmp_path / "tables", "SELECT topics, client_id FROM {exchanges}") == [([name], "\x1b]0;owned\x07")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nowhere.pcap"], "nowhere.pcap: no such file"),
+        ([str(CAPTURES / "README.md")], "README.md: is neither pcap nor pcapng"),
+        ([str(ERRORS), "--api", "metadat"], "no API called 'metadat'; did you mean Metadata or"),
+        ([str(ERRORS), "--split", "5"], "'5' is no size"),
+        ([str(ERRORS), "--conf", "x"], "'x' is no setting"),
+        (["s3://no such bucket/x"], "s3://no such bucket/x: "),
+    ],
+)
+def test_wrong_use_is_refused_in_a_line(tmp_path: Path, arguments: list[str], problem: str) -> None:
+    done = pipeline(*arguments, "--out", tmp_path / "tables", status=2)
+    assert problem in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "tables").exists()
+
+
+def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
+    done = pipeline(ERRORS, "--out", tmp_path, status=2, PATH="/nowhere", JAVA_HOME="")
+    assert "no Java" in done.err
+    assert done.err.count("\n") == 1
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    """The command, once its run's folder is there."""
+    out = Path(str(arguments[arguments.index("--out") + 1]))
+    before = set(out.iterdir()) if out.exists() else set()
+    running = subprocess.Popen(
+        [*COMMAND, "pipeline", *map(str, arguments), *HERE], stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
+    try:
+        while running.poll() is None and not (out.exists() and set(out.iterdir()) - before):
+            time.sleep(0.05)
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def test_a_run_that_is_killed_leaves_the_tables_as_they_were(tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    pipeline(ERRORS, "--out", out, status=1)
+    state, rows = (out / "_kdbg.json").read_bytes(), tabled(out)
+    others = [CAPTURES / "aiokafka.pcap", CAPTURES / "kafka-python.pcap"]
+    with started(*others, "--out", out) as running:
+        running.send_signal(signal.SIGKILL)
+        assert running.wait(60) == -signal.SIGKILL
+    assert (out / "_kdbg.json").read_bytes() == state
+    assert tabled(out) == rows
+    left = [path.name for path in out.iterdir() if path.name.startswith(".")]
+    assert len(left) == 1
+    pipeline(*others, "--out", out)
+    assert tabled(out) == decoded(others)
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+def test_ctrl_c_ends_it_and_cleans_up(tmp_path: Path) -> None:
+    with started(ERRORS, "--out", tmp_path / "tables") as running:
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=120)
+        assert running.returncode == 130
+        assert said.decode() == "kdbg: interrupted; the tables are as they were\n"
+    assert list((tmp_path / "tables").iterdir()) == []

@@ -1,0 +1,65 @@
+"""What is known of each connection, and its row in the table of connections. No Spark, no Arrow, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..findings import Finding
+from ..grammars import api
+from ..session.exchange import Exchange, Half, Peers
+from ..tcp.table import Connection
+from .rows import Row, who_columns
+from .values import moment, text
+
+API_VERSIONS = api("ApiVersions").key
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1."""
+
+    connection: Connection
+    client: int | None = None
+    exchanges: int = 0
+    client_id: str | None = None
+    software: tuple[str | None, str | None] | None = None
+    mechanism: str | None = None
+
+    @property
+    def peers(self) -> Peers:
+        """Its two ends, under the number of its first packet in the capture."""
+        ends = self.connection.initiator, self.connection.acceptor
+        client = self.client or 0
+        return Peers(self.connection.first_packet, ends[client], ends[1 - client])
+
+    def heard(self, exchange: Exchange) -> None:
+        """Take from an exchange what it tells of its connection."""
+        self.exchanges += 1
+        if self.client_id is None:
+            self.client_id = exchange.client_id
+        request = exchange.request
+        if request is None:
+            return
+        if request.known is not None and request.known.facts:
+            self.mechanism = request.known.facts.get("mechanism")
+        if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
+            self.software = _software(request)
+
+    def row(self, capture: str, findings: Iterable[Finding]) -> Row:
+        """The row in the table of connections; `findings` are those that no exchange has."""
+        connection = self.connection
+        name, version = self.software or (None, None)
+        return (
+            *who_columns(capture, self.peers), moment(connection.start), moment(connection.last_time),
+            connection.packets, connection.bytes, connection.handshake, self.client is not None, self.exchanges,
+            text(self.client_id), name, version, text(self.mechanism), [str(finding) for finding in findings],
+        )  # fmt: skip
+
+
+def _software(request: Half) -> tuple[str | None, str | None] | None:
+    """Name and version of the client's software, as ApiVersions has it since version 3 (KIP-511)."""
+    message = request.message()
+    if message is None or "client_software_name" not in message.body:
+        return None
+    return text(message.body["client_software_name"]), text(message.body.get("client_software_version"))

@@ -21,7 +21,7 @@ from pyarrow import fs
 
 from .. import __version__
 from .columns import TABLES
-from .store import refusals, resolve
+from .store import identity, refusals, resolve
 
 STATE = "_kdbg.json"
 HIDDEN = ".kdbg-"
@@ -31,7 +31,7 @@ class Output:
     """The folder of the tables, and in it the hidden `folder` of a run."""
 
     def __init__(self, out: str) -> None:
-        self.out = out.rstrip("/") or out
+        self.out = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
         self.started = datetime.now(UTC)
         self.run = f"{self.started:%Y%m%dT%H%M%S}-{socket.gethostname()}-{os.getpid()}"

@@ -25,7 +25,7 @@ def uncounted(plan: Plan) -> list[int]:
 
 def counted(file: File, split: Split) -> Walk:
     """The walk through one split."""
-    with open_file(file.name) as opened:
+    with open_file(file.place) as opened:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
         return Walk(_records(opened), split.stop)
@@ -56,7 +56,7 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
     old = [split for split in plan.splits if split.file == number]
     assert file.layout is not None
     cuts = {HEADER: file.time}
-    with open_file(file.name) as opened:
+    with open_file(file.place) as opened:
         place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
             opened.seek(end)

@@ -30,7 +30,6 @@ from .files import file_problems, file_rows, read_files
 from .luggage import ROOM
 from .plan import SPLIT, Plan
 from .rows import Wanted
-from .store import identity
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class Pipeline:
         return {
             "options": self.options.said,
             "captures": plan.captures,
-            "files": {identity(file.name): file.size for file in plan.files},
+            "files": {file.place: file.size for file in plan.files},
             "passed_over": [{"file": name, "problem": problem} for name, problem in plan.refused],
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),

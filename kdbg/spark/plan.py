@@ -39,9 +39,13 @@ NATURAL = re.compile(r"(\d+)")
 
 
 class File(NamedTuple):
-    """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds."""
+    """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
+
+    `name` is what it goes by, `place` what it is opened by on whichever machine.
+    """
 
     name: str
+    place: str
     size: int
     layout: Layout | None
     time: int | None
@@ -180,14 +184,15 @@ def _look(found: Found) -> File | CaptureError:
     """A file's first bytes: what it is, and when it begins; the reason where it is no capture."""
     from ..capture.records import open_records  # scapy, which planning pcap files does without
 
+    place = identity(found.name)
     try:
-        with open_file(found.name) as opened:
+        with open_file(place) as opened:
             head = opened.read(HEADER + RECORD)
             if (layout := Layout.of(head)) is not None:
-                return File(found.name, found.size, layout, layout.time(head[HEADER:]))
+                return File(found.name, place, found.size, layout, layout.time(head[HEADER:]))
             opened.seek(0)
             records = open_records(open_source(opened), lambda problem: None)
-            return File(found.name, found.size, None, first_time(records))
+            return File(found.name, place, found.size, None, first_time(records))
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
@@ -208,7 +213,7 @@ def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
         yield Split(capture, number, 0 if file.layout is None else HEADER, file.size, file.time)
         return
     cuts = {HEADER: file.time}
-    with open_file(file.name) as opened:
+    with open_file(file.place) as opened:
         for near in range(size, file.size - HEADER, size):
             place = guess(opened, file.layout, near)
             if place is not None:

@@ -19,7 +19,7 @@ class Part(io.RawIOBase):
     def __init__(self, file: File, split: Split) -> None:
         super().__init__()
         self.name = file.name
-        self._file = open_file(file.name)
+        self._file = open_file(file.place)
         self._file.seek(split.start)
         self._left = split.size
         self._head = file.layout.head if file.layout is not None else b""

@@ -113,7 +113,7 @@ def test_files_of_all_kinds_know_when_they_begin(tmp_path: Path) -> None:
 
 def test_a_ring_begins_where_tcpdump_came_round() -> None:
     def ring(*times: int) -> list[str]:
-        pieces = [File(f"x.pcap{n}", 1, None, START + time) for n, time in enumerate(times)]
+        pieces = [File(f"x.pcap{n}", "", 1, None, START + time) for n, time in enumerate(times)]
         return [file.name[-1] for file in in_order(pieces)]
 
     assert ring(3, 4, 1, 2) == ["2", "3", "0", "1"]

@@ -26,7 +26,7 @@ from .columns import TABLES
 from .commit import Output
 from .counting import missed, numbered, recut, uncounted
 from .cuts import Walk
-from .files import file_problems, file_rows, read_files
+from .filerows import file_problems, file_rows, read_files
 from .luggage import ROOM
 from .plan import SPLIT, Plan
 from .rows import Wanted

@@ -19,9 +19,9 @@ from ..render.values import escape
 from ..session.exchange import Exchange, Half, Peers
 from ..session.message import Message
 from ..wire.outline import outline
-from .groups import EVENTS, error_name, event_rows
-from .partitions import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
-from .records import record_rows
+from .grouprows import EVENTS, error_name, event_rows
+from .partitionrows import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
+from .recordrows import record_rows
 from .values import integer, micros, moment, text, topic_name
 
 Row = tuple[Any, ...]

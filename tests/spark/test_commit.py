@@ -1,0 +1,116 @@
+"""A run's files become tables all at once, and whatever comes to nothing leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from kdbg.spark.columns import TABLES
+from kdbg.spark.commit import Output
+from kdbg.spark.tables import MOST_OPEN, ROWS, Tables
+
+from .decoded import ask
+
+DEAD = f"20260101T000000-{socket.gethostname()}-{2**22 + 1}"
+"""A run of a process that cannot be: Linux counts them up to 2 ** 22."""
+DAY = 86_400_000_000
+
+
+def group(name: str) -> tuple[object, ...]:
+    """A row of `groups`."""
+    return (*[None] * 6, name, *[None] * (len(TABLES["groups"]) - 7))
+
+
+def write(output: Output, *names: str) -> list[str]:
+    """Rows into the run's folder; the files."""
+    tables = Tables(output.folder)
+    for name in names:
+        tables.add("groups", 0, group(name))
+    files: list[str] = tables.close()["files"]
+    return files
+
+
+def groups(out: Path) -> list[str]:
+    return sorted(row[0] for row in ask(out, "SELECT group_id FROM {groups}"))
+
+
+def commit(out: Path, *names: str, append: bool = False) -> Output:
+    output = Output(str(out))
+    output.begin()
+    output.commit(write(output, *names), {"files": dict.fromkeys(names, 1)}, append=append)
+    return output
+
+
+def test_a_run_replaces_the_tables_and_append_adds_to_them(tmp_path: Path) -> None:
+    commit(tmp_path, "a")
+    commit(tmp_path, "b", "c")
+    assert groups(tmp_path) == ["b", "c"]
+    output = commit(tmp_path, "d", append=True)
+    assert groups(tmp_path) == ["b", "c", "d"]
+    assert output.known() == {"b": 1, "c": 1, "d": 1}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["_kdbg.json", "groups"]
+
+
+def test_files_of_attempts_that_came_to_nothing_are_no_part_of_it(tmp_path: Path) -> None:
+    output = Output(str(tmp_path))
+    output.begin()
+    write(output, "lost")
+    output.commit(write(output, "a"), {"files": {}}, append=False)
+    assert groups(tmp_path) == ["a"]
+
+
+def test_before_the_commit_there_is_nothing_to_read(tmp_path: Path) -> None:
+    output = Output(str(tmp_path / "tables"))
+    output.begin()
+    write(output, "a")
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and "/." not in str(path)] == []
+    assert output.state() == {}
+    output.abandon()
+    assert list((tmp_path / "tables").iterdir()) == []
+
+
+def test_what_killed_runs_left_is_cleared_away_and_what_is_alive_is_not(tmp_path: Path) -> None:
+    commit(tmp_path, "a")
+    alive = f"20260101T000000-{socket.gethostname()}-{os.getppid()}"
+    elsewhere = "20260101T000000-another-machine-77"
+    [day] = (tmp_path / "groups").iterdir()
+    [file] = day.iterdir()
+    for run in (DEAD, alive, elsewhere):
+        (tmp_path / f".kdbg-{run}").mkdir()
+        (day / f"{run}-0123.parquet").write_bytes(file.read_bytes())
+    commit(tmp_path, "b", append=True)
+    assert {path.name for path in tmp_path.glob(".kdbg-*")} == {f".kdbg-{alive}", f".kdbg-{elsewhere}"}
+    assert [path.name for path in day.glob(f"{DEAD}*")] == []
+    assert len(list(day.iterdir())) == 4
+
+
+def test_other_files_in_the_folder_stay(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    commit(tmp_path, "a")
+    commit(tmp_path, "b")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_the_state_names_every_column(tmp_path: Path) -> None:
+    commit(tmp_path, "a")
+    state = json.loads((tmp_path / "_kdbg.json").read_text())
+    assert state["tables"] == TABLES
+    assert set(ask(tmp_path, "SELECT column_name FROM (DESCRIBE SELECT * FROM {groups})")) == {
+        (name,) for name in (*TABLES["groups"], "date")
+    }
+
+
+@pytest.mark.parametrize("days", [1, MOST_OPEN + 5])
+def test_many_rows_of_many_days(tmp_path: Path, days: int) -> None:
+    tables = Tables(f"{tmp_path}/.kdbg-run")
+    for n in range(ROWS + 10):
+        tables.add("groups", n % days * DAY, group(str(n)))
+    tables.add("groups", None, group("no time"))
+    report = tables.close()
+    assert report["rows"]["groups"] == ROWS + 11
+    assert len(report["files"]) == days
+    assert ask(tmp_path / ".kdbg-run", "SELECT count(*), count(DISTINCT date) FROM {groups}") == [(ROWS + 11, days)]

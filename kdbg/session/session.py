@@ -24,7 +24,6 @@ from .message import grammar_of
 from .opening import Budget, Opening
 from .sides import RequestSide, ResponseSide
 
-
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 

@@ -23,6 +23,8 @@ ConsumerProtocolSubscription (Version: 1) => version [topics] user_data [owned_p
     partitions => INT32
 
 # user_data  may hold a payload: kdbg grammar payloads; default null
+#
+# Also seen: version 1 laid out as version 0, by KafkaJS 1 or Kayrock.
 """
 PRINCIPAL = """\
 The principal of a forwarded request: who had sent the request that an Envelope

@@ -1,0 +1,59 @@
+"""What both engines understand: the SQL that facts are asked for in, and the pieces that it is put together of.
+
+`exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are the tables of kdbg/spark/columns.py, with
+points in time as microseconds since the epoch; `connections` also has `host`, the client without its port, and
+`errors` has a row for each error that an exchange tells of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+Ask = Callable[[str], Iterable[tuple[Any, ...]]]
+"""Answers SQL with rows, one by one."""
+
+SECOND = 1_000_000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+WIDTHS = (
+    *(step * 10**power for power in range(3, 6) for step in (1, 2, 5)),
+    *(step * SECOND for step in (1, 2, 5, 10, 15, 30)), *(step * MINUTE for step in (1, 2, 5, 10, 15, 30)),
+    *(step * HOUR for step in (1, 2, 3, 6, 12)), *(step * 10**power * DAY for power in range(7) for step in (1, 2, 5)),
+)  # fmt: skip
+"""What a bar of a chart over time may stand for, in microseconds: from a millisecond on, and nothing odd."""
+MOST_BINS = 120
+
+
+class Bins(NamedTuple):
+    """Time cut into `count` pieces of `width` microseconds, from `start` on."""
+
+    start: int
+    width: int
+    count: int
+
+    @classmethod
+    def over(cls, first: int, last: int) -> Bins:
+        """As few as MOST_BINS, or fewer, that cover this span; they begin on a full width."""
+        for width in WIDTHS:
+            start = first - first % width
+            if (last - start) // width < MOST_BINS:
+                break
+        return cls(start, width, (last - start) // width + 1)
+
+    def of(self, column: str) -> str:
+        """The SQL for the number of the bin that a point in time lies in."""
+        return f"CAST(({column} - {self.start}) / {self.width}.0 AS BIGINT)"
+
+    @property
+    def times(self) -> list[int]:
+        """When each begins."""
+        return [self.start + i * self.width for i in range(self.count)]
+
+
+def rounded(column: str, digits: int, largest: int = 15) -> str:
+    """The SQL for a number cut to so many digits: few enough values to count each, and close enough to the truth."""
+    cuts = (
+        f"WHEN {column} < {10**power} THEN {column} - {column} % {10 ** (power - digits)}"
+        for power in range(digits + 1, largest)
+    )
+    return f"CASE WHEN {column} < {10**digits} THEN {column} {' '.join(cuts)} END"

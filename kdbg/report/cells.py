@@ -1,0 +1,100 @@
+"""Values as the page shows them: a text to read, and a number to sort by where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from ..render.heading import latency
+from ..render.values import escape
+from .facts import Listing
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST = 200
+"""Characters of a text in a cell."""
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+class Cell(NamedTuple):
+    """What stands in a table; `sort` is None for texts, which sort as they read."""
+
+    text: str
+    sort: float | None = None
+
+
+class Column(NamedTuple):
+    """A column's title, and how its values are shown: a name in KINDS."""
+
+    title: str
+    kind: str
+
+    @property
+    def number(self) -> bool:
+        """Whether it holds numbers, which stand at the right."""
+        return self.kind in ("count", "bytes", "duration")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a caption; `left` is how many more there would be."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: list[list[Cell]]
+    left: int = 0
+
+
+def table(caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]]) -> Table:
+    """A table of rows whose values stand in the order of `columns`: their titles, each with its kind."""
+    listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
+    kinds = [KINDS[kind] for kind in columns.values()]
+    rows = [[_cell(show, value) for show, value in zip(kinds, row, strict=False)] for row in listing.rows]
+    return Table(caption, [Column(*column) for column in columns.items()], rows, listing.left)
+
+
+def _cell(show: Callable[[Any], Cell], value: Any) -> Cell:
+    return Cell("–", -1) if value is None else show(value)
+
+
+def shown(value: Any, most: int = LONGEST) -> str:
+    """Captured text, nothing in it that a reader could not see, cut where it is long."""
+    text = str(value)
+    visible = text if text.isprintable() else "".join(each if each == "\\" else escape(each) for each in text)
+    return visible if len(visible) <= most else visible[: most - 1] + "…"
+
+
+def size(number: float) -> str:
+    """Bytes in the unit that suits them."""
+    unit = 0
+    while abs(number) >= 999.5 and unit < len(UNITS) - 1:
+        number, unit = number / 1000, unit + 1
+    return f"{number:.0f} {UNITS[unit]}" if unit == 0 or number >= 99.5 else f"{number:.1f} {UNITS[unit]}"
+
+
+def duration(microseconds: int) -> str:
+    """A stretch of time in the unit that suits it."""
+    seconds = microseconds / 1e6
+    if abs(seconds) < 120:
+        return latency(microseconds * 1000)
+    for unit, length in (("days", 86_400), ("h", 3600)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds / 60:.1f} min"
+
+
+def when(microseconds: int) -> str:
+    """A point in time (UTC), to the millisecond."""
+    return (EPOCH + timedelta(microseconds=microseconds)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+KINDS: dict[str, Callable[[Any], Cell]] = {
+    "text": lambda value: Cell(shown(value)),
+    "count": lambda value: Cell(f"{value:,}", value),
+    "bytes": lambda value: Cell(size(value), value),
+    "duration": lambda value: Cell(duration(value), value),
+    "time": lambda value: Cell(when(value), value),
+    "id": lambda value: Cell(str(value), value),
+}
+"""How values are shown, by kind: durations and times are in microseconds."""

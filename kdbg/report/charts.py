@@ -1,0 +1,164 @@
+"""Facts as figures of Plotly, each with its numbers in a table. Colours of text and lines are the page's, not theirs.
+
+Plotly reads a little HTML in names; captured text is escaped before it gets there, so that a reader sees what it is.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from .ask import Bins
+from .cells import Table, duration, shown, size, table, when
+from .facts import OTHERS, Heat, Listing, Series
+
+PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
+"""Paul Tol's bright scheme: told apart by colour-blind readers, visible on white and on black."""
+GREY = "#8E959D"
+MOST_GROUPS = 12
+NAME = 48
+"""Characters of a name in a chart."""
+LAYOUT: dict[str, Any] = {
+    "template": None,
+    "height": 280,
+    "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+    "font": {"family": "system-ui, sans-serif", "size": 12},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "showlegend": False,
+    "hovermode": "x unified",
+    "hoverlabel": {"namelength": -1},
+    "dragmode": "zoom",
+}
+TIME_AXIS = {"type": "date", "showgrid": False, "automargin": True, "fixedrange": False}
+AMOUNT_AXIS = {"rangemode": "tozero", "automargin": True, "fixedrange": True, "zeroline": False, "nticks": 6}
+POWERS = range(9)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A series in the legend."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure as plain data, its caption, its legend, and its numbers."""
+
+    id: str
+    caption: str
+    figure: dict[str, Any]
+    numbers: Table
+    keys: list[Key] = field(default_factory=list)
+
+
+def stacked(id: str, caption: str, series: Series, kind: str) -> Chart:
+    """Amounts over time on top of one another."""
+    x, colours = _middles(series.bins), _colours(series)
+    show = size if kind == "bytes" else "{:,}".format
+    traces = [
+        go.Bar(x=x, y=values, width=series.bins.width / 1000, name=_name(name), marker={"color": colours[name], "line": {"width": 0}},
+               customdata=[show(value or 0) for value in values], hovertemplate="%{customdata}")
+        for name, values in series.lines.items()
+    ]  # fmt: skip
+    axis = AMOUNT_AXIS | {"tickformat": "~s", "ticksuffix": "B" if kind == "bytes" else ""}
+    return _chart(id, caption, traces, series, kind, barmode="stack", bargap=0, yaxis=axis)
+
+
+def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
+    """Numbers over time, each for itself; durations on a logarithmic axis."""
+    x, colours = _middles(series.bins), _colours(series)
+    long = kind == "duration"
+    show = duration if long else "{:,}".format
+    traces = [
+        go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values], name=_name(name),
+                   mode="lines+markers", line={"color": colours[name], "width": 2}, marker={"size": 5},
+                   customdata=["" if value is None else show(int(value)) for value in values],
+                   hovertemplate="%{customdata}")
+        for name, values in series.lines.items()
+    ]  # fmt: skip
+    axis = AMOUNT_AXIS | (LATENCY_AXIS if long else {"tickformat": "~s"})
+    return _chart(id, caption, traces, series, kind, yaxis=axis)
+
+
+LATENCY_AXIS = {
+    "type": "log",
+    "rangemode": "normal",
+    "tickvals": [10**power for power in POWERS],
+    "ticktext": [duration(10**power) for power in POWERS],
+}
+
+
+def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
+    """How many answers took how long, over time: the darker (on black: the brighter), the more."""
+    labels = [f"≥ {duration(edge)}" if edge else f"< {duration(10)}" for edge in heat.edges]
+    most = max((max(row) for row in heat.counts), default=1)
+    ticks = range(int(math.log10(max(most, 1))) + 1)
+    trace = go.Heatmap(
+        x=_middles(bins), y=labels, xgap=1, ygap=1, colorscale="Cividis", zmin=0, zmax=math.log10(max(most, 10)),
+        z=[[math.log10(count) if count else None for count in row] for row in heat.counts],
+        customdata=[[f"{count:,}" for count in row] for row in heat.counts],
+        hovertemplate="%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", hoverongaps=False,
+        colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks], "ticktext": [f"{10**tick:,}" for tick in ticks]},
+    )  # fmt: skip
+    axis = {"automargin": True, "fixedrange": True, "showgrid": False, "type": "category"}
+    figure = _figure([trace], bins, hovermode="closest", yaxis=axis)
+    columns = {"time": "time"} | dict.fromkeys(labels, "count")
+    rows = [(start, *counts) for start, *counts in zip(bins.times, *heat.counts, strict=True) if any(counts)]
+    return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows))
+
+
+def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: Table) -> Chart:
+    """Rebalances as bars from their beginning to their end, a line for each group."""
+    groups: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in rebalances.rows:
+        groups.setdefault(row[0], []).append(row)
+    busiest = sorted(groups, key=lambda group: (-len(groups[group]), str(group)))[:MOST_GROUPS]
+    found = [row for group in busiest for row in groups[group]]
+    trace = go.Bar(
+        orientation="h", y=[_name(row[0], 24) for row in found], base=[when(row[2]) for row in found],
+        x=[max((row[3] - row[2]) / 1000, 0.001) for row in found], width=0.5,
+        marker={"color": PALETTE[0], "line": {"color": PALETTE[0], "width": 3}},
+        customdata=[[row[1], duration(row[3] - row[2]), row[4]] for row in found],
+        hovertemplate="generation %{customdata[0]}<br>%{customdata[1]}<br>members %{customdata[2]}<extra>%{y}</extra>",
+    )  # fmt: skip
+    axis = {"automargin": True, "fixedrange": True, "showgrid": True, "autorange": "reversed", "type": "category"}
+    figure = _figure([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
+    return Chart(id, caption, figure, numbers)
+
+
+def _chart(id: str, caption: str, traces: Sequence[Any], series: Series, kind: str, **layout: Any) -> Chart:
+    columns = {"time": "time"} | {shown(name, NAME): kind for name in series.lines}
+    rows = [(start, *values) for start, *values in zip(series.bins.times, *series.lines.values(), strict=True)
+            if any(value is not None for value in values)]  # fmt: skip
+    colours = _colours(series)
+    keys = [Key(shown(name, NAME), colours[name]) for name in series.lines]
+    return Chart(id, caption, _figure(traces, series.bins, **layout), table(f"{caption}: numbers", columns, rows), keys)
+
+
+def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
+    span = [when(bins.start), when(bins.start + bins.count * bins.width)]
+    figure: dict[str, Any] = go.Figure(traces, LAYOUT | {"xaxis": TIME_AXIS | {"range": span}} | layout).to_dict()
+    return figure
+
+
+def _middles(bins: Bins) -> list[str]:
+    """Where a bin's bar stands: in the middle of its time."""
+    return [when(start + bins.width // 2) for start in bins.times]
+
+
+def _colours(series: Series) -> dict[str, str]:
+    names = [name for name in series.lines if name != OTHERS]
+    return dict(zip(names, PALETTE, strict=False)) | {OTHERS: GREY}
+
+
+def _name(name: Any, most: int = NAME) -> str:
+    """Captured text where Plotly would read HTML."""
+    return html.escape(shown(name, most), quote=False)

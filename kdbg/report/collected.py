@@ -1,0 +1,171 @@
+"""Captures decoded here and now, their rows collected in SQLite: in a temporary file, so memory does not grow."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..capture import Capture
+from ..findings import Finding
+from ..render.values import escape
+from ..session.exchange import Exchange
+from ..session.filters import Filters
+from ..session.session import Session
+from ..spark.columns import TABLES
+from ..spark.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns, who_columns
+from ..spark.spoken import Spoken
+from ..spark.values import moment
+from ..tcp.table import Connection
+
+KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
+DERIVED = """
+ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client, '0123456789'), ':'));
+CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
+"""
+HELD = 64
+"""Exchanges that wait a little before they are read: what follows may take bytes from them."""
+BATCH = 1000
+Between = Callable[[Capture], tuple[float | None, float | None]]
+"""Gives the times between which exchanges are wanted: which day is meant, the capture may have to tell."""
+
+
+class Largest:
+    """SQL's MAX_BY, which SQLite lacks: the value that goes with the largest key."""
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.value: Any = None
+
+    def step(self, value: Any, key: Any) -> None:
+        if key is not None and (self.key is None or key >= self.key):
+            self.key, self.value = key, value
+
+    def finalize(self) -> Any:
+        return self.value
+
+
+class Collected:
+    """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all."""
+
+    def __init__(self, filters: Filters, ports: Sequence[int] = ()) -> None:
+        self.filters, self.ports, self.left = filters, ports, filters.limit
+        self._waiting: dict[str, list[Row]] = {table: [] for table in KEPT}
+        self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
+        self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
+        self._database.execute("PRAGMA journal_mode = OFF")
+        for table in KEPT:
+            self._database.execute(f"CREATE TABLE {table} ({', '.join(TABLES[table])})")
+        self._database.executescript(DERIVED)
+
+    def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """The answer to a question in SQL."""
+        for table in KEPT:
+            self._write(table)
+        return self._database.execute(sql)
+
+    def close(self) -> None:
+        """Forget all of it."""
+        self._database.close()
+
+    def capture(self, capture: Capture, between: Between) -> None:
+        """Decode a capture to its end, or to the limit."""
+        name = escape(capture.name)
+        _Decoding(self, name).run(capture, between)
+        problems = capture.problems
+        for finding in problems:
+            self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)))
+        first, last = (None if time is None else moment(time) for time in (capture.first_time, capture.last_time))
+        self.add("files", first, (
+            name, name, None, capture.packets, capture.packets - capture.other, capture.other, None, capture.bytes, 1,
+            first, last, None, "; ".join(finding.text for finding in problems) or None,
+        ))  # fmt: skip
+
+    def add(self, table: str, time: int | None, row: Row, size: int = 0) -> None:
+        """One row, as `spark.rows.Rows` gives it."""
+        rows = self._waiting[table]
+        rows.append(row)
+        if len(rows) >= BATCH:
+            self._write(table)
+
+    def _write(self, table: str) -> None:
+        places = ", ".join("?" * len(TABLES[table]))
+        rows = (map(_stored, row) for row in self._waiting[table])
+        with self._database:
+            self._database.executemany(f"INSERT INTO {table} VALUES ({places})", map(tuple, rows))
+        self._waiting[table].clear()
+
+
+NO_ENDS: Row = (None,) * 3
+"""Stands for the rest of a connection where a problem is a capture's."""
+
+
+def _stored(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+class _Decoding:
+    """One capture on its way through a session."""
+
+    def __init__(self, to: Collected, name: str) -> None:
+        self.to, self.name = to, name
+        self.session = Session(ports=to.ports, watch=self._watch)
+        self.rows = Rows(to.add, Wanted(), self.session.topic_names)
+        self.spoken: dict[int, Spoken] = {}
+        self.shown: set[int] = set()
+        """The connections of which an exchange is shown."""
+
+    def run(self, capture: Capture, between: Between) -> None:
+        waiting: deque[Exchange] = deque()
+        fits: Callable[[Exchange], bool] | None = None
+        for exchange in self.session.run(capture):
+            fits = fits or self._fits(*between(capture))
+            waiting.append(exchange)
+            if len(waiting) > HELD:
+                self._take(waiting.popleft(), fits)
+            if self.to.left == 0:
+                break
+        for exchange in waiting:
+            assert fits is not None
+            self._take(exchange, fits)
+        self._tell()
+
+    def _watch(self, connection: Connection, client: int | None) -> None:
+        if client is None:
+            self.spoken[connection.number] = Spoken(connection)
+        else:
+            self.spoken[connection.number].client = client
+
+    def _fits(self, since: float | None, until: float | None) -> Callable[[Exchange], bool]:
+        checks = replace(self.to.filters, since=since, until=until).checks(self.session.topic_names)
+        return lambda exchange: all(check(exchange) for check in checks)
+
+    def _take(self, exchange: Exchange, fits: Callable[[Exchange], bool]) -> None:
+        """Make rows of an exchange if it is wanted."""
+        number = exchange.peers.number
+        spoken = self.spoken[number]
+        spoken.heard(exchange)
+        if self.to.left == 0 or not fits(exchange):
+            return
+        if self.to.left is not None:
+            self.to.left -= 1
+        self.shown.add(number)
+        exchange.peers = spoken.peers
+        self.rows.exchange(self.name, exchange)
+
+    def _tell(self) -> None:
+        """The rows of connections: of all of them, or of those that a filter lets through."""
+        whole = self.to.filters == Filters()
+        findings: dict[int, list[Finding]] = {}
+        for peers, finding in self.session.findings:
+            findings.setdefault(peers.number, []).append(finding)
+        for number, spoken in self.spoken.items():
+            if whole or number in self.shown:
+                found = findings.get(number, [])
+                self.to.add("connections", None, spoken.row(self.name, found))
+                who = who_columns(self.name, spoken.peers)
+                for finding in found:
+                    self.to.add("problems", None, (*who, *NO_EXCHANGE, *problem_columns(finding)))

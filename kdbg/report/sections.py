@@ -1,0 +1,155 @@
+"""What stands on the page, in its order: each section's words, charts and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from . import charts, facts
+from .ask import Ask, Bins
+from .cells import Table, duration, size, table, when
+from .charts import Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page; where there is nothing to show, `empty` says so."""
+
+    id: str
+    title: str
+    lead: str
+    empty: str
+    charts: list[Chart] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the page shows. `tiles` are (words, value); `undecoded` counts what could not be decoded."""
+
+    span: str
+    tiles: list[tuple[str, str]]
+    sections: list[Section]
+    undecoded: int
+
+
+def report(ask: Ask) -> Report:
+    """Ask for all facts, and put them in their places."""
+    total, undecoded = facts.total(ask), facts.undecoded(ask)
+    if total is None:
+        return Report("no exchange of Kafka was found", [], [problems(ask), files(ask)], undecoded)
+    bins = Bins.over(total.first, total.last)
+    span = f"{when(total.first)} to {when(total.last)} UTC, {duration(total.last - total.first)}"
+    tiles = [
+        ("exchanges", f"{total.exchanges:,}"),
+        ("on the wire", size(total.bytes)),
+        ("connections", f"{total.connections:,}"),
+        ("client hosts", f"{total.clients:,}"),
+        ("with errors", f"{total.erroneous:,}"),
+        ("unanswered", f"{total.unanswered:,}"),
+        ("not decoded", f"{undecoded:,}"),
+    ]
+    return Report(span, tiles, [*(make(ask, bins) for make in OVER_TIME), *(make(ask) for make in AT_ALL)], undecoded)
+
+
+def traffic(ask: Ask, bins: Bins) -> Section:
+    step = f"per {duration(bins.width)}"
+    sizes = "SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0))"
+    columns = {"API": "text", "exchanges": "count", "requests": "bytes", "responses": "bytes", "errors": "count",
+               "unanswered": "count"}  # fmt: skip
+    return Section(
+        "traffic", "Traffic", "What was asked, and how much went over the wire.", "No exchange was found.",
+        [charts.stacked("exchanges", f"Exchanges {step}, by API", facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges"), "count"),
+         charts.stacked("bytes", f"Bytes {step}, by API", facts.over_time(ask, bins, "api", sizes, "exchanges"), "bytes")],
+        [table("APIs", columns, facts.Listing([row[: len(columns)] for row in facts.by_api(ask).rows]))],
+    )  # fmt: skip
+
+
+def latency(ask: Ask, bins: Bins) -> Section:
+    lines, heat = facts.latencies(ask, bins)
+    columns = {"API": "text", "exchanges": "count", "p50": "duration", "p95": "duration", "p99": "duration",
+               "longest": "duration"}  # fmt: skip
+    rows = [(*row[:2], *row[6:]) for row in facts.by_api(ask).rows if row[-1] is not None]
+    lead = "From the last byte of a request to the first of its response. Fetch, JoinGroup and SyncGroup wait on purpose."
+    return Section(
+        "latency", "Latency", lead, "No request was answered.",
+        [charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
+         charts.heat_map("heat", "How many answers took how long", bins, heat)] if heat.edges else [],
+        [table("Latency by API", columns, facts.Listing(rows))] if rows else [],
+    )  # fmt: skip
+
+
+def errors(ask: Ask, bins: Bins) -> Section:
+    codes, places = facts.errors_by_api(ask), facts.errors_by_topic(ask)
+    by_api = {"error": "text", "API": "text", "times": "count", "first": "time", "last": "time"}
+    by_topic = {"topic": "text", "error": "text", "API": "text", "times": "count", "partitions": "count"}
+    series = facts.over_time(ask, bins, "error", "COUNT(*)", "errors") if codes.rows else None
+    return Section(
+        "errors", "Errors", "Error codes that brokers answered with.", "No broker answered with an error code.",
+        [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count")] if series else [],
+        [table("Errors by code and API", by_api, codes)] * bool(codes.rows)
+        + [table("Errors by topic", by_topic, places)] * bool(places.rows),
+    )  # fmt: skip
+
+
+def lag(ask: Ask, bins: Bins) -> Section:
+    found = facts.lag(ask, bins)
+    columns = {"group": "text", "topic": "text", "partition": "id", "end of the log": "count", "committed": "count",
+               "lag": "count"}  # fmt: skip
+    lead = "How far the offsets that groups committed are behind the end of the log, as far as the traffic tells of both."
+    return Section(
+        "lag", "Consumer lag", lead,
+        "Nothing shows the lag of a group: that takes offsets committed, and the end of the same partition's log.",
+        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count")] * bool(found.groups.lines),
+        [table("Lag at the end, by partition", columns, found.partitions)] * bool(found.partitions.rows),
+    )  # fmt: skip
+
+
+def rebalances(ask: Ask, bins: Bins) -> Section:
+    found = facts.rebalances(ask)
+    columns = {"group": "text", "generation": "id", "began": "time", "took": "duration", "members": "count",
+               "reason given": "text"}  # fmt: skip
+    rows = [(group, generation, began, ended - began, *rest) for group, generation, began, ended, *rest in found.rows]
+    numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left))
+    lead = "A bar is a generation: from the first member that joined to the last that was given its part."
+    return Section(
+        "rebalances", "Rebalances", lead, "No group was seen to rebalance.",
+        [charts.time_line("rebalances-time", "Rebalances by group", bins, found, numbers)] if rows else [],
+    )  # fmt: skip
+
+
+def topics(ask: Ask) -> Section:
+    columns = {"topic": "text", "partitions": "count", "records produced": "count", "bytes produced": "bytes",
+               "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
+    found = facts.topics(ask)
+    return Section("topics", "Topics", "Record sets as they stood on the wire, compressed where they were.",
+                   "No message named a partition.", [], [table("Topics", columns, found)] if found.rows else [])  # fmt: skip
+
+
+def clients(ask: Ask) -> Section:
+    columns = {"client id": "text", "software": "text", "version": "text", "SASL": "text", "hosts": "count",
+               "connections": "count", "exchanges": "count", "bytes": "bytes", "first": "time", "last": "time"}  # fmt: skip
+    found = facts.clients(ask)
+    return Section("clients", "Clients", "Software and version are what clients say in ApiVersions since version 3.",
+                   "No client was seen.", [], [table("Clients", columns, found)] if found.rows else [])  # fmt: skip
+
+
+def problems(ask: Ask) -> Section:
+    columns = {"kind": "text", "what": "text", "API": "text", "decoded": "text", "times": "count", "first": "time"}
+    found = facts.problems(ask)
+    rows = [(*row[:3], "whole" if row[3] else "in part", *row[4:]) for row in found.rows]
+    return Section("problems", "Problems", "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
+                   "Nothing was odd, and all of it was decoded.", [],
+                   [table("Problems", columns, facts.Listing(rows, found.left))] if rows else [])  # fmt: skip
+
+
+def files(ask: Ask) -> Section:
+    columns = {"file": "text", "packets": "count", "bytes": "bytes", "first packet": "time", "last packet": "time",
+               "problem": "text"}  # fmt: skip
+    found = facts.files(ask)
+    return Section("files", "Files", "The captures that this was read from.", "No file was read.", [],
+                   [table("Files", columns, found)] if found.rows else [])  # fmt: skip
+
+
+OVER_TIME: tuple[Callable[[Ask, Bins], Section], ...] = (traffic, latency, errors, lag, rebalances)
+AT_ALL: tuple[Callable[[Ask], Section], ...] = (topics, clients, problems, files)

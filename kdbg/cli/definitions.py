@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+GIVEN = "kdbg.definitions"
+"""Where a click context keeps the paths, for a command whose work other processes do."""
+
 
 def definitions_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """--definitions, with the same meaning everywhere; the command itself never sees it."""
@@ -28,6 +31,7 @@ def serve(context: click.Context, option: click.Parameter, paths: tuple[str, ...
     """Read the definitions before anything asks for an API; they are forgotten when the command ends."""
     if not paths:
         return
+    context.meta[GIVEN] = paths
     from ..library import using_definitions
     from . import printable
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .definitions import GIVEN, definitions_option
 from .times import Milliseconds, Moment, When
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -65,6 +66,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
 @click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
 @click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
+@definitions_option
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
 def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Moment | None, **options: Any) -> int:
     """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.
@@ -78,4 +80,5 @@ def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Mo
     """
     from .piping import run
 
-    return run(captures, out, (since, until), options)
+    definitions = click.get_current_context().meta.get(GIVEN, ())
+    return run(captures, out, (since, until), options | {"definitions": definitions})

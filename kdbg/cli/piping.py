@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..findings import NOTICES
+from ..library import read_definitions
 from ..render.values import escape
 from ..session.filters import Filters
 from ..spark import session
@@ -55,6 +56,7 @@ def run(
         return REFUSED if not known else 0
     first = min((file.time for file in planned.files if file.time is not None), default=None)
     since, until = (on_day_of(moment, first) for moment in between)
+    definitions = read_definitions(*given["definitions"])
     options = Options(
         split=given["split"],
         partitions=given["partitions"],
@@ -62,6 +64,7 @@ def run(
         filters=replace(filters, since=since, until=until),
         wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
         append=given["append"],
+        definitions=tuple(definitions),
         said={name: value for name, value in given.items() if value not in (None, (), False)},
     )
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])

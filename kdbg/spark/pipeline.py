@@ -19,6 +19,7 @@ from uuid import UUID
 
 import orjson
 
+from ..definitions import MessageDefinition
 from ..errors import KdbgError, SparkError
 from ..session.filters import Filters
 from . import stages
@@ -50,7 +51,10 @@ ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
 
 @dataclass(frozen=True)
 class Options:
-    """How a pipeline runs: `partitions` of the shuffle (None: by size), `split` bytes, what is kept, which rows."""
+    """How a pipeline runs: `partitions` of the shuffle (None: by size), `split` bytes, what is kept, which rows.
+
+    `definitions` are known in all tasks beside kdbg's own grammars; who calls has them known in its process too.
+    """
 
     split: int = SPLIT
     partitions: int | None = None
@@ -58,6 +62,7 @@ class Options:
     filters: Filters = field(default_factory=Filters)
     wanted: Wanted = field(default_factory=Wanted)
     append: bool = False
+    definitions: tuple[MessageDefinition, ...] = ()
     said: dict[str, Any] = field(default_factory=dict)
     """What `_kdbg.json` keeps of how the pipeline was called."""
 
@@ -139,7 +144,8 @@ class Pipeline:
         packets = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, folder, options.ports), RUN)
         runs = packets.repartition(options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        carried = self._collect("read", sorted_runs.mapInArrow(stages.carry(plan.captures, folder), REPORT))
+        carry = self._knowing(stages.carry(plan.captures, folder))
+        carried = self._collect("read", sorted_runs.mapInArrow(carry, REPORT))
         self.output.drop(ROOM)
         outcome, topics = Outcome(), dict[UUID, str]()
         for report in carried:
@@ -148,7 +154,8 @@ class Pipeline:
         self._files(plan, carried, outcome)
         tasks = _tasks(piece for report in carried for piece in report["pieces"])
         job = stages.Decoding(plan.captures, folder, tasks, topics, filters, options.wanted)
-        for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(stages.decode(job), REPORT)):
+        decode = self._knowing(stages.decode(job))
+        for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(decode, REPORT)):
             outcome.take(report)
         self._empty(outcome)
         return outcome
@@ -216,6 +223,9 @@ class Pipeline:
             raise failure(error) from error
         finally:
             self.spark.removeTag(self.output.run)
+
+    def _knowing(self, stage: stages.Stage) -> stages.Stage:
+        return stages.knowing(stage, self.options.definitions)
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():

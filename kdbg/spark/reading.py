@@ -11,6 +11,7 @@ from ..capture.source import open_source
 from .plan import File, Plan, Split
 from .runs import Run, runs
 from .store import open_file
+from .values import NEVER
 
 
 class Part(io.RawIOBase):
@@ -52,10 +53,14 @@ class Reading:
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[Run]:
+        return runs(self.packets())
+
+    def packets(self) -> Iterator[Packet]:
+        """The packets of the split, in place of their runs."""
         part = Part(self.file, self.split)
         try:
             with Capture(open_source(cast(BinaryIO, part)), before=self.split.before) as capture:
-                yield from runs(self._wanted(capture))
+                yield from self._wanted(capture)
                 self.report = self._report(capture)
         finally:
             part.close()
@@ -63,16 +68,15 @@ class Reading:
     def _wanted(self, capture: Capture) -> Iterator[Packet]:
         """The packets of these ports, numbered through all files of the capture."""
         shift = self.split.shift
-        if not shift and not self.ports:
+        if not shift and not self.ports and self.file.layout is not None:
             yield from capture
             return
-        for packet in capture:
-            flow = packet[2]
+        for number, time, flow, *rest in capture:
             ends = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
             if self.ports and self.ports.isdisjoint(ends):
                 self.passed_over += 1
                 continue
-            yield packet[0] + shift, *packet[1:]
+            yield cast(Packet, (number + shift, _storable(time), flow, *rest))
 
     def _report(self, capture: Capture) -> dict[str, Any]:
         packets = capture.packets - self.split.before
@@ -83,7 +87,12 @@ class Reading:
             "other_packets": capture.other,
             "passed_over": self.passed_over,
             "packet_bytes": capture.bytes,
-            "first_time": capture.first_time,
-            "last_time": capture.last_time,
+            "first_time": _storable(capture.first_time),
+            "last_time": _storable(capture.last_time),
             "problems": [finding.text for finding in capture.problems],
         }
+
+
+def _storable(time: int | None) -> int | None:
+    """The time, or the nearest that 64 bits hold."""
+    return None if time is None else min(max(time, -NEVER), NEVER)

@@ -10,7 +10,7 @@ Between `read` and `carry` stands the one shuffle. Each task of the other stages
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,8 @@ from uuid import UUID
 import orjson
 import pyarrow as pa
 
+from ..definitions import MessageDefinition, apis
+from ..grammars import serving
 from ..session.filters import Filters
 from .carry import Carrier
 from .counting import counted
@@ -46,6 +48,16 @@ BATCH, BATCH_ROWS = 8 << 20, 4096
 def report(said: Any) -> pa.RecordBatch:
     """What a task has to say, as one row."""
     return pa.RecordBatch.from_arrays([pa.array([orjson.dumps(said)], pa.binary())], schema=REPORT)
+
+
+def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
+    """The stage, with message definitions beside kdbg's own grammars."""
+
+    def with_them(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with serving(apis(definitions).apis):
+            yield from stage(batches)
+
+    return with_them if definitions else stage
 
 
 def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:

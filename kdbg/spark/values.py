@@ -7,12 +7,13 @@ from uuid import UUID
 
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """Microseconds from 1970 to the years 1 and 9999: what readers of Parquet can show."""
+NEVER = 2**63 - 1
+"""Nanoseconds that stand for a time of no use."""
 
 
 def moment(nanoseconds: int) -> int | None:
-    """A packet's time in microseconds; None for what no calendar has."""
-    time = micros(nanoseconds)
-    return time if FIRST <= time <= LAST else None
+    """A packet's time in microseconds; None for what 64 bits of nanoseconds do not hold (pcapng has room for it)."""
+    return micros(nanoseconds) if abs(nanoseconds) < NEVER else None
 
 
 def micros(nanoseconds: int) -> int:

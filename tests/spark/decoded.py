@@ -17,13 +17,12 @@ Row = tuple[Any, ...]
 HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_bytes, {0}_packet) END"
 
 
-def decoded(paths: Iterable[Path], capture: str = "", **filters: Any) -> list[Row]:
+def decoded(paths: Iterable[Path], capture: str = "", *options: object) -> list[Row]:
     """Every exchange that `kdbg decode --format json` finds in these captures."""
-    options = [word for name, value in filters.items() for word in (f"--{name.replace('_', '-')}", value)]
     rows: list[Row] = []
     for path in paths:
         lines = call("decode", path, "--format", "json", *options).lines
-        exact = kdbg.read(path, **filters)  # JSON's numbers do not hold nanoseconds of our days
+        exact = kdbg.read(path)  # JSON's numbers do not hold nanoseconds of our days
         rows += [
             (capture or str(path), *_said(line), _half(exchange.request), _half(exchange.response))
             for line, exchange in zip(lines, exact, strict=True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.cli.calls import SHARED, SHIPPED
+import kdbg
+from kdbg.library import read_definitions
+from tests.capture.files import RAW, enhanced, interface, option, section
+from tests.cli.calls import MAIN, SHARED, SHIPPED
+from tests.traffic import Talk, pcap
 
 from .archives import concatenated, reordered, rolled, write
 from .conftest import Run
 from .decoded import ask, decoded, tabled
+
+DEFINITIONS = MAIN / "tests/definitions/made"
 
 
 def test_all_captures_together_hold_every_exchange_that_decode_finds(run: Run) -> None:
@@ -59,3 +66,24 @@ def test_a_heavily_reordered_capture_is_read_as_decode_reads_it(run: Run, tmp_pa
     capture = write(tmp_path / "reordered.pcap", reordered(packets, 40, Random(4)))
     out, _ = run([capture], split=1 << 16, partitions=8)
     assert tabled(out) == decoded([capture])
+
+
+def test_definitions_are_known_in_every_task(run: Run, tmp_path: Path) -> None:
+    capture = tmp_path / "lamp.pcap"
+    with kdbg.using_definitions(DEFINITIONS):
+        capture.write_bytes(pcap(Talk().ask("Lamp", 0, topic_name="cellar").answer(error_code=3)))
+        out, _ = run([capture], definitions=tuple(read_definitions(DEFINITIONS)))
+        assert tabled(out) == decoded([capture], "", "--definitions", DEFINITIONS)
+    assert ask(out, "SELECT api, topics, errors FROM {exchanges}") == [
+        ("Lamp", ["cellar"], ["UNKNOWN_TOPIC_OR_PARTITION"])
+    ]
+
+
+def test_times_that_no_calendar_has(run: Run, tmp_path: Path) -> None:
+    capture = tmp_path / "ages.pcapng"
+    packets = [segment.data for segment in Talk().ask("Metadata", 1, topics=[]).answer().segments]
+    blocks = b"".join(enhanced(packet, 2**64 - 1) for packet in packets)
+    capture.write_bytes(section() + interface(RAW, options=option(9, b"\x00")) + blocks)
+    out, outcome = run([capture])
+    assert outcome.counts["exchanges"] == 1
+    assert ask(out, "SELECT api, request_time, date FROM {exchanges}") == [("Metadata", None, date(1970, 1, 1))]

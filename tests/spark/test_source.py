@@ -1,0 +1,110 @@
+"""`spark.read.format("kdbg")`: captures as DataFrames, with the rows that the pipeline makes of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql.datasource import EqualTo, Filter, LessThan
+
+import kdbg
+import kdbg.spark
+from kdbg.spark.columns import TABLES
+from kdbg.spark.discovered import DefaultSource
+from kdbg.spark.rows import Wanted
+from kdbg.spark.source import Chosen, KdbgSource, PushedDown, Whole
+from tests.cli.calls import CAPTURES, SHARED, SHIPPED, call
+
+from .archives import concatenated, rolled
+from .conftest import Run
+from .decoded import decoded
+
+ERRORS = CAPTURES / "errors.pcap"
+
+
+def rows(frame: Any) -> list[str]:
+    return sorted(map(repr, (tuple(row) for row in frame.collect())))
+
+
+def test_every_exchange_of_every_capture_is_there(spark: Any) -> None:
+    paths = [*SHIPPED, *SHARED]
+    frame = kdbg.spark.exchanges(spark, [str(path) for path in paths])
+    found = [
+        (row.capture, row.client, row.broker, row.api, row.correlation_id, row.latency_us, tuple(row.notes),
+         row.request_packet, row.response_packet)
+        for row in frame.collect()
+    ]  # fmt: skip
+    wanted = [(*row[:4], *row[6:7], *row[8:10], row[10] and row[10][2], row[11] and row[11][2])
+              for row in decoded(paths)]  # fmt: skip
+    assert sorted(found, key=repr) == sorted(wanted, key=repr)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_rolled_capture_has_the_rows_of_the_pipeline(spark: Any, run: Run, tmp_path: Path, table: str) -> None:
+    folder = rolled(tmp_path / "roll", concatenated(6), 5, Random(5))
+    out, _ = run([folder], wanted=Wanted(records=True))
+    source = getattr(kdbg.spark, table)(spark, str(folder))
+    made = spark.read.parquet(str(out / table)).drop("date")
+    assert source.columns == made.columns
+    steady = [name for name in source.columns if name not in ("topic", "topics")]  # names learnt later, in the pipeline
+    assert rows(source.select(*steady)) == rows(made.select(*steady))
+    assert table == "groups" or rows(source)
+
+
+def test_filters_are_those_of_decode(spark: Any) -> None:
+    chosen = {"api": ["produce", "fetch"], "errors": True, "port": 9092, "since": "1970-01-02"}
+    frame = kdbg.spark.exchanges(spark, str(ERRORS), **chosen)
+    options = ("--api", "produce", "--api", "fetch", "--errors", "--port", 9092, "--since", "1970-01-02")
+    wanted = [line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *options).lines]
+    assert sorted(row.correlation_id for row in frame.collect()) == sorted(wanted) != []
+
+
+def test_a_query_gets_the_rows_that_it_asks_for_whatever_is_pushed_down(spark: Any) -> None:
+    frame = kdbg.spark.exchanges(spark, [str(ERRORS), str(CAPTURES / "first-contact.pcap")])
+    every = [row.asDict() for row in frame.collect()]
+    broker = every[0]["broker"]
+    found = frame.where((frame.broker == broker) & (frame.capture == str(ERRORS)) & (frame.request_time < "2100-01-01"))
+    wanted = [row for row in every if row["broker"] == broker and row["capture"] == str(ERRORS)]
+    assert sorted(map(repr, wanted)) == sorted(repr(row.asDict()) for row in found.collect()) != []
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        (EqualTo(("capture",), str(ERRORS)), {str(ERRORS)}),
+        (LessThan(("request_time",), datetime(1999, 1, 1, tzinfo=UTC)), set()),
+        (EqualTo(("api",), "Fetch"), {str(path) for path in SHIPPED}),
+    ],
+)
+def test_captures_that_cannot_have_what_is_asked_for_are_not_read(condition: Filter, left: set[str]) -> None:
+    reader = PushedDown(Chosen.of({"path": f"{CAPTURES}/*.pcap*"}))
+    assert reader.pushFilters([condition]) == [condition], "Spark applies every condition itself"
+    plans = [part.plan for part in reader.partitions() if isinstance(part, Whole)]
+    assert {plan.captures[plan.splits[0].capture] for plan in plans} == left
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "no captures are named"),
+        ({"path": "x", "table": "exchange"}, "no table 'exchange'; there are exchanges, partitions"),
+        ({"path": "x", "tabel": "exchanges"}, "no option 'tabel'"),
+        ({"path": "x", "errors": "maybe"}, "option errors is true or false, not 'maybe'"),
+        ({"path": "x", "since": "noon"}, "option since is a time like"),
+        ({"path": "x", "port": "kafka"}, "option port is a number, not 'kafka'"),
+        ({"path": "x", "api": "metadat"}, "no API called 'metadat'"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(kdbg.KdbgError, match=problem):
+        Chosen.of(options)
+
+
+def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
+    """A session that was not told to allow it fails where a reader could."""
+    found = DefaultSource({"path": str(ERRORS)})
+    assert found.name() == KdbgSource.name() == "kdbg"
+    assert not isinstance(found.reader(found.schema()), PushedDown)

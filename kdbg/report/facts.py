@@ -106,7 +106,7 @@ def label(name: Any) -> str:
 
 
 def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """The PERCENTS of numbers given as (number, how often), by nearest rank, and the largest."""
+    """The PERCENTS of numbers given as (number, how often), by nearest rank."""
     ordered = sorted(counts)
     whole = sum(count for _, count in ordered)
     found: list[int] = []
@@ -115,26 +115,27 @@ def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
         so_far += count
         while len(found) < len(PERCENTS) and so_far * 100 >= PERCENTS[len(found)] * whole:
             found.append(number)
-    return (*found, ordered[-1][0])
+    return tuple(found)
 
 
 def by_api(ask: Ask) -> Listing:
-    """(API, exchanges, request bytes, response bytes, with errors, unanswered, PERCENTS of latency, longest)."""
-    taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-    counted = f"SELECT api, {rounded('latency_us', 3)} AS latency, COUNT(*) FROM exchanges WHERE {ANSWERED} GROUP BY 1, 2"
-    for api, latency, count in ask(counted):
-        taken[api].append((latency, count))
-    longest = dict(ask(f"SELECT api, MAX(latency_us) FROM exchanges WHERE {ANSWERED} GROUP BY api"))
+    """(API, exchanges, request bytes, response bytes, error codes, unanswered)."""
     errors = dict(ask("SELECT api, COUNT(*) FROM errors GROUP BY api"))
     found = ask("""
         SELECT api, COUNT(*) AS exchanges, SUM(request_bytes), SUM(response_bytes),
                SUM(CASE WHEN answered IS NULL THEN 1 ELSE 0 END)
         FROM exchanges GROUP BY api ORDER BY exchanges DESC, api""")
-    return Listing([
-        (label(api), exchanges, asked, answered, errors.get(api, 0), unanswered,
-         *(percentiles(taken[api])[:-1] if api in taken else (None,) * len(PERCENTS)), longest.get(api))
-        for api, exchanges, asked, answered, unanswered in found
-    ])  # fmt: skip
+    return Listing([(label(api), *amounts, errors.get(api, 0), unanswered) for api, *amounts, unanswered in found])
+
+
+def latency_by_api(ask: Ask) -> Listing:
+    """(API, answered, PERCENTS of latency, longest)."""
+    taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    where = f"FROM exchanges WHERE {ANSWERED}"
+    for api, latency, count in ask(f"SELECT api, {rounded('latency_us', 3)}, COUNT(*) {where} GROUP BY 1, 2"):
+        taken[api].append((latency, count))
+    found = ask(f"SELECT api, COUNT(*) AS times, MAX(latency_us) {where} GROUP BY api ORDER BY times DESC, api")
+    return Listing([(label(api), times, *percentiles(taken[api]), longest) for api, times, longest in found])
 
 
 def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:

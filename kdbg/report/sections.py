@@ -61,21 +61,21 @@ def traffic(ask: Ask, bins: Bins) -> Section:
         "traffic", "Traffic", "What was asked, and how much went over the wire.", "No exchange was found.",
         [charts.stacked("exchanges", f"Exchanges {step}, by API", facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges"), "count"),
          charts.stacked("bytes", f"Bytes {step}, by API", facts.over_time(ask, bins, "api", sizes, "exchanges"), "bytes")],
-        [table("APIs", columns, facts.Listing([row[: len(columns)] for row in facts.by_api(ask).rows]))],
+        [table("APIs", columns, facts.by_api(ask))],
     )  # fmt: skip
 
 
 def latency(ask: Ask, bins: Bins) -> Section:
     lines, heat = facts.latencies(ask, bins)
-    columns = {"API": "text", "exchanges": "count", "p50": "duration", "p95": "duration", "p99": "duration",
+    columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
-    rows = [(*row[:2], *row[6:]) for row in facts.by_api(ask).rows if row[-1] is not None]
+    found = facts.latency_by_api(ask)
     lead = "From the last byte of a request to the first of its response. Fetch, JoinGroup and SyncGroup wait on purpose."
     return Section(
         "latency", "Latency", lead, "No request was answered.",
         [charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
          charts.heat_map("heat", "How many answers took how long", bins, heat)] if heat.edges else [],
-        [table("Latency by API", columns, facts.Listing(rows))] if rows else [],
+        [table("Latency by API", columns, found)] if found.rows else [],
     )  # fmt: skip
 
 

@@ -1,0 +1,76 @@
+// What moves on the page: charts in the colours of the theme, series that come and go, tables that sort.
+"use strict";
+
+const root = document.documentElement;
+const figures = JSON.parse(document.getElementById("figures").textContent);
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+
+/** The layout's colours, taken from the style sheet. */
+function colours() {
+  const style = getComputedStyle(root);
+  const [ink, quiet, line, card] = ["--ink", "--quiet", "--line", "--card"].map((name) => style.getPropertyValue(name).trim());
+  return {
+    "font.color": quiet,
+    "xaxis.linecolor": line, "xaxis.tickcolor": line, "yaxis.gridcolor": line,
+    "hoverlabel.bgcolor": card, "hoverlabel.bordercolor": line, "hoverlabel.font.color": ink,
+  };
+}
+
+function paint(id) {
+  const chart = document.getElementById(`chart-${id}`);
+  Plotly.relayout(chart, colours());
+  chart.data.forEach((trace, i) => {
+    if (trace.type === "heatmap") Plotly.restyle(chart, { reversescale: !isDark() }, [i]);
+  });
+}
+
+function showTheme() {
+  const button = document.getElementById("theme");
+  button.setAttribute("aria-pressed", String(isDark()));
+  button.textContent = isDark() ? "Light" : "Dark";
+  Object.keys(figures).forEach(paint);
+}
+
+/** Sort a table by the column of a heading: the largest number first, text from A on; then the other way round. */
+function sort(heading) {
+  const number = heading.cellIndex;
+  const body = heading.closest("table").tBodies[0];
+  const value = (row) => {
+    const cell = row.cells[number];
+    return cell.dataset.sort === undefined ? cell.textContent : Number(cell.dataset.sort);
+  };
+  const rows = [...body.rows];
+  const numeric = rows.some((row) => typeof value(row) === "number" && value(row) !== -1);
+  const before = heading.getAttribute("aria-sort");
+  const up = before ? before === "descending" : !numeric;
+  const compare = numeric ? (a, b) => value(a) - value(b) : (a, b) => String(value(a)).localeCompare(String(value(b)));
+  rows.sort((a, b) => (up ? compare(a, b) : compare(b, a)));
+  for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+  body.append(...rows);
+}
+
+function toggle(key) {
+  const shown = key.getAttribute("aria-pressed") !== "true";
+  key.setAttribute("aria-pressed", String(shown));
+  Plotly.restyle(document.getElementById(`chart-${key.dataset.chart}`), { visible: shown }, [Number(key.dataset.series)]);
+}
+
+document.addEventListener("click", (event) => {
+  const heading = event.target.closest("th button");
+  const key = event.target.closest(".keys button");
+  if (heading) sort(heading.closest("th"));
+  if (key) toggle(key);
+});
+document.getElementById("theme").addEventListener("click", () => {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  showTheme();
+});
+system.addEventListener("change", showTheme);
+
+for (const [id, figure] of Object.entries(figures)) {
+  const { height, ...layout } = figure.layout;
+  Plotly.newPlot(`chart-${id}`, figure.data, layout, { responsive: true, displayModeBar: false, scrollZoom: false });
+}
+showTheme();

@@ -1,0 +1,54 @@
+"""A report as HTML: one file with everything in it. All text goes through Jinja's escaping, all data through JSON's.
+
+Scripts run by the hashes of what kdbg put there, and nothing may be loaded: even if captured text became markup, it
+could neither run nor call home.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from .. import __version__
+from .cells import shown
+from .sections import Report
+
+MARK = b"<!doctype html>\n<!-- kdbg report -->"
+"""What every report begins with."""
+MOST_SOURCES = 5
+
+
+def page(report: Report, sources: Sequence[str]) -> str:
+    """The page; `sources` are the names of what it was made from."""
+    named = ", ".join(shown(source) for source in sources[:MOST_SOURCES])
+    more = f" and {len(sources) - MOST_SOURCES:,} more" if len(sources) > MOST_SOURCES else ""
+    scripts = {"plotly": get_plotlyjs(), "js": _own("page.js")}
+    environment = Environment(
+        loader=PackageLoader(__package__, ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("page.html").render(
+        report=report,
+        sources=named + more,
+        title=f"Kafka traffic: {named}{more}",
+        version=__version__,
+        css=Markup(_own("page.css")),
+        figures=htmlsafe_json_dumps({chart.id: chart.figure for section in report.sections for chart in section.charts}),
+        hashes=Markup(" ".join(_hash(script) for script in scripts.values())),
+        **{name: Markup(script) for name, script in scripts.items()},
+    )
+
+
+def _own(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """What a Content-Security-Policy calls a script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

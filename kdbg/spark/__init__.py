@@ -2,3 +2,7 @@
 
 What makes rows of exchanges (`rows` and what it imports) needs neither of them.
 """
+
+from .frames import connections, exchanges, files, groups, partitions, problems, records, register
+
+__all__ = ["connections", "exchanges", "files", "groups", "partitions", "problems", "records", "register"]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -13,10 +17,9 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 import kdbg
 import kdbg.spark
 from kdbg.spark.columns import TABLES
-from kdbg.spark.discovered import DefaultSource
 from kdbg.spark.rows import Wanted
-from kdbg.spark.source import Chosen, KdbgSource, PushedDown, Whole
-from tests.cli.calls import CAPTURES, SHARED, SHIPPED, call
+from kdbg.spark.source import Chosen, DefaultSource, KdbgSource, PushedDown, Whole
+from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
 from .archives import concatenated, rolled
 from .conftest import Run
@@ -108,3 +111,18 @@ def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
     found = DefaultSource({"path": str(ERRORS)})
     assert found.name() == KdbgSource.name() == "kdbg"
     assert not isinstance(found.reader(found.schema()), PushedDown)
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_finds_it_where_it_is_installed(tmp_path: Path) -> None:
+    shutil.copy(MAIN / "kdbg/spark/discovered.py", tmp_path / "pyspark_kdbg.py")
+    program = f"""
+from kdbg.spark import session
+spark = session.start("local[1]", {{"spark.sql.python.filterPushdown.enabled": "false"}})
+print(spark.read.format("kdbg").load({str(ERRORS)!r}).where("api = 'Metadata'").count())
+session.stop(spark)"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
+        env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(MAIN)])},
+    )  # fmt: skip
+    assert int(done.stdout) == len(call("decode", ERRORS, "--format", "json", "--api", "metadata").lines), done.stderr

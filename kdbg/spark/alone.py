@@ -1,0 +1,99 @@
+"""One capture in one go: its packets through one session, its rows out, table by table. No Spark, no Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..capture import Packet
+from ..session.exchange import Exchange
+from ..session.filters import Filters
+from ..session.session import Session
+from ..tcp.table import Connection
+from .filerows import file_problems, file_rows, read_files
+from .plan import Plan, Split
+from .reading import Reading
+from .rows import NO_EXCHANGE, Add, Rows, Wanted, problem_columns, who_columns
+from .spoken import Spoken
+from .values import moment
+
+HELD = 64
+"""Exchanges that wait a little before they are told: what follows may take bytes from them."""
+
+
+class Alone:
+    """Gives the rows of one capture to `add`: those that the pipeline makes of it.
+
+    `plan` holds no other capture, and cuts none of its files. `ports` narrows to connections with one of these ports,
+    `filters` to exchanges.
+    """
+
+    def __init__(
+        self, plan: Plan, add: Add, filters: Filters, wanted: Wanted, ports: frozenset[int] = frozenset()
+    ) -> None:
+        self.plan, self.add, self.ports = plan, add, ports
+        self.name = plan.captures[plan.splits[0].capture]
+        self._session = Session(watch=self._watch)
+        topics = self._session.topic_names
+        self._rows, self._checks = Rows(add, wanted, topics), filters.checks(topics)
+        self._spoken: dict[int, Spoken] = {}
+        self._read: list[Split] = []
+        self._reports: list[dict[str, Any]] = []
+
+    def run(self) -> Iterator[None]:
+        """Read the capture; pauses now and then, so that the rows can be taken away."""
+        waiting: list[Exchange] = []
+        for exchange in self._session.run(self._packets()):
+            waiting.append(exchange)
+            if len(waiting) >= HELD:
+                self._exchanges(waiting)
+                waiting = []
+                yield
+        self._exchanges(waiting)
+        self._connections()
+        self._files()
+        yield
+
+    def _packets(self) -> Iterator[Packet]:
+        """The packets of all files, numbered through."""
+        before = 0
+        for place, split in enumerate(self.plan.splits):
+            reading = Reading(self.plan, split._replace(shift=before), self.ports)
+            yield from reading.packets()
+            self._read.append(reading.split)
+            self._reports.append(reading.report | {"split": place})
+            before += reading.report["packets"]
+
+    def _watch(self, connection: Connection, client: int | None) -> None:
+        if client is None:
+            self._spoken[connection.number] = Spoken(connection)
+        else:
+            self._spoken[connection.number].client = client
+
+    def _exchanges(self, exchanges: list[Exchange]) -> None:
+        for exchange in exchanges:
+            spoken = self._spoken[exchange.peers.number]
+            spoken.heard(exchange)
+            exchange.peers = spoken.peers
+            if all(check(exchange) for check in self._checks):
+                self._rows.exchange(self.name, exchange)
+
+    def _connections(self) -> None:
+        """The connections, and what is odd about them and belongs to no exchange."""
+        findings = self._session.findings
+        for spoken in self._spoken.values():
+            start, number = moment(spoken.connection.start), spoken.connection.number
+            own = [finding for peers, finding in findings if peers.number == number] if findings else []
+            self.add("connections", start, spoken.row(self.name, own), 0)
+            who = who_columns(self.name, spoken.peers)
+            for finding in own:
+                self.add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)), 0)
+
+    def _files(self) -> None:
+        plan = replace(self.plan, splits=self._read)
+        read = read_files(plan, self._reports)
+        for time, row in file_rows(plan, read):
+            self.add("files", time, row, 0)
+        for time, row, _ in file_problems(plan, read):
+            self.add("problems", time, row, 0)

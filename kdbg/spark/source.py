@@ -1,0 +1,248 @@
+"""Captures as a DataFrame: `spark.read.format("kdbg")`, by Spark's Python Data Source API.
+
+A task reads a whole capture, all the files that it was rolled into one after the other: a source cannot shuffle, and
+connections must stay together. Where single captures are too large for that, `kdbg pipeline` makes tables to be read.
+Filters that Spark pushes down choose captures by name and time, and packets by port; Spark applies all of them again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from ..errors import SparkError
+from ..session.filters import Filters
+from .alone import Alone
+from .plan import MARGIN, Plan, plan
+from .rows import Row, Wanted
+from .schemas import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "kdbg"
+DEFAULT = "exchanges"
+LISTS = ("api", "client_id", "topic", "group")
+TIMES = ("since", "until")
+FLAGS = ("errors", "rolled", "values", "show_secrets")
+OPTIONS = frozenset({"path", "paths", "table", "port", "slower_than", *LISTS, *TIMES, *FLAGS})
+"""The source's options: `table`, and the filters of `kdbg decode` by their names. Lists are separated by commas."""
+BATCH, BATCH_ROWS = 8 << 20, 4096
+"""Bytes of large values, and rows, that go to Spark together."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the options say."""
+
+    paths: list[str]
+    table: str
+    filters: Filters
+    wanted: Wanted
+    ports: frozenset[int]
+    rolled: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Chosen:
+        """Read the options; raises `SparkError` for what they cannot be."""
+        unknown = sorted(set(options) - OPTIONS)
+        if unknown:
+            raise SparkError(f"no option {unknown[0]!r}", f"there are {', '.join(sorted(OPTIONS))}")
+        table = options.get("table", DEFAULT)
+        if table not in TABLES:
+            raise SparkError(f"no table {table!r}", f"there are {', '.join(TABLES)}")
+        paths = json.loads(options["paths"]) if "paths" in options else [options["path"]] if "path" in options else []
+        if not paths:
+            raise SparkError("no captures are named", 'say .load("captures/")')
+        flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
+        given: dict[str, Any] = {name: _list(options[name]) for name in LISTS if name in options}
+        given |= {name: _time(name, options[name]) for name in TIMES if name in options}
+        if "slower_than" in options:
+            given["slower_than"] = _number("slower_than", options["slower_than"]) / 1000
+        filters = Filters(**given, errors=flags["errors"])
+        filters.checks()  # an unknown API is refused before anything is read
+        wanted = Wanted(table == "records", flags["values"], flags["show_secrets"])
+        ports = frozenset(int(_number("port", port)) for port in _list(options.get("port", "")))
+        return cls(paths, table, filters, wanted, ports, flags["rolled"])
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise SparkError(f"option {name} is true or false, not {text!r}")
+    return text.lower() == "true"
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SparkError(f"option {name} is a number, not {text!r}") from None
+
+
+def _time(name: str, text: str) -> float:
+    """Seconds since the epoch, from those or from a time in ISO's form."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return _moment(datetime.fromisoformat(text))
+    except ValueError:
+        raise SparkError(f"option {name} is a time like 2026-11-21T12:30, not {text!r}") from None
+
+
+def _moment(time: datetime) -> float:
+    """Seconds since the epoch; a time without a zone is in UTC."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+class KdbgSource(DataSource):
+    """`spark.read.format("kdbg").option("table", "partitions").load("captures/")`, once it is registered."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(TABLES[Chosen.of(self.options).table])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return PushedDown(Chosen.of(self.options))
+
+
+class DefaultSource(KdbgSource):
+    """The same as Spark finds it by itself: in a session that may not push filters down, and fails where one could."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return Captures(Chosen.of(self.options))
+
+
+@dataclass
+class Whole(InputPartition):
+    """One capture: a plan that holds nothing else."""
+
+    plan: Plan
+
+
+@dataclass
+class Pushed:
+    """What of Spark's filters spares reading: the capture's name, the latest time in seconds, ports."""
+
+    captures: set[str] = field(default_factory=set)
+    until: float | None = None
+    ports: set[int] = field(default_factory=set)
+
+    def take(self, condition: Filter) -> None:
+        """Learn from a condition on a row, which must hold for every row that is wanted."""
+        column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
+        if isinstance(condition, EqualTo) and column == ("capture",) and isinstance(value, str):
+            self.captures.add(value)
+        elif isinstance(condition, EqualTo) and column in (("broker",), ("client",)) and isinstance(value, str):
+            port = value.rpartition(":")[2]
+            self.ports |= {int(port)} if port.isdecimal() else set()
+        elif isinstance(condition, LessThan | LessThanOrEqual | EqualTo) and column in TIMED:
+            until = _moment(value) if isinstance(value, datetime) else None
+            self.until = min((time for time in (self.until, until) if time is not None), default=None)
+
+
+TIMED = (("request_time",), ("response_time",), ("start_time",), ("time",), ("first_time",))
+"""Columns of which none is earlier than the first packet of its capture."""
+
+
+class Captures(DataSourceReader):
+    """Reads one table of captures."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self.chosen, self.pushed = chosen, Pushed()
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The captures that may have rows that are wanted."""
+        whole = plan(self.chosen.paths, sys.maxsize, rolled=self.chosen.rolled)
+        untils = [time for time in (self.pushed.until, self.chosen.filters.until) if time is not None]
+        found: list[InputPartition] = []
+        for number, splits in groupby(whole.splits, key=lambda split: split.capture):
+            one = replace(whole, splits=list(splits))
+            if self.pushed.captures and self.pushed.captures != {whole.captures[number]}:
+                continue
+            starts = [whole.files[split.file].time for split in one.splits]
+            if all(start is not None and any(start > until * 1e9 + MARGIN for until in untils) for start in starts):
+                continue
+            found.append(Whole(one))
+        return found or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one capture."""
+        if not isinstance(partition, Whole):
+            return
+        schema = TABLES[self.chosen.table]
+        rows = _Collected(self.chosen.table)
+        ports = self.chosen.ports
+        if self.chosen.table != "files" and not ports and len(self.pushed.ports) == 1:
+            ports = frozenset(self.pushed.ports)
+        for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
+            if len(rows.rows) >= BATCH_ROWS or rows.size > BATCH:
+                yield _batch(rows.take(), schema)
+        for start in range(0, len(rows.rows), BATCH_ROWS):
+            yield _batch(rows.rows[start : start + BATCH_ROWS], schema)
+
+
+class PushedDown(Captures):
+    """Is told the conditions of the query too."""
+
+    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
+        """Learn what needs not be read; Spark keeps all conditions."""
+        for condition in filters:
+            self.pushed.take(condition)
+        return filters
+
+
+class _Collected:
+    """The rows of one table, until they are taken away."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        self.rows: list[Row] = []
+        self.size = 0
+
+    def add(self, table: str, time: int | None, row: Row, size: int) -> None:
+        if table == self.table:
+            self.rows.append(row)
+            self.size += size
+
+    def take(self) -> list[Row]:
+        rows, self.rows, self.size = self.rows, [], 0
+        return rows
+
+
+def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns: Any = zip(*rows, strict=True)
+    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("kdbg")` known to a session, and let Spark push filters down to it."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(KdbgSource)

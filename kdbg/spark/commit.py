@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -34,7 +34,7 @@ class Output:
         self.out = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
         self.started = datetime.now(UTC)
-        self.run = f"{self.started:%Y%m%dT%H%M%S}-{socket.gethostname()}-{os.getpid()}"
+        self.run = f"{self.started:%Y%m%dT%H%M%S}-{platform.node()}-{os.getpid()}"
         self.folder = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
 
@@ -126,7 +126,7 @@ class Output:
 def _dead(run: str) -> bool:
     """Whether the process that wrote a run is no more; that is only known of those on this machine."""
     host, _, process = run.partition("-")[2].rpartition("-")
-    if host != socket.gethostname() or not process.isdecimal():
+    if host != platform.node() or not process.isdecimal():
         return False
     try:
         os.kill(int(process), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from kdbg.spark.tables import MOST_OPEN, ROWS, Tables
 
 from .decoded import ask
 
-DEAD = f"20260101T000000-{socket.gethostname()}-{2**22 + 1}"
+DEAD = f"20260101T000000-{platform.node()}-{2**22 + 1}"
 """A run of a process that cannot be: Linux counts them up to 2 ** 22."""
 DAY = 86_400_000_000
 
@@ -75,7 +75,7 @@ def test_before_the_commit_there_is_nothing_to_read(tmp_path: Path) -> None:
 
 def test_what_killed_runs_left_is_cleared_away_and_what_is_alive_is_not(tmp_path: Path) -> None:
     commit(tmp_path, "a")
-    alive = f"20260101T000000-{socket.gethostname()}-{os.getppid()}"
+    alive = f"20260101T000000-{platform.node()}-{os.getppid()}"
     elsewhere = "20260101T000000-another-machine-77"
     [day] = (tmp_path / "groups").iterdir()
     [file] = day.iterdir()

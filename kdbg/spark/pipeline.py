@@ -137,27 +137,36 @@ class Pipeline:
         return {place: Walk(*walk) for place, *walk in found}
 
     def _run(self, plan: Plan) -> Outcome:
-        options = self.options
-        filters = options.filters
+        filters = self.options.filters
         plan = plan.between(_nanoseconds(filters.since), _nanoseconds(filters.until))
+        outcome = self._made(plan, self._carried(plan, stages.carry(plan.captures, self.output.folder)), {})
+        self._empty(outcome)
+        return outcome
+
+    def _carried(self, plan: Plan, carry: stages.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
+        """Read the plan's packets, shuffle them and carry them on; `more` are runs that are known already."""
         folder = self.output.folder
-        packets = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, folder, options.ports), RUN)
-        runs = packets.repartition(options.partitions or self._partitions(plan), "capture", "key")
+        runs = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, folder, self.options.ports), RUN)
+        runs = runs if more is None else runs.union(more)
+        runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        carry = self._knowing(stages.carry(plan.captures, folder))
-        carried = self._collect("read", sorted_runs.mapInArrow(carry, REPORT))
+        carried = self._collect("read", sorted_runs.mapInArrow(self._knowing(carry), REPORT))
         self.output.drop(ROOM)
-        outcome, topics = Outcome(), dict[UUID, str]()
+        return carried
+
+    def _made(self, plan: Plan, carried: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
+        """Decode what was carried, and write the tables; `topics` are the names of topic ids, and learn more."""
+        options, folder = self.options, self.output.folder
+        outcome = Outcome()
         for report in carried:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, carried, outcome)
         tasks = _tasks(piece for report in carried for piece in report["pieces"])
-        job = stages.Decoding(plan.captures, folder, tasks, topics, filters, options.wanted)
+        job = stages.Decoding(plan.captures, folder, tasks, topics, options.filters, options.wanted)
         decode = self._knowing(stages.decode(job))
         for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(decode, REPORT)):
             outcome.take(report)
-        self._empty(outcome)
         return outcome
 
     def _files(self, plan: Plan, carried: list[dict[str, Any]], outcome: Outcome) -> None:

@@ -65,7 +65,7 @@ def run(
         wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
         append=given["append"],
         definitions=tuple(definitions),
-        said={name: value for name, value in given.items() if value not in (None, (), False)},
+        said=said(given | {"since": since, "until": until}),
     )
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
@@ -76,6 +76,12 @@ def run(
         say("interrupted; the tables are as they were")
         return INTERRUPTED
     return told(outcome, out)
+
+
+def said(given: dict[str, Any]) -> dict[str, Any]:
+    """What the tables may tell of how they were made: settings of Spark's only by name, for they may hold keys."""
+    shown = given | {"conf": [name for name, _ in given["conf"]]}
+    return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
 
 
 def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:

@@ -103,7 +103,8 @@ class Rows:
     def _partitions(self, api: str, messages: dict[str, Message | None], what: Row, time: int | None) -> None:
         """The rows of `partitions`, request and response merged, and those of their records."""
         found: dict[tuple[Any, int, str | None], dict[str, Part]] = {}
-        asked: str | None = None
+        request = messages[REQUEST]
+        asked: str | None = request.body.get("group_id") if request is not None else None
         for side, message in messages.items():
             for part in parts(message.grammar, message.body) if message is not None else ():
                 asked = part.group or asked  # a response does not repeat the group

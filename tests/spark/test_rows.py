@@ -143,6 +143,17 @@ def test_offsets_of_groups_and_ends_of_logs() -> None:
     assert some(event, "error_code", "error") == [22, "ILLEGAL_GENERATION"]
 
 
+@pytest.mark.parametrize("version", [7, 8])
+def test_a_committed_offset_that_is_asked_for_belongs_to_its_group(version: int) -> None:
+    topics = [{"name": "orders", "partition_indexes": [0]}]
+    told = [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 40}]}]
+    group = {"group_id": "billing"}
+    talk = Talk().ask("OffsetFetch", version, **group | {"topics": topics} if version < 8 else {"groups": [group]})
+    talk.answer(**{"topics": told} if version < 8 else {"groups": [group | {"topics": told}]})
+    [row] = tables_of(talk)["partitions"]
+    assert some(row, "group_id", "topic", "partition", "offset") == ["billing", "orders", 0, 40]
+
+
 def test_a_rebalance_event_by_event() -> None:
     talk = Talk(client_id="c1")
     talk.ask("JoinGroup", 8, group_id="g", member_id="", protocol_type="consumer", protocols=[], reason="first")

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from .definitions import definitions_option
+from .filters import filter_options
 from .output import Writer, look, look_options
-from .times import Milliseconds, Moment, When
+from .times import Moment
 
 FORMATS = ("tree", "summary", "hex", "json")
 
@@ -19,23 +20,7 @@ FORMATS = ("tree", "summary", "hex", "json")
 @click.option(
     "--format", "-f", "format", type=click.Choice(FORMATS), default="tree", help="The view; tree if not said."
 )
-@click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
-@click.option("--client-id", multiple=True, help="Only requests of this client id.")
-@click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
-@click.option("--group", multiple=True, help="Only exchanges that name this consumer group.")
-@click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding.")
-@click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that.")
-@click.option("--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries).")
-@click.option(
-    "--since",
-    type=When(),
-    metavar="TIME",
-    help="Only from this time (UTC) on: 12:30:01.5 of the capture's "
-    "first day, 2026-11-21T12:30:01.5, or seconds since 1970.",
-)
-@click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges.")
-@click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
+@filter_options
 @look_options
 @definitions_option
 def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,

@@ -25,11 +25,11 @@ MOST_BINS = 120
 
 
 class Bins(NamedTuple):
-    """Time cut into `count` pieces of `width` microseconds, from `start` on."""
+    """Time cut into `many` pieces of `width` microseconds, from `start` on."""
 
     start: int
     width: int
-    count: int
+    many: int
 
     @classmethod
     def over(cls, first: int, last: int) -> Bins:
@@ -47,7 +47,7 @@ class Bins(NamedTuple):
     @property
     def times(self) -> list[int]:
         """When each begins."""
-        return [self.start + i * self.width for i in range(self.count)]
+        return [self.start + i * self.width for i in range(self.many)]
 
 
 def rounded(column: str, digits: int, largest: int = 15) -> str:

@@ -35,7 +35,7 @@ LAYOUT: dict[str, Any] = {
     "hoverlabel": {"namelength": -1},
     "dragmode": "zoom",
 }
-TIME_AXIS = {"type": "date", "showgrid": False, "automargin": True, "fixedrange": False}
+TIME_AXIS = {"type": "date", "showgrid": False, "automargin": True, "tickangle": 0}
 AMOUNT_AXIS = {"rangemode": "tozero", "automargin": True, "fixedrange": True, "zeroline": False, "nticks": 6}
 POWERS = range(9)
 
@@ -59,33 +59,38 @@ class Chart:
     keys: list[Key] = field(default_factory=list)
 
 
-def stacked(id: str, caption: str, series: Series, kind: str) -> Chart:
-    """Amounts over time on top of one another."""
-    x, colours = _middles(series.bins), _colours(series)
+def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | None = None) -> Chart:
+    """Amounts over time on top of one another; names that the chart `beside` has too keep their colours."""
+    x, colours = _middles(series.bins), _colours(series, beside.keys if beside else ())
     show = size if kind == "bytes" else "{:,}".format
     traces = [
-        go.Bar(x=x, y=values, width=series.bins.width / 1000, name=_name(name), marker={"color": colours[name], "line": {"width": 0}},
+        go.Bar(x=x, y=values, width=series.bins.width / 1000, name=_name(name),
+               marker={"color": colours[name], "line": {"width": 0}},
                customdata=[show(value or 0) for value in values], hovertemplate="%{customdata}")
         for name, values in series.lines.items()
     ]  # fmt: skip
     axis = AMOUNT_AXIS | {"tickformat": "~s", "ticksuffix": "B" if kind == "bytes" else ""}
-    return _chart(id, caption, traces, series, kind, barmode="stack", bargap=0, yaxis=axis)
+    return _chart(id, caption, traces, series, kind, colours, barmode="stack", bargap=0, yaxis=axis)
 
 
 def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
-    """Numbers over time, each for itself; durations on a logarithmic axis."""
+    """Numbers over time, each for itself; durations on a logarithmic axis.
+
+    Where lines meet, those behind are broader.
+    """
     x, colours = _middles(series.bins), _colours(series)
     long = kind == "duration"
     show = duration if long else "{:,}".format
     traces = [
-        go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values], name=_name(name),
-                   mode="lines+markers", line={"color": colours[name], "width": 2}, marker={"size": 5},
+        go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values],
+                   name=_name(name), mode="lines+markers", zorder=-i, marker={"size": 5 + 3 * i},
+                   line={"color": colours[name], "width": 2 + 1.5 * i},
                    customdata=["" if value is None else show(int(value)) for value in values],
                    hovertemplate="%{customdata}")
-        for name, values in series.lines.items()
+        for i, (name, values) in enumerate(series.lines.items())
     ]  # fmt: skip
     axis = AMOUNT_AXIS | (LATENCY_AXIS if long else {"tickformat": "~s"})
-    return _chart(id, caption, traces, series, kind, yaxis=axis)
+    return _chart(id, caption, traces, series, kind, colours, yaxis=axis)
 
 
 LATENCY_AXIS = {
@@ -106,7 +111,8 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
         z=[[math.log10(count) if count else None for count in row] for row in heat.counts],
         customdata=[[f"{count:,}" for count in row] for row in heat.counts],
         hovertemplate="%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", hoverongaps=False,
-        colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks], "ticktext": [f"{10**tick:,}" for tick in ticks]},
+        colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks],
+                  "ticktext": [f"{10**tick:,}" for tick in ticks]},
     )  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": False, "type": "category"}
     figure = _figure([trace], bins, hovermode="closest", yaxis=axis)
@@ -134,17 +140,18 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: T
     return Chart(id, caption, figure, numbers)
 
 
-def _chart(id: str, caption: str, traces: Sequence[Any], series: Series, kind: str, **layout: Any) -> Chart:
+def _chart(
+    id: str, caption: str, traces: Sequence[Any], series: Series, kind: str, colours: dict[str, str], **layout: Any
+) -> Chart:
     columns = {"time": "time"} | {shown(name, NAME): kind for name in series.lines}
     rows = [(start, *values) for start, *values in zip(series.bins.times, *series.lines.values(), strict=True)
-            if any(value is not None for value in values)]  # fmt: skip
-    colours = _colours(series)
+            if any(values)]  # fmt: skip
     keys = [Key(shown(name, NAME), colours[name]) for name in series.lines]
     return Chart(id, caption, _figure(traces, series.bins, **layout), table(f"{caption}: numbers", columns, rows), keys)
 
 
 def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
-    span = [when(bins.start), when(bins.start + bins.count * bins.width)]
+    span = [when(bins.start), when(bins.start + bins.many * bins.width)]
     figure: dict[str, Any] = go.Figure(traces, LAYOUT | {"xaxis": TIME_AXIS | {"range": span}} | layout).to_dict()
     return figure
 
@@ -154,9 +161,11 @@ def _middles(bins: Bins) -> list[str]:
     return [when(start + bins.width // 2) for start in bins.times]
 
 
-def _colours(series: Series) -> dict[str, str]:
-    names = [name for name in series.lines if name != OTHERS]
-    return dict(zip(names, PALETTE, strict=False)) | {OTHERS: GREY}
+def _colours(series: Series, taken: Sequence[Key] = ()) -> dict[str, str]:
+    """A colour for each name: the one that it has already, or one that nobody has."""
+    colours = {key.name: key.colour for key in taken if key.name in series.lines} | {OTHERS: GREY}
+    free = (colour for colour in PALETTE if colour not in colours.values())
+    return colours | {name: next(free) for name in series.lines if name not in colours}
 
 
 def _name(name: Any, most: int = NAME) -> str:

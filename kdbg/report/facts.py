@@ -7,7 +7,7 @@ so however much traffic there was; a percentile over time is coarser than one ov
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ class Series:
     lines: dict[str, list[float | None]] = field(default_factory=dict)
 
     def at(self, name: str, i: int, value: float) -> None:
-        self.lines.setdefault(name, [None] * self.bins.count)[i] = value
+        self.lines.setdefault(name, [None] * self.bins.many)[i] = value
 
 
 class Total(NamedTuple):
@@ -55,7 +55,7 @@ class Total(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """How many answers took how long: `counts[row][bin]`, a row for each of `edges`, the microseconds it begins with."""
+    """How many answers took how long: `counts[row][bin]`; each row begins with the microseconds in `edges`."""
 
     edges: list[int]
     counts: list[list[int]]
@@ -75,28 +75,31 @@ def total(ask: Ask) -> Total | None:
     first, last, exchanges, size, unanswered = row
     if not exchanges or first is None:
         return None
-    [(erroneous,)] = ask("SELECT COUNT(*) FROM (SELECT DISTINCT capture, connection_id, request_packet, response_packet, "
-                         "correlation_id, request_time FROM errors) AS distinct_exchanges")  # fmt: skip
+    [(erroneous,)] = ask("""
+        SELECT COUNT(*) FROM (SELECT DISTINCT capture, connection_id, request_packet, response_packet, correlation_id,
+                                              request_time FROM errors) AS with_errors""")
     [(connections, clients)] = ask("SELECT COUNT(*), COUNT(DISTINCT host) FROM connections WHERE exchanges > 0")
     return Total(first, last, exchanges, size, erroneous, unanswered, connections, clients)
 
 
 def listing(ask: Ask, sql: str, order: str, most: int = MOST_ROWS) -> Listing:
     """The first `most` rows of an answer."""
-    rows = list(ask(f"SELECT answer.*, COUNT(*) OVER () AS all_rows FROM ({sql}) AS answer ORDER BY {order} LIMIT {most}"))
+    rows = list(
+        ask(f"SELECT answer.*, COUNT(*) OVER () AS all_rows FROM ({sql}) AS answer ORDER BY {order} LIMIT {most}")
+    )
     return Listing([row[:-1] for row in rows], rows[0][-1] - len(rows) if rows else 0)
 
 
-def over_time(ask: Ask, bins: Bins, name: str, amount: str, source: str, *, time: str = "request_time") -> Series:
+def over_time(ask: Ask, bins: Bins, name: str, amount: str, source: str) -> Series:
     """`amount` by `name` in each bin; names beyond the largest few together."""
-    where = f"{time} IS NOT NULL"
+    where, bin = "request_time IS NOT NULL", bins.of("request_time")
     largest = ask(f"SELECT {name}, {amount} AS amount FROM {source} WHERE {where} GROUP BY {name} "
                   f"ORDER BY amount DESC, {name} LIMIT {MOST_SERIES + 1}")  # fmt: skip
     names = [row[0] for row in largest]
     named = names if len(names) <= MOST_SERIES else names[:MOST_SERIES]
-    series = Series(bins, {label(each): [0] * bins.count for each in named})
-    for each, i, value in ask(f"SELECT {name}, {bins.of(time)} AS bin, {amount} FROM {source} WHERE {where} GROUP BY 1, 2"):
-        line = series.lines.setdefault(label(each) if each in named else OTHERS, [0] * bins.count)
+    series = Series(bins, {label(each): [0] * bins.many for each in named})
+    for each, i, value in ask(f"SELECT {name}, {bin}, {amount} FROM {source} WHERE {where} GROUP BY 1, 2"):
+        line = series.lines.setdefault(label(each) if each in named else OTHERS, [0] * bins.many)
         line[i] = (line[i] or 0) + (value or 0)
     return series
 
@@ -120,7 +123,7 @@ def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 
 def by_api(ask: Ask) -> Listing:
     """(API, exchanges, request bytes, response bytes, error codes, unanswered)."""
-    errors = dict(ask("SELECT api, COUNT(*) FROM errors GROUP BY api"))
+    errors: dict[Any, int] = dict(ask("SELECT api, COUNT(*) FROM errors GROUP BY api"))
     found = ask("""
         SELECT api, COUNT(*) AS exchanges, SUM(request_bytes), SUM(response_bytes),
                SUM(CASE WHEN answered IS NULL THEN 1 ELSE 0 END)
@@ -144,7 +147,7 @@ def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:
     sql = f"SELECT {bins.of('request_time')} AS bin, {rounded('latency_us', 2)} AS latency, COUNT(*) FROM exchanges "
     for i, latency, count in ask(f"{sql} WHERE {ANSWERED} GROUP BY 1, 2"):
         taken[i].append((latency, count))
-    lines, counts = Series(bins), {edge: [0] * bins.count for edge in EDGES}
+    lines, counts = Series(bins), {edge: [0] * bins.many for edge in EDGES}
     for i, found in sorted(taken.items()):
         for percent, value in zip(PERCENTS, percentiles(found), strict=False):
             lines.at(f"p{percent}", i, value)
@@ -163,20 +166,28 @@ def errors_by_api(ask: Ask) -> Listing:
 
 def errors_by_topic(ask: Ask) -> Listing:
     """(topic, error, API, how often, partitions)."""
-    return listing(ask, """
+    return listing(
+        ask,
+        """
         SELECT COALESCE(topic, topic_id) AS topic, error, api, COUNT(*) AS times, COUNT(DISTINCT partition)
-        FROM partitions WHERE error_code <> 0 GROUP BY 1, 2, 3""", "times DESC, topic, error, api")
+        FROM partitions WHERE error_code <> 0 GROUP BY 1, 2, 3""",
+        "times DESC, topic, error, api",
+    )
 
 
 def topics(ask: Ask) -> Listing:
     """(topic, partitions, records and bytes produced, records and bytes fetched, errors)."""
     columns = ", ".join(f"SUM(CASE WHEN api = '{api}' THEN {amount} END) AS {amount}_{api}"
                         for api in ("Produce", "Fetch") for amount in ("records", "bytes"))  # fmt: skip
-    return listing(ask, f"""
+    return listing(
+        ask,
+        f"""
         SELECT COALESCE(topic, topic_id) AS topic, COUNT(DISTINCT partition) AS partitions, {columns},
                SUM(CASE WHEN error_code <> 0 THEN 1 ELSE 0 END) AS errors,
                SUM(COALESCE(bytes, 0)) AS all_bytes
-        FROM partitions GROUP BY 1""", "all_bytes DESC, topic")
+        FROM partitions GROUP BY 1""",
+        "all_bytes DESC, topic",
+    )
 
 
 def clients(ask: Ask) -> Listing:
@@ -191,14 +202,18 @@ def clients(ask: Ask) -> Listing:
 def rebalances(ask: Ask) -> Listing:
     """(group, generation, begins, ends, members, a reason that a member gave), in the order of time.
 
-    A rebalance is a generation: from the first JoinGroup that leads to it until the last SyncGroup of it is answered; in
-    the newer protocols, the members that joined at an epoch. Coordinators are told apart, for clusters may be several.
+    A rebalance is a generation: from the first JoinGroup that leads to it until the last SyncGroup of it is answered;
+    in the newer protocols, the members that joined at an epoch. Coordinators are told apart: clusters may be several.
     """
-    found = listing(ask, """
+    found = listing(
+        ask,
+        """
         SELECT group_id, generation_id, MIN(time) AS begins, MAX(time + COALESCE(duration_us, 0)) AS ends,
                COUNT(DISTINCT member_id), MAX(reason)
         FROM groups WHERE event IN ('join', 'sync') AND generation_id > 0 AND time IS NOT NULL
-        GROUP BY group_id, generation_id, broker""", "ends - begins DESC, group_id, generation_id")
+        GROUP BY group_id, generation_id, broker""",
+        "ends - begins DESC, group_id, generation_id",
+    )
     return Listing(sorted(found.rows, key=lambda row: row[2]), found.left)
 
 
@@ -245,10 +260,12 @@ def lag(ask: Ask, bins: Bins) -> Lag:
         place, amount = (group, topic, partition), max(end - committed, 0)
         behind[label(group)] += amount - last.get(place, (0, 0, 0))[2]
         last[place] = end, committed, amount
-    _mark(series, now, bins.count, behind)
+    _mark(series, now, bins.many, behind)
     largest = sorted(series.lines, key=lambda name: -max(value or 0 for value in series.lines[name]))[:MOST_SERIES]
     series.lines = {name: series.lines[name] for name in largest}
-    rows = sorted(((*place, *numbers) for place, numbers in last.items()), key=lambda row: (-row[-1], *map(str, row[:3])))
+    rows = sorted(
+        ((*place, *numbers) for place, numbers in last.items()), key=lambda row: (-row[-1], *map(str, row[:3]))
+    )
     return Lag(series, Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0)))
 
 
@@ -269,7 +286,8 @@ def _lag_sql(bin: str) -> str:
     return f"""
         WITH ends AS (
             SELECT {topic}, {bin} AS bin,
-                   MAX(CASE api WHEN 'Fetch' THEN high_watermark WHEN 'Produce' THEN last_offset + 1 ELSE offset END) AS log_end
+                   MAX(CASE api WHEN 'Fetch' THEN high_watermark
+                                WHEN 'Produce' THEN last_offset + 1 ELSE offset END) AS log_end
             FROM partitions
             WHERE request_time IS NOT NULL AND (api = 'Fetch' AND high_watermark >= 0
                 OR api = 'Produce' AND last_offset >= 0 OR api = 'ListOffsets' AND asked_timestamp = -1 AND offset >= 0)

@@ -39,7 +39,9 @@ def page(report: Report, sources: Sequence[str]) -> str:
         title=f"Kafka traffic: {named}{more}",
         version=__version__,
         css=Markup(_own("page.css")),
-        figures=htmlsafe_json_dumps({chart.id: chart.figure for section in report.sections for chart in section.charts}),
+        figures=htmlsafe_json_dumps(
+            {chart.id: chart.figure for section in report.sections for chart in section.charts}
+        ),
         hashes=Markup(" ".join(_hash(script) for script in scripts.values())),
         **{name: Markup(script) for name, script in scripts.items()},
     )

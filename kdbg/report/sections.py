@@ -57,10 +57,12 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     sizes = "SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0))"
     columns = {"API": "text", "exchanges": "count", "requests": "bytes", "responses": "bytes", "errors": "count",
                "unanswered": "count"}  # fmt: skip
+    exchanges = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
+    counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count")
+    amounts = facts.over_time(ask, bins, "api", sizes, "exchanges")
     return Section(
         "traffic", "Traffic", "What was asked, and how much went over the wire.", "No exchange was found.",
-        [charts.stacked("exchanges", f"Exchanges {step}, by API", facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges"), "count"),
-         charts.stacked("bytes", f"Bytes {step}, by API", facts.over_time(ask, bins, "api", sizes, "exchanges"), "bytes")],
+        [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", beside=counts)],
         [table("APIs", columns, facts.by_api(ask))],
     )  # fmt: skip
 
@@ -69,40 +71,54 @@ def latency(ask: Ask, bins: Bins) -> Section:
     lines, heat = facts.latencies(ask, bins)
     columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
-    found = facts.latency_by_api(ask)
-    lead = "From the last byte of a request to the first of its response. Fetch, JoinGroup and SyncGroup wait on purpose."
     return Section(
-        "latency", "Latency", lead, "No request was answered.",
-        [charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
-         charts.heat_map("heat", "How many answers took how long", bins, heat)] if heat.edges else [],
-        [table("Latency by API", columns, found)] if found.rows else [],
-    )  # fmt: skip
+        "latency",
+        "Latency",
+        "From the last byte of a request to the first of its response; Fetch and JoinGroup wait on purpose.",
+        "No request was answered.",
+        [
+            charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
+            charts.heat_map("heat", "How many answers took how long", bins, heat),
+        ]
+        if heat.edges
+        else [],
+        filled(table("Latency by API", columns, facts.latency_by_api(ask))),
+    )
 
 
 def errors(ask: Ask, bins: Bins) -> Section:
-    codes, places = facts.errors_by_api(ask), facts.errors_by_topic(ask)
     by_api = {"error": "text", "API": "text", "times": "count", "first": "time", "last": "time"}
     by_topic = {"topic": "text", "error": "text", "API": "text", "times": "count", "partitions": "count"}
-    series = facts.over_time(ask, bins, "error", "COUNT(*)", "errors") if codes.rows else None
+    series = facts.over_time(ask, bins, "error", "COUNT(*)", "errors")
     return Section(
-        "errors", "Errors", "Error codes that brokers answered with.", "No broker answered with an error code.",
-        [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count")] if series else [],
-        [table("Errors by code and API", by_api, codes)] * bool(codes.rows)
-        + [table("Errors by topic", by_topic, places)] * bool(places.rows),
-    )  # fmt: skip
+        "errors",
+        "Errors",
+        "Error codes that brokers answered with.",
+        "No broker answered with an error code.",
+        [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count")]
+        if series.lines
+        else [],
+        filled(
+            table("Errors by code and API", by_api, facts.errors_by_api(ask)),
+            table("Errors by topic", by_topic, facts.errors_by_topic(ask)),
+        ),
+    )
 
 
 def lag(ask: Ask, bins: Bins) -> Section:
     found = facts.lag(ask, bins)
     columns = {"group": "text", "topic": "text", "partition": "id", "end of the log": "count", "committed": "count",
                "lag": "count"}  # fmt: skip
-    lead = "How far the offsets that groups committed are behind the end of the log, as far as the traffic tells of both."
     return Section(
-        "lag", "Consumer lag", lead,
+        "lag",
+        "Consumer lag",
+        "How far what a group committed is behind the end of the log, as far as the traffic tells of both.",
         "Nothing shows the lag of a group: that takes offsets committed, and the end of the same partition's log.",
-        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count")] * bool(found.groups.lines),
-        [table("Lag at the end, by partition", columns, found.partitions)] * bool(found.partitions.rows),
-    )  # fmt: skip
+        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count")]
+        if found.groups.lines
+        else [],
+        filled(table("Lag at the end, by partition", columns, found.partitions)),
+    )
 
 
 def rebalances(ask: Ask, bins: Bins) -> Section:
@@ -111,44 +127,68 @@ def rebalances(ask: Ask, bins: Bins) -> Section:
                "reason given": "text"}  # fmt: skip
     rows = [(group, generation, began, ended - began, *rest) for group, generation, began, ended, *rest in found.rows]
     numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left))
-    lead = "A bar is a generation: from the first member that joined to the last that was given its part."
     return Section(
-        "rebalances", "Rebalances", lead, "No group was seen to rebalance.",
+        "rebalances",
+        "Rebalances",
+        "A bar is a generation: from the first member that joined to the last that was given its part.",
+        "No group was seen to rebalance.",
         [charts.time_line("rebalances-time", "Rebalances by group", bins, found, numbers)] if rows else [],
-    )  # fmt: skip
+    )
 
 
 def topics(ask: Ask) -> Section:
     columns = {"topic": "text", "partitions": "count", "records produced": "count", "bytes produced": "bytes",
                "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
-    found = facts.topics(ask)
-    return Section("topics", "Topics", "Record sets as they stood on the wire, compressed where they were.",
-                   "No message named a partition.", [], [table("Topics", columns, found)] if found.rows else [])  # fmt: skip
+    return Section(
+        "topics",
+        "Topics",
+        "Record sets as they stood on the wire, compressed where they were.",
+        "No message named a partition.",
+        tables=filled(table("Topics", columns, facts.topics(ask))),
+    )
 
 
 def clients(ask: Ask) -> Section:
     columns = {"client id": "text", "software": "text", "version": "text", "SASL": "text", "hosts": "count",
-               "connections": "count", "exchanges": "count", "bytes": "bytes", "first": "time", "last": "time"}  # fmt: skip
-    found = facts.clients(ask)
-    return Section("clients", "Clients", "Software and version are what clients say in ApiVersions since version 3.",
-                   "No client was seen.", [], [table("Clients", columns, found)] if found.rows else [])  # fmt: skip
+               "connections": "count", "exchanges": "count", "bytes": "bytes", "first": "time",
+               "last": "time"}  # fmt: skip
+    return Section(
+        "clients",
+        "Clients",
+        "Software and version are what clients say in ApiVersions since version 3.",
+        "No client was seen.",
+        tables=filled(table("Clients", columns, facts.clients(ask))),
+    )
 
 
 def problems(ask: Ask) -> Section:
     columns = {"kind": "text", "what": "text", "API": "text", "decoded": "text", "times": "count", "first": "time"}
     found = facts.problems(ask)
     rows = [(*row[:3], "whole" if row[3] else "in part", *row[4:]) for row in found.rows]
-    return Section("problems", "Problems", "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
-                   "Nothing was odd, and all of it was decoded.", [],
-                   [table("Problems", columns, facts.Listing(rows, found.left))] if rows else [])  # fmt: skip
+    return Section(
+        "problems",
+        "Problems",
+        "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
+        "Nothing was odd, and all of it was decoded.",
+        tables=filled(table("Problems", columns, facts.Listing(rows, found.left))),
+    )
 
 
 def files(ask: Ask) -> Section:
     columns = {"file": "text", "packets": "count", "bytes": "bytes", "first packet": "time", "last packet": "time",
                "problem": "text"}  # fmt: skip
-    found = facts.files(ask)
-    return Section("files", "Files", "The captures that this was read from.", "No file was read.", [],
-                   [table("Files", columns, found)] if found.rows else [])  # fmt: skip
+    return Section(
+        "files",
+        "Files",
+        "The captures that this was read from.",
+        "No file was read.",
+        tables=filled(table("Files", columns, facts.files(ask))),
+    )
+
+
+def filled(*tables: Table) -> list[Table]:
+    """Those with rows."""
+    return [each for each in tables if each.rows]
 
 
 OVER_TIME: tuple[Callable[[Ask, Bins], Section], ...] = (traffic, latency, errors, lag, rebalances)

@@ -1,0 +1,130 @@
+"""One run of `kdbg report`: where the facts come from, and where the page goes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..capture import Capture, open_capture
+from ..errors import CaptureError, InputError
+from ..render.values import escape
+from ..session.filters import Filters
+from . import REFUSED, UNDECODED
+from .times import on_day_of
+
+if TYPE_CHECKING:
+    from ..report.ask import Ask
+
+NEEDED = ("plotly", "jinja2")
+NOT_FILTERS = ("master", "conf", "port")
+
+
+def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool) -> int:
+    """Make the page; the exit status."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise InputError(f"a report needs {' and '.join(missing)}: pip install 'kdbg[report]'")
+    if output != "-" and not force:
+        check(Path(output))
+    tables = [source for source in sources if is_folder(source)]
+    if not tables:
+        return of_captures(sources, output, options)
+    if len(sources) > 1:
+        raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+    given = [name for name, value in options.items() if value and name not in ("master", "conf")]
+    if given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} is for captures: kdbg pipeline has it for its tables")
+    return of_tables(tables[0], output, options)
+
+
+def is_folder(source: str) -> bool:
+    """Whether it is tables, not a capture: a folder here, or anything elsewhere."""
+    return "://" in source or Path(source).is_dir()
+
+
+def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) -> int:
+    """Decode the captures; those that cannot be read are said and passed over."""
+    from ..report.collected import Collected
+
+    between = options["since"], options["until"]
+    filters = Filters(**{name: value for name, value in options.items()
+                         if name not in (*NOT_FILTERS, "since", "until")})  # fmt: skip
+    filters.checks()  # an unknown API is refused before anything is read
+
+    def times(capture: Capture) -> tuple[float | None, float | None]:
+        since, until = (on_day_of(moment, capture.first_time) for moment in between)
+        return since, until
+
+    status, read = 0, []
+    with closing(Collected(filters, options["port"])) as collected:
+        for source in sources:
+            try:
+                with open_capture(source) as capture:
+                    collected.capture(capture, times)
+                    read.append(capture.name)
+            except CaptureError as error:
+                click.echo(f"kdbg: {escape(str(error))}", err=True)
+                status = REFUSED
+        if not read:
+            return status
+        undecoded = made(collected.ask, read, output)
+    return status or (UNDECODED if undecoded else 0)
+
+
+def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
+    """Ask Spark about the tables."""
+    from ..spark import session
+
+    spark = session.start(options["master"], dict(options["conf"]))
+    try:
+        from ..spark.views import asking
+
+        made(asking(spark, folder), [folder], output)
+    finally:
+        session.stop(spark)
+    return 0
+
+
+def made(ask: Ask, sources: list[str], output: str) -> int:
+    """Write the page; how much could not be decoded."""
+    from ..report.page import page
+    from ..report.sections import report
+
+    found = report(ask)
+    with target(output) as write:
+        write(page(found, sources).encode("utf-8", "backslashreplace"))
+    return found.undecoded
+
+
+@contextmanager
+def target(output: str) -> Iterator[Any]:
+    """Where the page goes: stdout, or a file that is there once all of it is."""
+    if output == "-":
+        yield sys.stdout.buffer.write
+        return
+    path = Path(output)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            yield file.write
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check(path: Path) -> None:
+    """Refuse to overwrite what is no report."""
+    from ..report.page import MARK
+
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        if file.read(len(MARK)) != MARK:
+            raise InputError(f"{path} is there and is no report: --force overwrites it")

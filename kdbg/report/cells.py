@@ -80,8 +80,12 @@ def duration(microseconds: int) -> str:
         return latency(microseconds * 1000)
     for unit, length in (("days", 86_400), ("h", 3600)):
         if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds / 60:.1f} min"
+            return f"{_short(seconds / length)} {unit}"
+    return f"{_short(seconds / 60)} min"
+
+
+def _short(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def when(microseconds: int) -> str:

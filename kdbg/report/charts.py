@@ -74,7 +74,7 @@ def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | No
 
 
 def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
-    """Numbers over time, each for itself; durations on a logarithmic axis.
+    """Numbers over time, each for itself: durations as dots on a logarithmic axis, counts as steps.
 
     Where lines meet, those behind are broader.
     """
@@ -83,8 +83,8 @@ def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
     show = duration if long else "{:,}".format
     traces = [
         go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values],
-                   name=_name(name), mode="lines+markers", zorder=-i, marker={"size": 5 + 3 * i},
-                   line={"color": colours[name], "width": 2 + 1.5 * i},
+                   name=_name(name), zorder=-i, mode="lines+markers" if long else "lines", marker={"size": 5 + 3 * i},
+                   line={"color": colours[name], "width": 2 + 1.5 * i, "shape": "linear" if long else "hv"},
                    customdata=["" if value is None else show(int(value)) for value in values],
                    hovertemplate="%{customdata}")
         for i, (name, values) in enumerate(series.lines.items())

@@ -203,7 +203,8 @@ def rebalances(ask: Ask) -> Listing:
     """(group, generation, begins, ends, members, a reason that a member gave), in the order of time.
 
     A rebalance is a generation: from the first JoinGroup that leads to it until the last SyncGroup of it is answered;
-    in the newer protocols, the members that joined at an epoch. Coordinators are told apart: clusters may be several.
+    in the newer protocols, the members that joined at an epoch. Captures and coordinators are told apart: there may
+    be several groups of a name.
     """
     found = listing(
         ask,
@@ -211,7 +212,7 @@ def rebalances(ask: Ask) -> Listing:
         SELECT group_id, generation_id, MIN(time) AS begins, MAX(time + COALESCE(duration_us, 0)) AS ends,
                COUNT(DISTINCT member_id), MAX(reason)
         FROM groups WHERE event IN ('join', 'sync') AND generation_id > 0 AND time IS NOT NULL
-        GROUP BY group_id, generation_id, broker""",
+        GROUP BY group_id, generation_id, capture, broker""",
         "ends - begins DESC, group_id, generation_id",
     )
     return Listing(sorted(found.rows, key=lambda row: row[2]), found.left)

@@ -1,0 +1,31 @@
+"""Chromium without a window, for whoever wants to look at a page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+DESKTOP, PHONE = (1280, 900), (390, 844)
+
+
+def chromium_path() -> str | None:
+    """Where a browser is, if there is one."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A running browser, as playwright has it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def size(viewport: tuple[int, int]) -> dict[str, int]:
+    return {"width": viewport[0], "height": viewport[1]}

@@ -1,0 +1,56 @@
+"""The scripted capture: as a file, as facts to ask for, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.report.ask import Ask
+from kdbg.report.collected import Collected
+from kdbg.report.page import page
+from kdbg.report.sections import report
+from kdbg.session.filters import Filters
+
+from .scripted import scripted
+
+Asking = Callable[..., Ask]
+
+
+@pytest.fixture(scope="session")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scripted") / "scripted.pcap"
+    path.write_bytes(scripted())
+    return path
+
+
+@pytest.fixture
+def asking() -> Iterator[Asking]:
+    """Gives what answers questions about captures, narrowed down by filters."""
+    opened: list[Collected] = []
+
+    def ask(*paths: Path, **filters: Any) -> Ask:
+        collected = Collected(Filters(**filters))
+        opened.append(collected)
+        for path in paths:
+            with open_capture(path) as found:
+                collected.capture(found, lambda capture: (None, None))
+        return collected.ask
+
+    yield ask
+    for collected in opened:
+        collected.close()
+
+
+@pytest.fixture(scope="session")
+def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the scripted capture."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    with closing(Collected(Filters())) as collected, open_capture(capture) as found:
+        collected.capture(found, lambda capture: (None, None))
+        path.write_text(page(report(collected.ask), [capture.name]), encoding="utf-8")
+    return path

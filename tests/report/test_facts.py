@@ -1,0 +1,143 @@
+"""Facts of the scripted capture, each worked out by hand from scripted.py."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdbg.report import facts
+from kdbg.report.ask import MOST_BINS, WIDTHS, Bins, rounded
+from tests.cli.calls import SHIPPED
+
+from .conftest import Asking
+from .scripted import BEGIN, ESCAPES, FAILED, HEARTBEATS, HOSTILE
+
+MS = 1000
+SECONDS = Bins(BEGIN, 1_000_000, 10)
+
+
+def test_the_whole_in_numbers(asking: Asking, capture: Path) -> None:
+    total = facts.total(asking(capture))
+    assert total is not None
+    # one ApiVersions and 100 heartbeats; seven of billing; six of the hostile client; two of the login
+    assert total.exchanges == 1 + HEARTBEATS + 7 + 6 + 2
+    assert (total.erroneous, total.unanswered) == (FAILED + 2 + 1, 1)
+    assert (total.connections, total.clients) == (4, 4)
+    assert total.first == BEGIN + 2 * MS  # behind SYN and SYN-ACK
+
+
+def test_latencies_of_1_to_100_ms_have_the_percentiles_that_one_expects(asking: Asking, capture: Path) -> None:
+    found = {row[0]: row[1:] for row in facts.latency_by_api(asking(capture)).rows}
+    assert found["Heartbeat"] == (HEARTBEATS, 50 * MS, 95 * MS, 99 * MS, 100 * MS)
+    assert found["ApiVersions"] == (1, MS, MS, MS, MS)
+    assert "Metadata" not in found
+
+
+def test_every_answer_is_in_the_heat_map_once(asking: Asking, capture: Path) -> None:
+    _, heat = facts.latencies(asking(capture), SECONDS)
+    rows = dict(zip(heat.edges, heat.counts, strict=True))
+    assert sum(map(sum, heat.counts)) == 1 + HEARTBEATS + 6 + 6 + 2
+    assert sum(rows[50 * MS]) == 50  # heartbeats after 50 to 99 ms
+    assert sum(rows[100 * MS]) == 1
+    assert sum(rows[500 * MS]) == 1  # the JoinGroup
+
+
+def test_traffic_over_time_adds_up(asking: Asking, capture: Path) -> None:
+    ask = asking(capture)
+    series = facts.over_time(ask, SECONDS, "api", "COUNT(*)", "exchanges")
+    assert list(series.lines)[:2] == ["Heartbeat", "OffsetCommit"]
+    assert sum(series.lines["Heartbeat"]) == HEARTBEATS  # type: ignore[arg-type]
+    assert len(series.lines) == facts.MOST_SERIES + 1
+    assert sum(value or 0 for line in series.lines.values() for value in line) == 1 + HEARTBEATS + 15
+    # the k-th is asked 2 + 2 + sum(2..k) ms after the start: within the first second those with k up to 43
+    within = sum(1 for k in range(HEARTBEATS) if 4 + sum(i + 2 for i in range(k)) < 1000)
+    assert series.lines["Heartbeat"][0] == within
+
+
+def test_errors_by_code_and_by_topic(asking: Asking, capture: Path) -> None:
+    ask = asking(capture)
+    assert [row[:3] for row in facts.errors_by_api(ask).rows] == [
+        ("REBALANCE_IN_PROGRESS", "Heartbeat", FAILED),
+        ("NOT_LEADER_OR_FOLLOWER", "Fetch", 2),
+        ("SASL_AUTHENTICATION_FAILED", "SaslAuthenticate", 1),
+    ]
+    assert sorted(facts.errors_by_topic(ask).rows) == [
+        (topic, "NOT_LEADER_OR_FOLLOWER", "Fetch", 1, 1) for topic in (ESCAPES, HOSTILE)
+    ]
+
+
+def test_lag_is_the_end_of_the_log_less_what_was_committed_last(asking: Asking, capture: Path) -> None:
+    lag = facts.lag(asking(capture), SECONDS)
+    line = lag.groups.lines["billing"]
+    # 40 of 100 committed within the first second; the log ends at 130 from 3.5 s on; 125 committed from 6.5 s on
+    assert line == [60, 60, 60, 90, 90, 90, 5, 5, 5, 5]
+    assert ("billing", "orders", 0, 130, 125, 5) in lag.partitions.rows
+
+
+def test_a_rebalance_lasts_from_the_first_join_to_the_last_sync(asking: Asking, capture: Path) -> None:
+    [found] = [row for row in facts.rebalances(asking(capture)).rows if row[0] == "billing"]
+    # asked after 2 ms; answered 501 ms later; synced in the next two packets
+    assert found == ("billing", 4, BEGIN + 2 * MS, BEGIN + 505 * MS, 1, "a new pod")
+
+
+def test_clients_say_what_software_they_are(asking: Asking, capture: Path) -> None:
+    rows = {row[0]: row[1:7] for row in facts.clients(asking(capture)).rows}
+    assert rows["shop"] == ("shopkit", "1.2", None, 1, 1, 1 + HEARTBEATS)
+    assert rows["ops"] == (None, None, "PLAIN", 1, 1, 2)
+
+
+def test_filters_leave_out_what_they_leave_out(asking: Asking, capture: Path) -> None:
+    ask = asking(capture, api="heartbeat", errors=True)
+    total = facts.total(ask)
+    assert total is not None
+    assert (total.exchanges, total.connections) == (FAILED, 1)
+    limited = facts.total(asking(capture, capture, limit=7))
+    assert limited is not None
+    assert limited.exchanges == 7
+
+
+def test_nothing_is_a_fact_too(asking: Asking, capture: Path) -> None:
+    assert facts.total(asking(capture, client_id="nobody")) is None
+
+
+def test_what_does_not_fit_into_a_table_is_counted(asking: Asking, capture: Path) -> None:
+    found = facts.listing(asking(capture), "SELECT DISTINCT latency_us FROM exchanges", "latency_us", most=3)
+    assert (len(found.rows), found.left) == (3, len(range(1, 101)) + 2 - 3)  # 1 to 100 ms, 501 ms and none
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_every_exchange_of_a_shipped_capture_is_counted(asking: Asking, path: Path) -> None:
+    ask = asking(path)
+    total = facts.total(ask)
+    assert total is not None
+    bins = Bins.over(total.first, total.last)
+    series = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
+    assert sum(value or 0 for line in series.lines.values() for value in line) == total.exchanges
+    assert sum(row[1] for row in facts.by_api(ask).rows) == total.exchanges
+    _, heat = facts.latencies(ask, bins)
+    assert sum(map(sum, heat.counts)) == sum(row[1] for row in facts.latency_by_api(ask).rows)
+
+
+@given(st.integers(-(10**16), 10**16), st.integers(0, 10**17))
+def test_bins_cover_all_of_a_span_and_are_few(first: int, length: int) -> None:
+    bins = Bins.over(first, first + length)
+    assert bins.start <= first
+    assert bins.start + bins.many * bins.width > first + length
+    assert bins.many <= MOST_BINS or bins.width == WIDTHS[-1]
+
+
+@given(st.integers(0, 10**14), st.integers(1, 4))
+def test_rounding_keeps_the_first_digits(number: int, digits: int) -> None:
+    [(found,)] = sqlite3.connect(":memory:").execute(f"SELECT {rounded('x', digits)} FROM (SELECT {number} AS x)")
+    assert str(found) == str(number)[:digits] + "0" * (len(str(number)) - digits)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1))
+def test_percentiles_are_those_of_the_nearest_rank(numbers: list[int]) -> None:
+    found = facts.percentiles([(number, 1) for number in numbers])
+    ordered = sorted(numbers)
+    assert found == tuple(ordered[-(-percent * len(ordered) // 100) - 1] for percent in facts.PERCENTS)

@@ -1,0 +1,48 @@
+"""Reports of tables: the same questions, asked on Spark, have the same answers as where captures are decoded."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.errors import SparkError
+from kdbg.report.collected import Collected
+from kdbg.report.sections import Report, report
+from kdbg.session.filters import Filters
+from kdbg.spark.views import asking
+from tests.cli.calls import CAPTURES
+from tests.report.scripted import scripted
+
+from .conftest import Run
+
+NAMES = ("errors.pcap", "group-rebalance.pcap", "real-4.4.0-transactions.pcap", "real-sasl-scram.pcap")
+
+
+def told(found: Report) -> dict[str, Any]:
+    """All that a page shows, but for the names of files, which the pipeline spells out."""
+    sections = {section.id: (section.charts, section.tables) for section in found.sections if section.id != "files"}
+    return {"tiles": found.tiles, "span": found.span, **sections}
+
+
+def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path: Path) -> None:
+    made = tmp_path / "scripted.pcap"
+    made.write_bytes(scripted())
+    captures = [made, *(CAPTURES / name for name in NAMES)]
+    out, _ = run(captures)
+    with closing(Collected(Filters())) as collected:
+        for path in captures:
+            with open_capture(path) as capture:
+                collected.capture(capture, lambda capture: (None, None))
+        expected = told(report(collected.ask))
+    found = told(report(asking(spark, str(out))))
+    for part in expected:
+        assert found[part] == expected[part], part
+
+
+def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(SparkError, match="holds no tables"):
+        asking(spark, str(tmp_path))

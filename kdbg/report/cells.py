@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from ..render.heading import latency
 from ..render.values import escape
+from ..spark.values import FIRST, LAST
 from .facts import Listing
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
 """Characters of a text in a cell."""
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -89,8 +90,9 @@ def _short(number: float) -> str:
 
 
 def when(microseconds: int) -> str:
-    """A point in time (UTC), to the millisecond."""
-    return (EPOCH + timedelta(microseconds=microseconds)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    """A point in time (UTC), to the millisecond; the first or the last that a calendar has for those beyond."""
+    shift = timedelta(microseconds=min(max(microseconds, FIRST), LAST))
+    return (EPOCH + shift).isoformat(" ", "milliseconds")
 
 
 KINDS: dict[str, Callable[[Any], Cell]] = {

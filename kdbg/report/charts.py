@@ -83,8 +83,8 @@ def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
     show = duration if long else "{:,}".format
     traces = [
         go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values],
-                   name=_name(name), zorder=-i, mode="lines+markers" if long else "lines", marker={"size": 5 + 3 * i},
-                   line={"color": colours[name], "width": 2 + 1.5 * i, "shape": "linear" if long else "hv"},
+                   name=_name(name), zorder=-i, mode="lines+markers" if long else "lines", marker={"size": 4 + 2 * i},
+                   line={"color": colours[name], "width": 1.5 + i, "shape": "linear" if long else "hv"},
                    customdata=["" if value is None else show(int(value)) for value in values],
                    hovertemplate="%{customdata}")
         for i, (name, values) in enumerate(series.lines.items())
@@ -105,9 +105,11 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
     """How many answers took how long, over time: the darker (on black: the brighter), the more."""
     labels = [f"≥ {duration(edge)}" if edge else f"< {duration(10)}" for edge in heat.edges]
     most = max((max(row) for row in heat.counts), default=1)
-    ticks = range(int(math.log10(max(most, 1))) + 1)
+    ticks = range(int(math.log10(most)) + 1)
+    top = math.log10(max(most, 10))
     trace = go.Heatmap(
-        x=_middles(bins), y=labels, xgap=1, ygap=1, colorscale="Cividis", zmin=0, zmax=math.log10(max(most, 10)),
+        x=_middles(bins), y=labels, xgap=1, ygap=1, colorscale="Cividis",
+        zmin=-top / 4, zmax=top,  # a single one is to be seen on any ground
         z=[[math.log10(count) if count else None for count in row] for row in heat.counts],
         customdata=[[f"{count:,}" for count in row] for row in heat.counts],
         hovertemplate="%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", hoverongaps=False,

@@ -11,6 +11,7 @@ from .times import Milliseconds, Moment, When
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
+DURATIONS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -26,6 +27,21 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if not number.isdecimal() or (size := int(number) * UNITS[unit]) < LEAST_SPLIT:
             self.fail(f"{value!r} is no size: write 64M, 1G, or at least 64K", param, ctx)
         return size
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as 30s, 10m or 2h."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).lower()
+        number, unit = (text[:-1], text[-1]) if text[-1:] in DURATIONS else (text, "s")
+        if not number.isdecimal() or len(number) > 9 or not int(number):
+            self.fail(f"{value!r} is no duration: write 30s, 10m or 2h", param, ctx)
+        return float(int(number) * DURATIONS[unit])
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
@@ -55,6 +71,11 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.option("--records", is_flag=True, help="Also the table of records, without what is in them.")
 @click.option("--values", is_flag=True, help="Also the records' keys, values and headers.")
 @click.option("--append", is_flag=True, help="Keep the tables that are there, and pass over files that they hold.")
+@click.option("--follow", is_flag=True, help="The captures are still being written: add what comes, batch by batch.")
+@click.option("--interval", type=Seconds(), default="30s", show_default=True, help="Between the batches of --follow.")
+@click.option("--until-idle", type=Seconds(), metavar="TIME", help="End --follow once nothing came for so long.")
+@click.option("--forget", type=Seconds(), default="10m", show_default=True, help="With --follow, a connection that is "
+              "silent for so long is over.")  # fmt: skip
 @click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
 @click.option("--client-id", multiple=True, help="Only requests of this client id.")
 @click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
@@ -77,8 +98,12 @@ def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Mo
     \b
     kdbg pipeline captures/ --out tables
     kdbg pipeline 's3://archive/2026-11-*.pcap' --out s3://lake/kafka --master spark://host:7077
+    kdbg pipeline /var/captures --follow --out tables
     """
-    from .piping import run
+    if options.pop("follow"):
+        from .following import run
+    else:
+        from .piping import run
 
     definitions = click.get_current_context().meta.get(GIVEN, ())
     return run(captures, out, (since, until), options | {"definitions": definitions})

@@ -21,7 +21,7 @@ from .run import number
 from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
-    from ..spark.pipeline import Outcome, Pipeline
+    from ..spark.pipeline import Options, Outcome, Pipeline
     from ..spark.plan import Plan
 
 Between = tuple[Moment | None, Moment | None]
@@ -38,12 +38,10 @@ def run(
     """Plan, run, tell; the exit status."""
     session.check()
     from ..spark.commit import Output
-    from ..spark.pipeline import Options, Pipeline
+    from ..spark.pipeline import Pipeline
     from ..spark.plan import plan
-    from ..spark.rows import Wanted
 
-    filters = Filters(**{name: given[name] for name in FILTERS})
-    filters.checks()  # an unknown API is refused before anything is read
+    chosen(given).checks()  # an unknown API is refused before anything is read
     output = Output(out)
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
@@ -56,17 +54,7 @@ def run(
         return REFUSED if not known else 0
     first = min((file.time for file in planned.files if file.time is not None), default=None)
     since, until = (on_day_of(moment, first) for moment in between)
-    definitions = read_definitions(*given["definitions"])
-    options = Options(
-        split=given["split"],
-        partitions=given["partitions"],
-        ports=frozenset(given["port"]),
-        filters=replace(filters, since=since, until=until),
-        wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
-        append=given["append"],
-        definitions=tuple(definitions),
-        said=said(given | {"since": since, "until": until}),
-    )
+    options = options_of(given, since, until)
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
         outcome = watched(Pipeline(spark, output, options), planned)
@@ -76,6 +64,28 @@ def run(
         say("interrupted; the tables are as they were")
         return INTERRUPTED
     return told(outcome, out)
+
+
+def chosen(given: dict[str, Any]) -> Filters:
+    """The filters, but for the times."""
+    return Filters(**{name: given[name] for name in FILTERS})
+
+
+def options_of(given: dict[str, Any], since: float | None, until: float | None) -> Options:
+    """What the command line says, as the pipeline takes it."""
+    from ..spark.pipeline import Options
+    from ..spark.rows import Wanted
+
+    return Options(
+        split=given["split"],
+        partitions=given["partitions"],
+        ports=frozenset(given["port"]),
+        filters=replace(chosen(given), since=since, until=until),
+        wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
+        append=given["append"],
+        definitions=tuple(read_definitions(*given["definitions"])),
+        said=said(given | {"since": since, "until": until}),
+    )
 
 
 def said(given: dict[str, Any]) -> dict[str, Any]:

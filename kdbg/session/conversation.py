@@ -60,6 +60,11 @@ class Conversation:
         self.closed: Callable[[Conversation], None] = lambda conversation: None
         self._open = 2
 
+    @property
+    def resting(self) -> bool:
+        """Whether nothing waits: no request for its response, no token, no word on what was odd."""
+        return self._open == 2 and not (self.waiting or self.early or self.findings or self.tokens or self.undecided)
+
     def emit(self, exchange: Exchange) -> None:
         """Hand over an exchange, with what was odd on the connection since the last one."""
         if self.findings:

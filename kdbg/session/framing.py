@@ -89,6 +89,11 @@ class Framer:
         self._ignored = 0
         self._fresh = True
 
+    @property
+    def resting(self) -> bool:
+        """Whether the next byte begins a frame, and nothing is left to be said of those before."""
+        return self.synced and not (self._data or self._ignored or self._passed)
+
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
         if self._ignored:

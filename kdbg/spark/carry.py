@@ -8,7 +8,6 @@ stage, where one large connection does not hold up the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -74,7 +73,7 @@ class Carrier:
         else:
             self._spoken[connection.number].client = client
 
-    def _keep(self, done: Iterable[Exchange]) -> None:
+    def _keep(self, done: list[Exchange]) -> None:
         for exchange in done:
             self._done.append(exchange)
             self._size += exchange.size
@@ -100,6 +99,10 @@ class Carrier:
         self._hand_on()
         self._tell_all(but=0)
         self._now = None
+        self._learn()
+
+    def _learn(self) -> None:
+        """Keep the names of topic ids that the connection told."""
         for topic, name in self._session.topic_names.items():
             if len(self.topics) < MOST:
                 self.topics[topic] = name

@@ -29,6 +29,11 @@ class Run(NamedTuple):
     packets: bytes
     payload: bytes
 
+    @property
+    def last(self) -> int:
+        """The number of its last packet."""
+        return int(RECORD.unpack_from(self.packets, len(self.packets) - RECORD.size)[0])
+
     def unpack(self) -> Iterator[Packet]:
         """The packets, as they were."""
         flows, place, payload = (self.key, reverse(self.key)), 0, self.payload

@@ -86,7 +86,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
             yield from _batched(_row(run, reading.split.capture, number, luggage) for run in reading)
             luggage.close()
             said = orjson.dumps(reading.report | {"split": number})
-            yield _runs([(reading.split.capture, b"", number, 0, said, b"", *ALONG)])
+            yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *ALONG)])
 
     return stage
 
@@ -106,13 +106,14 @@ def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
         held.append(row)
         size += len(row[4]) + len(row[5])
         if size > BATCH or len(held) >= BATCH_ROWS:
-            yield _runs(held)
+            yield run_batch(held)
             held, size = [], 0
     if held:
-        yield _runs(held)
+        yield run_batch(held)
 
 
-def _runs(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Runs as they are shuffled: rows of `RUNS`."""
     columns = zip(*rows, strict=True)
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, RUNS, strict=True)], schema=RUNS

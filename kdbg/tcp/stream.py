@@ -83,6 +83,11 @@ class Stream:
         if not self.ended:
             self._receiver = receiver
 
+    @property
+    def resting(self) -> tuple[Receiver, int] | None:
+        """While it is regular: who takes the bytes, and the sequence number of the next one."""
+        return (self._receiver, self._next & MASK) if self.regular else None
+
     def start(self, seq: int) -> None:
         """The first byte will have this sequence number: known from a SYN, or from what acknowledges it."""
         if self.first is None and not self.ended:

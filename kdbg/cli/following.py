@@ -1,0 +1,44 @@
+"""One run of `kdbg pipeline --follow`: batches until Ctrl-C, or until nothing comes any more."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..spark import session
+from . import INTERRUPTED
+from .piping import chosen, options_of, say, told
+from .times import Moment, on_day_of
+
+
+def run(
+    captures: tuple[str, ...], out: str, between: tuple[Moment | None, Moment | None], given: dict[str, Any]
+) -> int:
+    """Follow; the exit status."""
+    session.check()
+    from ..spark.follow import Followed, Following
+    from ..spark.tail import points
+
+    if given["append"]:
+        raise InputError("--follow always appends: leave --append out")
+    if (given["master"] or "").startswith("sc://"):
+        raise InputError("--follow runs in this process, and cannot on a Spark Connect server")
+    chosen(given).checks()  # an unknown API is refused before anything is read
+    named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
+    points(named, rolled=given["rolled"])  # what is not there is refused too
+    since, until = (on_day_of(moment, time.time_ns()) for moment in between)
+    options = options_of(given, since, until)
+    output = Followed(out)
+    output.recover()
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        following = Following(spark, output, options, given["forget"])
+        following.follow(named, rolled=given["rolled"], interval=given["interval"], until_idle=given["until_idle"])
+    except KeyboardInterrupt:
+        say("interrupted; it goes on from here when it is called again")
+        return INTERRUPTED
+    finally:
+        session.stop(spark)
+    return told(following.outcome, out)

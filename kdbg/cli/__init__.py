@@ -22,6 +22,7 @@ COMMANDS = {
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",
     "pipeline": "Decode archives of captures into tables, on Spark.",
+    "query": "Ask a pipeline's tables, in SQL or by questions that are ready.",
     "report": "Make a page to look at, of captures or of a pipeline's tables.",
     "apis": "List API keys, versions and aliases.",
     "coverage": "List what is known of each version, and what has proved it.",

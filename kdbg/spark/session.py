@@ -25,6 +25,7 @@ CONFIGURATION = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.warehouse.dir": tempfile.gettempdir(),  # there already: no folder is made where kdbg is called
     "spark.sql.adaptive.enabled": "false",  # the number of partitions is ours to choose
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16777216",

@@ -10,6 +10,7 @@ from pyarrow import fs
 from ..errors import SparkError
 from .columns import TABLES
 from .commit import Output
+from .pipeline import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,7 @@ TYPES = {
     "bytes": "binary",
     "headers": "map<string, binary>",
     "time": "timestamp",
+    "date": "date",
 }
 """The kinds of columns in Spark's words."""
 HOST = ", regexp_replace(client, ':[0-9]+$', '') AS host"
@@ -32,22 +34,29 @@ ERRORS = "SELECT *, explode(errors) AS error FROM exchanges"
 
 
 def schema(table: str) -> str:
-    """The columns of a table as Spark's DDL has them."""
-    return ", ".join(f"`{column}` {TYPES[kind]}" for column, kind in TABLES[table].items())
+    """The columns of a table as Spark's DDL has them, and the day that its files lie by."""
+    columns = TABLES[table] | {"date": "date"}
+    return ", ".join(f"`{column}` {TYPES[kind]}" for column, kind in columns.items())
+
+
+def finished(output: Output) -> set[str]:
+    """The runs that the tables in a folder are of. Raises `SparkError` where there are none."""
+    runs = {run["run"] for run in output.state().get("runs", ())}
+    if not runs:
+        problem = f"{output.out} holds no tables"
+        raise SparkError(problem, "`kdbg pipeline` writes them, and _kdbg.json once they are whole")
+    return runs
 
 
 def tables(spark: SparkSession, out: str) -> dict[str, DataFrame]:
     """The tables in a folder, without rows where nothing was written. Raises `SparkError` where there are none."""
     output = Output(out)
-    runs = {run["run"] for run in output.state().get("runs", ())}
-    if not runs:
-        raise SparkError(f"{out} holds no tables", "`kdbg pipeline` writes them, and _kdbg.json once they are whole")
+    runs = finished(output)
     frames = {}
     for table in TABLES:
         files = list(_files(output, table, runs))
-        frames[table] = (
-            spark.read.schema(schema(table)).parquet(*files) if files else spark.createDataFrame([], schema(table))
-        )
+        reader = spark.read.schema(schema(table)).option("basePath", f"{output.out}/{table}")
+        frames[table] = reader.parquet(*files) if files else spark.createDataFrame([], schema(table))
     return frames
 
 
@@ -69,7 +78,10 @@ def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any,
     spark.sql(ERRORS).createOrReplaceTempView("errors")
 
     def ask(sql: str) -> Iterator[tuple[Any, ...]]:
-        return iter(spark.sql(sql).toLocalIterator())
+        try:
+            yield from spark.sql(sql).toLocalIterator()
+        except Exception as error:  # py4j's and Spark's own have only this in common
+            raise failure(error) from error
 
     return ask
 

@@ -1,0 +1,124 @@
+"""Answers of SQL as text: a table that fits the screen, CSV, JSON Lines. What was captured is escaped in each.
+
+Where a table has more columns than the width has room for, each row becomes a block, a line a column.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from .jsonlines import dump
+from .look import Look
+from .values import cells, content, cut, escape
+
+Row = Sequence[Any]
+NUMBERS = int, float, Decimal
+SOLID = (*NUMBERS, date, timedelta)
+"""What is of no use when it is cut."""
+GAP = 2
+LEAST = 8
+"""Columns of the screen that a text gets at least."""
+ANY_WIDTH = 1 << 20
+
+
+def table(columns: Sequence[str], rows: Sequence[Row], look: Look) -> str:
+    """Lines as wide as the look says at most; whole, however long, if it wants long lines."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    names = [escape(name) for name in columns]
+    texts = [[cell(value) for value in row] for row in rows]
+    solid = [_all(column, SOLID) for column in zip(*rows, strict=True)] or [False] * len(names)
+    right = [_all(column, NUMBERS) for column in zip(*rows, strict=True)] or [False] * len(names)
+    if _least(names, texts, solid) > look.max_line:
+        return blocks(names, texts, look)
+    shape = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False)
+    for i in range(len(names)):
+        shape.add_column(justify="right" if right[i] else "left", no_wrap=solid[i])
+    for line in (names, *texts):
+        shape.add_row(*(Text(text, no_wrap=True, overflow="ellipsis") for text in line))
+    paper = Console(file=io.StringIO(), width=min(look.max_line, ANY_WIDTH), color_system=None, legacy_windows=False)
+    with paper.capture() as captured:
+        paper.print(shape)
+    head, *lines = (line.rstrip() for line in captured.get().splitlines())
+    return "\n".join([look.paint("dim", head), *lines, ""])
+
+
+def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> str:
+    """A block a row; of names and texts that are escaped already."""
+    wide = max(map(cells, names))
+    room = look.max_line - wide - GAP
+    return "\n".join(
+        "".join(
+            f"{look.paint('name', name + ' ' * (wide - cells(name)))}{' ' * GAP}{cut(text, room)}\n"
+            for name, text in zip(names, row, strict=True)
+        )
+        for row in texts
+    )
+
+
+def csv_line(values: Row) -> str:
+    """One line; null is an empty field, what has parts is JSON, bytes are as JSON has them."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(map(_field, values))
+    return line.getvalue()
+
+
+def json_line(columns: Sequence[str], row: Row) -> bytes:
+    """One object on a line, by the names of the columns."""
+    return dump(dict(zip(columns, map(_json, row), strict=True)))
+
+
+def cell(value: Any) -> str:
+    """A value as it stands in a table; of points in time the milliseconds, as far as there are any."""
+    if value is None:
+        return "–"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}.{value.microsecond // 1000:03d}".removesuffix(".000").removesuffix(":00")
+    if isinstance(value, bytes):
+        return content(value)
+    if isinstance(value, list):
+        return ", ".join(map(cell, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{cell(key)}: {cell(item)}" for key, item in value.items())
+    return escape(str(value))
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, dict, bytes, bool)):
+        return dump(_json(value)).decode().rstrip("\n")
+    return escape(str(_json(value)))
+
+
+def _json(value: Any) -> Any:
+    """A value as JSON has one: points in time in ISO's form, in UTC; a decimal as a number."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    if isinstance(value, dict):
+        return {_json(key): _json(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, (str, bytes, int, float)) else str(value)
+
+
+def _all(column: Sequence[Any], types: tuple[type, ...]) -> bool:
+    """Whether a column holds nothing but these."""
+    found = {type(value) for value in column} - {type(None)}
+    return bool(found) and all(issubclass(kind, types) for kind in found)
+
+
+def _least(names: Sequence[str], texts: Sequence[Sequence[str]], solid: Sequence[bool]) -> int:
+    """Columns of the screen that a table needs."""
+    widths = [max(map(cells, column)) for column in zip(names, *texts, strict=True)]
+    least = (width if whole else min(width, LEAST) for width, whole in zip(widths, solid, strict=True))
+    return sum(least) + GAP * (len(names) - 1)

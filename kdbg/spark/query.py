@@ -1,0 +1,99 @@
+"""Tables asked in SQL: a session that has them as views, and answers as plain Python, row by row.
+
+Answers come as they are worked out, partition by partition: however long one is, memory holds a piece of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import SparkError
+from . import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ADAPTIVE = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+}
+"""Answers are small next to the tables: let Spark see how small, and use few tasks."""
+CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*")
+"""Spark's own message of an error, wherever in a report of Java's it stands."""
+STATE = re.compile(r"\.? SQLSTATE: \w+")
+
+
+class Answer(NamedTuple):
+    """The names of the columns, and the rows: numbers, text, bytes, lists, dicts, points in time in UTC."""
+
+    columns: list[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextmanager
+def opened(
+    folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False
+) -> Iterator[SparkSession]:
+    """A session in which the tables in `folder` are views. Raises `SparkError` without tables, or without Spark."""
+    session.check()
+    from .commit import Output
+    from .views import finished, tables
+
+    finished(Output(folder))  # a session takes seconds to start: not for nothing
+    spark = session.start(master, ADAPTIVE | dict(configuration or {}), verbose=verbose)
+    _hush(not verbose)
+    try:
+        for name, frame in tables(spark, folder).items():
+            frame.createOrReplaceTempView(name)
+        yield spark
+    finally:
+        session.stop(spark)
+
+
+def _hush(hushed: bool) -> None:
+    """PySpark prints what is wrong with SQL, Java's trace and all, besides raising it."""
+    from pyspark.logger import PySparkLogger
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = hushed
+
+
+def ask(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
+    """What Spark answers, at most `limit` rows of it. Raises `SparkError` with its own words where it refuses."""
+    with _refusals():
+        frame = spark.sql(sql)
+        columns = frame.columns
+    return Answer(columns, _rows(frame if limit is None else frame.limit(limit)))
+
+
+def _rows(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+    with _refusals():
+        for row in frame.toLocalIterator():
+            yield tuple(map(_plain, row))
+
+
+def _plain(value: Any) -> Any:
+    """A value without anything of Spark's in it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)  # PySpark gives local time, and does not say so
+    if isinstance(value, tuple) and hasattr(value, "asDict"):
+        return {name: _plain(item) for name, item in value.asDict().items()}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What goes wrong in here is told in a line."""
+    try:
+        yield
+    except Exception as error:  # Spark's own, py4j's and gRPC's have nothing in common
+        said = str(error).strip() or type(error).__name__
+        found = CONDITION.search(said)
+        raise SparkError(STATE.sub("", found.group() if found else said.splitlines()[0]).rstrip(";")) from error

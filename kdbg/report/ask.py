@@ -22,6 +22,8 @@ WIDTHS = (
 )  # fmt: skip
 """What a bar of a chart over time may stand for, in microseconds: from a millisecond on, and nothing odd."""
 MOST_BINS = 120
+LONGEST = 19
+"""Digits that a number of 64 bits may have."""
 
 
 class Bins(NamedTuple):
@@ -41,8 +43,12 @@ class Bins(NamedTuple):
         return cls(start, width, (last - start) // width + 1)
 
     def of(self, column: str) -> str:
-        """The SQL for the number of the bin that a point in time lies in."""
-        return f"CAST(({column} - {self.start}) / {self.width}.0 AS BIGINT)"
+        """The SQL for the number of the bin that a point in time lies in.
+
+        Spark's `/` gives a fraction, SQLite's does not: of whole multiples both are exact.
+        """
+        since = f"({column} - {self.start})"
+        return f"CAST(({since} - {since} % {self.width}) / {self.width} AS BIGINT)"
 
     @property
     def times(self) -> list[int]:
@@ -50,10 +56,10 @@ class Bins(NamedTuple):
         return [self.start + i * self.width for i in range(self.many)]
 
 
-def rounded(column: str, digits: int, largest: int = 15) -> str:
+def rounded(column: str, digits: int) -> str:
     """The SQL for a number cut to so many digits: few enough values to count each, and close enough to the truth."""
     cuts = (
         f"WHEN {column} < {10**power} THEN {column} - {column} % {10 ** (power - digits)}"
-        for power in range(digits + 1, largest)
+        for power in range(digits + 1, LONGEST)
     )
-    return f"CASE WHEN {column} < {10**digits} THEN {column} {' '.join(cuts)} END"
+    return f"CASE WHEN {column} < {10**digits} THEN {column} {' '.join(cuts)} ELSE {column} END"

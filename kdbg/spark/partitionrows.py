@@ -132,7 +132,8 @@ def _size(entry: dict[str, Any]) -> int:
 def _last_offset(entry: dict[str, Any]) -> int:
     if entry["magic"] == 2:
         return int(entry["base_offset"] + entry["last_offset_delta"])
-    return int(entry["records"][-1]["offset"] if entry.get("records") else entry["offset"])
+    inner = (record["offset"] for record in reversed(entry.get("records") or ()) if "offset" in record)
+    return int(next(inner, entry["offset"]))  # the last of them may have broken off
 
 
 def codec(entry: dict[str, Any]) -> str:

@@ -37,7 +37,9 @@ def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """The records of a batch or of a compressed message; a plain message is one itself."""
     if "magic" not in entry:
         return []
-    return entry.get("records") or ([] if entry["magic"] == 2 or "records" in entry else [entry])
+    if "records" in entry or entry["magic"] == 2:
+        return [record for record in entry.get("records") or () if "offset" in record]  # the last may have broken off
+    return [entry]
 
 
 def _producer(entry: dict[str, Any], record: dict[str, Any]) -> Row:

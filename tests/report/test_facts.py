@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.capture import open_capture
 from kdbg.report import facts
-from kdbg.report.ask import MOST_BINS, WIDTHS, Bins, rounded
+from kdbg.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
+from kdbg.report.collected import Collected
+from kdbg.report.sections import report
+from kdbg.session.filters import Filters
 from tests.cli.calls import SHIPPED
 
 from .conftest import Asking
@@ -130,10 +137,11 @@ def test_bins_cover_all_of_a_span_and_are_few(first: int, length: int) -> None:
     assert bins.many <= MOST_BINS or bins.width == WIDTHS[-1]
 
 
-@given(st.integers(0, 10**14), st.integers(1, 4))
+@given(st.integers(0, 2**63 - 1), st.integers(1, 4))
 def test_rounding_keeps_the_first_digits(number: int, digits: int) -> None:
     [(found,)] = sqlite3.connect(":memory:").execute(f"SELECT {rounded('x', digits)} FROM (SELECT {number} AS x)")
-    assert str(found) == str(number)[:digits] + "0" * (len(str(number)) - digits)
+    kept = len(str(number)) if number >= 10 ** (LONGEST - 1) else digits
+    assert str(found) == str(number)[:kept] + "0" * (len(str(number)) - kept)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1))
@@ -141,3 +149,13 @@ def test_percentiles_are_those_of_the_nearest_rank(numbers: list[int]) -> None:
     found = facts.percentiles([(number, 1) for number in numbers])
     ordered = sorted(numbers)
     assert found == tuple(ordered[-(-percent * len(ordered) // 100) - 1] for percent in facts.PERCENTS)
+
+
+@given(st.sampled_from(SHIPPED), st.randoms(use_true_random=False), st.sampled_from([3, 30, 300]))
+def test_whatever_stands_in_a_capture_becomes_a_report(path: Path, dice: Random, changes: int) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(changes):
+        data[dice.randrange(24, len(data))] = dice.randrange(256)
+    with closing(Collected(Filters())) as collected, open_capture(BytesIO(bytes(data))) as found:
+        collected.capture(found, lambda capture: (None, None))
+        assert report(collected.ask).sections

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..spark import session
 from . import INTERRUPTED
-from .piping import chosen, options_of, say, told
+from .piping import POLL, chosen, options_of, say, told
 from .times import Moment, on_day_of
+
+if TYPE_CHECKING:
+    from ..spark.follow import Following
 
 
 def run(
@@ -35,10 +39,30 @@ def run(
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
         following = Following(spark, output, options, given["forget"])
-        following.follow(named, rolled=given["rolled"], interval=given["interval"], until_idle=given["until_idle"])
-    except KeyboardInterrupt:
-        say("interrupted; it goes on from here when it is called again")
-        return INTERRUPTED
+        if not watched(following, named, given):
+            say("interrupted; it goes on from here when it is called again")
+            return INTERRUPTED
     finally:
         session.stop(spark)
     return told(following.outcome, out)
+
+
+def watched(following: Following, captures: list[str], given: dict[str, Any]) -> bool:
+    """Follow in a thread; False where Ctrl-C ended it."""
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(
+            following.follow,
+            captures,
+            rolled=given["rolled"],
+            interval=given["interval"],
+            until_idle=given["until_idle"],
+        )
+        try:
+            while not running.done():
+                wait([running], POLL)
+        except KeyboardInterrupt:
+            following.cancel()
+            running.result()
+            return False
+        running.result()
+        return True

@@ -156,17 +156,22 @@ class Following(Pipeline):
         writer = stream.load().writeStream.foreachBatch(self._batch).trigger(processingTime=f"{interval} seconds")
         query = writer.option("checkpointLocation", f"{self.output.own}/checkpoint").start()
         try:
-            while not query.awaitTermination(POLL):
+            while not query.awaitTermination(POLL) and not self._cancelled.is_set():
                 if not query.status["message"].startswith("Waiting") or query.status["isTriggerActive"]:
                     continue
                 if until_idle is not None and time.monotonic() - self._last > max(until_idle, 2 * interval):
                     break
         except Exception as error:
-            raise (self._trouble or failure(error)) from error
+            if not self._cancelled.is_set():
+                raise (self._trouble or failure(error)) from error
         finally:
             query.stop()
-        if self.following.waiting:
+        if self.following.waiting and not self._cancelled.is_set():
             self._grow([], self.following.batch, over=True)
+
+    def cancel(self) -> None:
+        """End `follow`: a batch that is being made is given up, to be made again when it goes on."""
+        self._cancelled.set()
 
     def _batch(self, found: DataFrame, number: int) -> None:
         """What Spark calls with the stretches that have come."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import SparkError
+from ..errors import KdbgError, SparkError
 from . import session
 
 if TYPE_CHECKING:
@@ -41,17 +41,25 @@ def opened(
     """A session in which the tables in `folder` are views. Raises `SparkError` without tables, or without Spark."""
     session.check()
     from .commit import Output
-    from .views import finished, tables
+    from .views import finished
 
     finished(Output(folder))  # a session takes seconds to start: not for nothing
     spark = session.start(master, ADAPTIVE | dict(configuration or {}), verbose=verbose)
     _hush(not verbose)
     try:
-        for name, frame in tables(spark, folder).items():
-            frame.createOrReplaceTempView(name)
+        with _refusals():
+            name_tables(spark, folder)
         yield spark
     finally:
         session.stop(spark)
+
+
+def name_tables(spark: SparkSession, folder: str) -> None:
+    """Make the tables in `folder` views of their names."""
+    from .views import tables
+
+    for name, frame in tables(spark, folder).items():
+        frame.createOrReplaceTempView(name)
 
 
 def _hush(hushed: bool) -> None:
@@ -93,6 +101,8 @@ def _refusals() -> Iterator[None]:
     """What goes wrong in here is told in a line."""
     try:
         yield
+    except KdbgError:
+        raise
     except Exception as error:  # Spark's own, py4j's and gRPC's have nothing in common
         said = str(error).strip() or type(error).__name__
         found = CONDITION.search(said)

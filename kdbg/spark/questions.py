@@ -80,19 +80,20 @@ ends AS (
     SELECT log, partition, MAX(GREATEST(
         CASE WHEN api = 'Fetch' THEN high_watermark END,
         CASE WHEN api IN ('Produce', 'Fetch') THEN last_offset + 1 END,
-        CASE WHEN api = 'ListOffsets' AND asked_timestamp = -1 THEN offset END
+        CASE WHEN api = 'ListOffsets' AND asked_timestamp = -1 THEN told.offset END
     )) AS log_end
     FROM told
     GROUP BY log, partition
 ),
 commits AS (
-    SELECT group_id, log, partition, MAX_BY(offset, request_time) AS committed, MAX(request_time) AS committed_at
+    SELECT group_id, log, partition, MAX_BY(told.offset, request_time) AS committed, MAX(request_time) AS committed_at
     FROM told
-    WHERE api IN ('OffsetCommit', 'TxnOffsetCommit', 'OffsetFetch') AND offset >= 0
+    WHERE api IN ('OffsetCommit', 'TxnOffsetCommit', 'OffsetFetch') AND told.offset >= 0
         AND group_id IS NOT NULL
     GROUP BY group_id, log, partition
 )
-SELECT group_id, log AS topic, partition, committed, log_end, GREATEST(log_end - committed, 0) AS lag, committed_at
+SELECT group_id, log AS topic, partition, committed, log_end,
+    CASE WHEN log_end < committed THEN 0 ELSE log_end - committed END AS lag, committed_at
 FROM commits LEFT JOIN ends USING (log, partition)
 ORDER BY lag DESC NULLS LAST, group_id, topic, partition
 """,

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..spark import session
 from . import INTERRUPTED
 from .piping import POLL, chosen, options_of, say, told
+from .run import number
 from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def run(
     """Follow; the exit status."""
     session.check()
     from ..spark.follow import Followed, Following
-    from ..spark.tail import points
+    from ..spark.tail import points, strangers
 
     if given["append"]:
         raise InputError("--follow always appends: leave --append out")
@@ -31,7 +32,8 @@ def run(
         raise InputError("--follow runs in this process, and cannot on a Spark Connect server")
     chosen(given).checks()  # an unknown API is refused before anything is read
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
-    points(named, rolled=given["rolled"])  # what is not there is refused too
+    for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
+        say(f"passed over: {name} is no pcap file, as tcpdump writes it, and cannot be followed")
     since, until = (on_day_of(moment, time.time_ns()) for moment in between)
     options = options_of(given, since, until)
     output = Followed(out)
@@ -48,8 +50,10 @@ def run(
 
 
 def watched(following: Following, captures: list[str], given: dict[str, Any]) -> bool:
-    """Follow in a thread; False where Ctrl-C ended it."""
-    with ThreadPoolExecutor(1) as thread:
+    """Follow in a thread, and show what is there by now where somebody watches; False where Ctrl-C ended it."""
+    from rich.console import Console
+
+    with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
         running = thread.submit(
             following.follow,
             captures,
@@ -60,6 +64,10 @@ def watched(following: Following, captures: list[str], given: dict[str, Any]) ->
         try:
             while not running.done():
                 wait([running], POLL)
+                counts = following.outcome.counts
+                status.update(
+                    f"following: {number(counts['packets'], 'packet')}, {number(counts['exchanges'], 'exchange')}"
+                )
         except KeyboardInterrupt:
             following.cancel()
             running.result()

@@ -79,6 +79,11 @@ class Followed(Output):
         """What `_kdbg.json` says of the run; {} where there is none."""
         return next((run for run in self.state().get("runs", ()) if run["run"] == self.run), {})
 
+    def begin(self) -> None:
+        """Make the batch's folder; what was left of others was cleared away by `recover`."""
+        with refusals(self.out):
+            self.system.create_dir(self._hidden)
+
     def recover(self) -> dict[str, Any]:
         """Take back what a batch left that was killed while it was committed; the run's entry."""
         entry = self.entry()
@@ -216,7 +221,7 @@ class Following(Pipeline):
         outcome.counts.update(made.counts)
         outcome.findings.update(made.findings)
         outcome.rows.update(made.rows)
-        outcome.problems = made.problems
+        outcome.problems += made.problems
         self.entry = {
             "run": self.output.run,
             "started": self.entry.get("started", self.output.started.isoformat()),

@@ -58,6 +58,17 @@ def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
     return found
 
 
+def strangers(points: dict[str, list[str]]) -> list[str]:
+    """The files that cannot be followed: only plain pcap, as tcpdump writes it, can be read while it grows."""
+    found: list[str] = []
+    for name in (name for names in points.values() for name in names):
+        with open_file(name) as opened:
+            head = opened.read(HEADER)
+        if len(head) == HEADER and Layout.of(head) is None:
+            found.append(name)
+    return found
+
+
 def stretches(
     point: str, names: list[str], start: Place | None, room: int, end: Place | None = None
 ) -> Iterator[tuple[Stretch, Place]]:

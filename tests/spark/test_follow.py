@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 from kdbg.errors import SparkError
 from kdbg.spark.follow import Followed
-from kdbg.spark.tail import Place, points, stretches
+from kdbg.spark.tail import Place, points, strangers, stretches
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 
 from .archives import HEAD, concatenated, rolled, write
@@ -138,6 +139,17 @@ def test_offsets_lead_to_the_same_stretches_whatever_room_there_was(tmp_path: Pa
     assert place is not None
     assert place.packets == len(packets)
     assert sum(stop - start for _, start, stop in steps) == sum(map(len, packets))
+
+
+def test_what_cannot_be_followed_is_named_and_passed_over(tmp_path: Path) -> None:
+    shutil.copy(CAPTURES / "nanosecond.pcapng", tmp_path)
+    (tmp_path / "begun.pcap").write_bytes(HEAD[:10])
+    write(tmp_path / "whole.pcap", concatenated(1))
+    found = points([str(tmp_path)], rolled=False)
+    assert strangers(found) == [str(tmp_path / "nanosecond.pcapng")]
+    assert [point for point, names in found.items() if list(stretches(point, names, None, 1 << 40))] == [
+        str(tmp_path / "whole.pcap*")
+    ]
 
 
 def test_a_ring_of_files_is_refused(tmp_path: Path) -> None:

@@ -80,15 +80,12 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) 
 
 def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
     """Ask Spark about the tables."""
-    from ..spark import session
+    from ..spark.query import opened
 
-    spark = session.start(options["master"], dict(options["conf"]))
-    try:
+    with opened(folder, options["master"], dict(options["conf"])) as spark:
         from ..spark.views import asking
 
         made(asking(spark, folder), [folder], output)
-    finally:
-        session.stop(spark)
     return 0
 
 

@@ -70,7 +70,6 @@ def _files(output: Output, table: str, runs: set[str]) -> Iterator[str]:
 
 def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
     """What answers the SQL of reports (kdbg/report/ask.py) about the tables in a folder: rows, one by one."""
-    spark.conf.set("spark.sql.adaptive.enabled", "true")  # answers are small: few tasks are enough for most of them
     for name, frame in tables(spark, out).items():
         frame.createOrReplaceTempView(f"stored_{name}")
         extra = HOST if name == "connections" else ""

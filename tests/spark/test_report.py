@@ -13,6 +13,7 @@ from kdbg.errors import SparkError
 from kdbg.report.collected import Collected
 from kdbg.report.sections import Report, report
 from kdbg.session.filters import Filters
+from kdbg.spark.query import ADAPTIVE
 from kdbg.spark.views import asking
 from tests.cli.calls import CAPTURES
 from tests.report.scripted import scripted
@@ -38,7 +39,10 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
             with open_capture(path) as capture:
                 collected.capture(capture, lambda capture: (None, None))
         expected = told(report(collected.ask))
-    found = told(report(asking(spark, str(out))))
+    session = spark.newSession()  # with settings and views of its own
+    for name, value in ADAPTIVE.items():
+        session.conf.set(name, value)
+    found = told(report(asking(session, str(out))))
     for part in expected:
         assert found[part] == expected[part], part
 

@@ -21,11 +21,11 @@ COMMANDS = {
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",
+    "apis": "List API keys, versions and aliases.",
+    "coverage": "List what is known of each version, and what has proved it.",
     "pipeline": "Decode archives of captures into tables, on Spark.",
     "query": "Ask a pipeline's tables, in SQL or by questions that are ready.",
     "report": "Make a page to look at, of captures or of a pipeline's tables.",
-    "apis": "List API keys, versions and aliases.",
-    "coverage": "List what is known of each version, and what has proved it.",
 }
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""

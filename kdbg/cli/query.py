@@ -24,7 +24,7 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 )
 
 
-@click.command(context_settings={"max_content_width": 120}, epilog=READY)
+@click.command(context_settings={"max_content_width": 100}, epilog=READY)
 @click.argument("folder", metavar="DIR")
 @click.argument("sql", required=False)
 @click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",

@@ -10,6 +10,7 @@ import io
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from .jsonlines import dump
@@ -24,6 +25,7 @@ GAP = 2
 LEAST = 8
 """Columns of the screen that a text gets at least."""
 ANY_WIDTH = 1 << 20
+LARGEST = 1 << 63
 
 
 def table(columns: Sequence[str], rows: Sequence[Row], look: Look) -> str:
@@ -87,6 +89,8 @@ def cell(value: Any) -> str:
         return ", ".join(map(cell, value))
     if isinstance(value, dict):
         return ", ".join(f"{cell(key)}: {cell(item)}" for key, item in value.items())
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return escape(str(value))
 
 
@@ -99,16 +103,18 @@ def _field(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON has one: points in time in ISO's form, in UTC; a decimal as a number."""
+    """A value as JSON has one: points in time in ISO's form, in UTC; numbers that JSON or 64 bits lack as text."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+        return float(value) if value % 1 else int(value) if abs(value) < LARGEST else str(value)
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
     if isinstance(value, list):
         return [_json(item) for item in value]
     if isinstance(value, dict):
         return {_json(key): _json(item) for key, item in value.items()}
-    return value if value is None or isinstance(value, (str, bytes, int, float)) else str(value)
+    return value if value is None or isinstance(value, (str, bytes, int)) else str(value)
 
 
 def _all(column: Sequence[Any], types: tuple[type, ...]) -> bool:

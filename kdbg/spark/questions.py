@@ -17,7 +17,7 @@ class Question(NamedTuple):
 
 QUESTIONS: dict[str, Question] = {
     "latency": Question(
-        "how long brokers take to answer, API by API, the slowest first",
+        "how long answers take, by API, the slowest first",
         """
 SELECT api, answered, p[0] / 1000 AS p50_ms, p[1] / 1000 AS p95_ms, p[2] / 1000 AS p99_ms, longest / 1000 AS max_ms
 FROM (
@@ -54,7 +54,7 @@ ORDER BY times DESC, api, error_code, topic
 """,
     ),
     "throughput": Question(
-        "what went over the wire in each minute, by API, and the records in it by topic",
+        "what each minute carried, by API and, in records, by topic",
         """
 SELECT date_trunc('minute', request_time) AS minute, api, CAST(NULL AS STRING) AS topic, COUNT(*) AS exchanges,
     SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0)) AS bytes,
@@ -71,7 +71,7 @@ ORDER BY minute, api, topic NULLS FIRST
 """,
     ),
     "lag": Question(
-        "how far consumer groups are behind: the end of the log as last seen, less the offset committed last",
+        "how far groups are behind: the end of the log less the last commit",
         """
 WITH told AS (
     SELECT *, COALESCE(topic, topic_id) AS log FROM partitions WHERE COALESCE(error_code, 0) = 0
@@ -99,7 +99,7 @@ ORDER BY lag DESC NULLS LAST, group_id, topic, partition
 """,
     ),
     "slow-clients": Question(
-        "which clients wait longest for answers, those aside that brokers hold back on purpose",
+        "which clients wait longest, fetches and joins aside",
         """
 SELECT client_id, host, answered, p[0] / 1000 AS p50_ms, p[1] / 1000 AS p95_ms, longest / 1000 AS max_ms, slowest,
     throttled_ms
@@ -108,14 +108,15 @@ FROM (
         approx_percentile(latency_us, array(0.5, 0.95)) AS p, MAX(latency_us) AS longest,
         MAX_BY(api, latency_us) AS slowest, SUM(throttle_ms) AS throttled_ms
     FROM exchanges
-    WHERE latency_us IS NOT NULL AND api NOT IN ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup')
+    WHERE latency_us IS NOT NULL
+        AND api NOT IN ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup')  -- brokers hold these back on purpose
     GROUP BY 1, 2
 )
 ORDER BY p95_ms DESC, client_id, host
 """,
     ),
     "versions": Question(
-        "which software the clients run, and which versions of APIs they speak",
+        "which software clients run, and the versions of APIs they speak",
         """
 WITH spoken AS (
     SELECT capture, connection_id, collect_set(concat(api, ' v', api_version)) AS apis
@@ -131,7 +132,7 @@ ORDER BY software_name NULLS LAST, software_version, client_id
 """,
     ),
     "rebalances": Question(
-        "when consumer groups changed generation, how long it took, who came and went, and the reasons given",
+        "generations of groups: when, how long, who came and went, and why",
         """
 WITH events AS (
     SELECT *, unix_micros(time) + duration_us AS until,
@@ -172,7 +173,7 @@ ORDER BY began, group_id, generation_id
 """,
     ),
     "top-topics": Question(
-        "which topics carry most, by bytes and records produced and fetched",
+        "which topics carry most bytes, with the records in and out",
         """
 SELECT COALESCE(topic, topic_id) AS topic, COUNT(DISTINCT partition) AS partitions,
     SUM(CASE WHEN api = 'Produce' THEN records ELSE 0 END) AS records_in,
@@ -186,10 +187,10 @@ ORDER BY SUM(bytes) DESC, topic
 """,
     ),
     "unanswered": Question(
-        "which requests nobody answered, and how long their connections went on",
+        "which requests got no answer, and how long they waited",
         """
 SELECT request_time, api, exchanges.client_id, client, broker, correlation_id,
-    (unix_micros(end_time) - unix_micros(request_time)) / 1000 AS waited_ms
+    (unix_micros(end_time) - unix_micros(request_time)) / 1000 AS waited_ms  -- till the end of the connection
 FROM exchanges LEFT JOIN connections USING (capture, connection_id, client, broker)
 WHERE answered IS NULL
 ORDER BY request_time, client, correlation_id

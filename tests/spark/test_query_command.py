@@ -1,0 +1,129 @@
+"""`kdbg query` as a user calls it: on tables of its own, in processes of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calls import COMMAND, ENVIRONMENT, Outcome, call
+from tests.traffic import Talk, pcap
+
+from . import asked
+from .conftest import Run
+
+HERE = ("--master", "local[2]")
+HOSTILE = "<img src=x>\x1b[31m\u202e"
+
+
+@pytest.fixture
+def tables(run: Run, tmp_path: Path) -> Path:
+    """Those of the capture that the questions were made for, and of one whose names are hostile."""
+    capture, hostile = tmp_path / "asked.pcap", tmp_path / "hostile.pcap"
+    capture.write_bytes(asked.capture())
+    hostile.write_bytes(pcap(Talk(client_id=HOSTILE).ask("Metadata", 1, topics=[{"name": HOSTILE}])))
+    return run([capture, hostile])[0]
+
+
+def query(*arguments: object, status: int = 0, **environment: str) -> Outcome:
+    done = call("query", *arguments, *HERE, **environment)
+    assert done.status == status, done.err
+    return done
+
+
+def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> None:
+    done = query(tables, "--ask", "top-topics", "--ask", "errors", "--limit", 2)
+    assert done.err == ""
+    assert done.out == (
+        "top-topics: which topics carry most bytes, with the records in and out\n"
+        "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
+        "orders            1           8       282            5        161\n"
+        "parcels           1           1        81            0          0\n"
+        "\n"
+        "errors: which errors brokers answered with, by API, code and topic\n"
+        "api        error_code  error                       topic   times\n"
+        "Heartbeat          27  REBALANCE_IN_PROGRESS       –           1\n"
+        "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  ghosts      1\n"
+        "… more rows: --limit N shows N\n"
+    )
+
+
+def test_csv_and_json_are_for_other_programs(tables: Path) -> None:
+    done = query(tables, "--ask", "lag", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert rows[0] == {
+        "group_id": "billing", "topic": "parcels", "partition": "0", "committed": "2", "log_end": "7", "lag": "5",
+        "committed_at": "2026-11-21T12:31:04.300000Z",
+    }  # fmt: skip
+    assert rows[2]["lag"] == ""
+    several = query(tables, "--ask", "lag", "--ask", "unanswered", "--format", "json").lines
+    assert [(line["question"], line.get("lag")) for line in several if line.get("client_id") != HOSTILE] == [
+        ("lag", 5), ("lag", 3), ("lag", None), ("unanswered", None),
+    ]  # fmt: skip
+
+
+def test_captured_text_is_escaped_in_every_form(tables: Path) -> None:
+    sql = "SELECT topics, client_id FROM exchanges WHERE capture LIKE '%hostile%'"
+    for form in ("table", "csv", "json"):
+        done = query(tables, sql, "--format", form)
+        assert "<img src=x>" in done.out
+        assert done.out.replace("\n", "").isprintable()
+    assert json.loads(done.out) == {"topics": [HOSTILE], "client_id": HOSTILE}
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("SELECT nope FROM exchanges", "kdbg: spark: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or"),
+        ("SELECT * FROM nowhere", "kdbg: spark: [TABLE_OR_VIEW_NOT_FOUND] The table or view `nowhere` cannot be"),
+    ],
+)
+def test_wrong_sql_is_told_in_spark_s_own_line(tables: Path, tmp_path: Path, sql: str, problem: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "query", str(tables), sql, *HERE], capture_output=True, env=ENVIRONMENT, cwd=tmp_path, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith(problem)
+    assert done.stderr.count(b"\n") == 1
+    assert not (tmp_path / "spark-warehouse").exists()
+
+
+def test_two_columns_of_a_name_are_no_json(tables: Path) -> None:
+    assert "two columns are called 'a'" in query(tables, "SELECT 1 AS a, 2 AS a", "--format", "json", status=2).err
+
+
+def test_what_is_not_installed_is_named(tables: Path) -> None:
+    done = query(tables, "SELECT 1", status=2, PATH="/nowhere", JAVA_HOME="")
+    assert "no Java" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_ctrl_c_ends_it(tables: Path) -> None:
+    sql = "SELECT id FROM range(0, 1000000000, 1, 10000)"  # rows come partition by partition
+    with subprocess.Popen(
+        [*COMMAND, "query", str(tables), sql, "--format", "csv", *HERE],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"id\n"
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, b"")
+
+
+def test_whoever_reads_may_stop_reading(tables: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "query", str(tables), "SELECT id FROM range(1000000)", "--format", "csv", *HERE],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == b"id\n"
+        running.stdout.close()
+        assert running.wait(60) == 0
+        assert running.stderr.read() == b""

@@ -9,10 +9,21 @@ import click
 
 from .times import Milliseconds, When
 
+Command = Callable[..., Any]
 
-def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+
+def filter_options(command: Command) -> Command:
     """--api, --client-id, --topic…: those of `session.filters.Filters` by their names, and --port."""
-    for option in reversed(OPTIONS):
+    return archive_filter_options(_with(COUNTED, command))
+
+
+def archive_filter_options(command: Command) -> Command:
+    """Those that make sense for archives too, in which connections and exchanges have no numbers."""
+    return _with(OPTIONS, command)
+
+
+def _with(options: tuple[Command, ...], command: Command) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -25,9 +36,6 @@ OPTIONS = (
     click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding."),
     click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that."),
     click.option(
-        "--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries)."
-    ),
-    click.option(
         "--since",
         type=When(),
         metavar="TIME",
@@ -35,6 +43,11 @@ OPTIONS = (
         "first day, 2026-11-21T12:30:01.5, or seconds since 1970.",
     ),
     click.option("--until", type=When(), metavar="TIME", help="Only up to this time."),
-    click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges."),
     click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port."),
+)
+COUNTED = (
+    click.option(
+        "--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries)."
+    ),
+    click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges."),
 )

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from .definitions import GIVEN, definitions_option
-from .times import Milliseconds, Moment, When
+from .filters import archive_filter_options
+from .times import Moment
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
@@ -76,16 +77,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.option("--until-idle", type=Seconds(), metavar="TIME", help="End --follow once nothing came for so long.")
 @click.option("--forget", type=Seconds(), default="10m", show_default=True, help="With --follow, a connection that is "
               "silent for so long is over.")  # fmt: skip
-@click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times.")
-@click.option("--client-id", multiple=True, help="Only requests of this client id.")
-@click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id.")
-@click.option("--group", multiple=True, help="Only exchanges that name this consumer group.")
-@click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding.")
-@click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that.")
-@click.option("--since", type=When(), metavar="TIME", help="Only from this time (UTC) on, as decode has it; files that "
-              "lie well before it are not read.")  # fmt: skip
-@click.option("--until", type=When(), metavar="TIME", help="Only up to this time.")
-@click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port.")
+@archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
 @definitions_option
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")

@@ -6,9 +6,11 @@ Answers come as they are worked out, partition by partition: however long one is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import KdbgError, SparkError
@@ -22,6 +24,8 @@ ADAPTIVE = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
 """Answers are small next to the tables: let Spark see how small, and use few tasks."""
+BATCH = 1000
+"""Rows that are fetched in one call."""
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*")
 """Spark's own message of an error, wherever in a report of Java's it stands."""
 STATE = re.compile(r"\.? SQLSTATE: \w+")
@@ -47,8 +51,8 @@ def opened(
     spark = session.start(master, ADAPTIVE | dict(configuration or {}), verbose=verbose)
     _hush(not verbose)
     try:
-        with _refusals():
-            name_tables(spark, folder)
+        with _refusals(), _apart(spark) as call:
+            call(lambda: name_tables(spark, folder))
         yield spark
     finally:
         session.stop(spark)
@@ -71,16 +75,31 @@ def _hush(hushed: bool) -> None:
 
 def ask(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
     """What Spark answers, at most `limit` rows of it. Raises `SparkError` with its own words where it refuses."""
-    with _refusals():
-        frame = spark.sql(sql)
+    with _refusals(), _apart(spark) as call:
+        frame = call(lambda: spark.sql(sql))
         columns = frame.columns
-    return Answer(columns, _rows(frame if limit is None else frame.limit(limit)))
+    return Answer(columns, _rows(spark, frame if limit is None else frame.limit(limit)))
 
 
-def _rows(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-    with _refusals():
-        for row in frame.toLocalIterator():
-            yield tuple(map(_plain, row))
+def _rows(spark: SparkSession, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+    with _refusals(), _apart(spark) as call:
+        rows = call(frame.toLocalIterator)
+        while batch := call(lambda: list(islice(rows, BATCH))):
+            for row in batch:
+                yield tuple(map(_plain, row))
+
+
+@contextmanager
+def _apart(spark: SparkSession) -> Iterator[Callable[[Callable[[], Any]], Any]]:
+    """Makes calls to Spark in a thread: Ctrl-C in the midst of one would break py4j's connection, with much ado."""
+    thread = ThreadPoolExecutor(1)
+    try:
+        yield lambda call: thread.submit(call).result()
+    except KeyboardInterrupt:
+        spark.interruptAll()
+        raise
+    finally:
+        thread.shutdown(wait=False)  # not every task heeds an interruption; the end of the session ends all
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -79,17 +80,18 @@ def start(
         settings = CONFIGURATION | (LOCAL if master and master.startswith("local") else {}) | settings
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _quiet(verbose) as log:
-        try:
-            spark = builder.getOrCreate()
-            if py_files:
-                spark.addArtifacts(py_files, pyfile=True)
-        except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
-            said = (str(error).strip() or type(error).__name__).splitlines()[0]
-            where = f"; see {log}" if log else ""
-            raise SparkError(f"no session on {master or 'that master'}: {said}{where}") from error
-    if log:
-        Path(log).unlink()
+    with _undisturbed():
+        with _quiet(verbose) as log:
+            try:
+                spark = builder.getOrCreate()
+                if py_files:
+                    spark.addArtifacts(py_files, pyfile=True)
+            except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
+                said = (str(error).strip() or type(error).__name__).splitlines()[0]
+                where = f"; see {log}" if log else ""
+                raise SparkError(f"no session on {master or 'that master'}: {said}{where}") from error
+        if log:
+            Path(log).unlink()
     return spark
 
 
@@ -106,6 +108,19 @@ def _check_java() -> None:
         raise SparkError(
             "there is no Java, which Spark needs", "install a JDK of version 17 or later, or set JAVA_HOME"
         )
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until this is over: in the midst of a start it would leave a Java process that nobody ends."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -10,16 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture import Capture
-from ..findings import Finding
 from ..render.values import escape
 from ..session.exchange import Exchange
 from ..session.filters import Filters
 from ..session.session import Session
 from ..spark.columns import TABLES
-from ..spark.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns, who_columns
-from ..spark.spoken import Spoken
+from ..spark.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns
+from ..spark.spoken import Connections
 from ..spark.values import moment
-from ..tcp.table import Connection
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """
@@ -112,9 +110,9 @@ class _Decoding:
 
     def __init__(self, to: Collected, name: str) -> None:
         self.to, self.name = to, name
-        self.session = Session(ports=to.ports, watch=self._watch)
+        self.connections = Connections()
+        self.session = Session(ports=to.ports, watch=self.connections.watch)
         self.rows = Rows(to.add, Wanted(), self.session.topic_names)
-        self.spoken: dict[int, Spoken] = {}
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
@@ -133,21 +131,13 @@ class _Decoding:
             self._take(exchange, fits)
         self._tell()
 
-    def _watch(self, connection: Connection, client: int | None) -> None:
-        if client is None:
-            self.spoken[connection.number] = Spoken(connection)
-        else:
-            self.spoken[connection.number].client = client
-
     def _fits(self, since: float | None, until: float | None) -> Callable[[Exchange], bool]:
         checks = replace(self.to.filters, since=since, until=until).checks(self.session.topic_names)
         return lambda exchange: all(check(exchange) for check in checks)
 
     def _take(self, exchange: Exchange, fits: Callable[[Exchange], bool]) -> None:
         """Make rows of an exchange if it is wanted."""
-        number = exchange.peers.number
-        spoken = self.spoken[number]
-        spoken.heard(exchange)
+        number, spoken = exchange.peers.number, self.connections.heard(exchange)
         if self.to.left == 0 or not fits(exchange):
             return
         if self.to.left is not None:
@@ -159,13 +149,7 @@ class _Decoding:
     def _tell(self) -> None:
         """The rows of connections: of all of them, or of those that a filter lets through."""
         whole = self.to.filters == Filters()
-        findings: dict[int, list[Finding]] = {}
-        for peers, finding in self.session.findings:
-            findings.setdefault(peers.number, []).append(finding)
-        for number, spoken in self.spoken.items():
+        findings = self.session.findings_by_connection()
+        for number, spoken in self.connections.items():
             if whole or number in self.shown:
-                found = findings.get(number, [])
-                self.to.add("connections", None, spoken.row(self.name, found))
-                who = who_columns(self.name, spoken.peers)
-                for finding in found:
-                    self.to.add("problems", None, (*who, *NO_EXCHANGE, *problem_columns(finding)))
+                spoken.tell(self.name, findings.get(number, ()), self.to.add)

@@ -68,6 +68,13 @@ class Session:
         self.table.close()
         return self._take()
 
+    def findings_by_connection(self) -> dict[int, list[Finding]]:
+        """The findings that belong to no exchange, by the numbers of their connections."""
+        found: dict[int, list[Finding]] = {}
+        for peers, finding in self.findings:
+            found.setdefault(peers.number, []).append(finding)
+        return found
+
     def _take(self) -> list[Exchange]:
         done = self._done[:]
         self._done.clear()

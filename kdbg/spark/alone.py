@@ -10,13 +10,11 @@ from ..capture import Packet
 from ..session.exchange import Exchange
 from ..session.filters import Filters
 from ..session.session import Session
-from ..tcp.table import Connection
 from .filerows import file_problems, file_rows, read_files
 from .plan import Plan, Split
 from .reading import Reading
-from .rows import NO_EXCHANGE, Add, Rows, Wanted, problem_columns, who_columns
-from .spoken import Spoken
-from .values import moment
+from .rows import Add, Rows, Wanted
+from .spoken import Connections
 
 HELD = 64
 """Exchanges that wait a little before they are told: what follows may take bytes from them."""
@@ -34,10 +32,10 @@ class Alone:
     ) -> None:
         self.plan, self.add, self.ports = plan, add, ports
         self.name = plan.captures[plan.splits[0].capture]
-        self._session = Session(watch=self._watch)
+        self._connections = Connections()
+        self._session = Session(watch=self._connections.watch)
         topics = self._session.topic_names
         self._rows, self._checks = Rows(add, wanted, topics), filters.checks(topics)
-        self._spoken: dict[int, Spoken] = {}
         self._read: list[Split] = []
         self._reports: list[dict[str, Any]] = []
 
@@ -51,7 +49,7 @@ class Alone:
                 waiting = []
                 yield
         self._exchanges(waiting)
-        self._connections()
+        self._tell()
         self._files()
         yield
 
@@ -65,30 +63,17 @@ class Alone:
             self._reports.append(reading.report | {"split": place})
             before += reading.report["packets"]
 
-    def _watch(self, connection: Connection, client: int | None) -> None:
-        if client is None:
-            self._spoken[connection.number] = Spoken(connection)
-        else:
-            self._spoken[connection.number].client = client
-
     def _exchanges(self, exchanges: list[Exchange]) -> None:
         for exchange in exchanges:
-            spoken = self._spoken[exchange.peers.number]
-            spoken.heard(exchange)
-            exchange.peers = spoken.peers
+            exchange.peers = self._connections.heard(exchange).peers
             if all(check(exchange) for check in self._checks):
                 self._rows.exchange(self.name, exchange)
 
-    def _connections(self) -> None:
+    def _tell(self) -> None:
         """The connections, and what is odd about them and belongs to no exchange."""
-        findings = self._session.findings
-        for spoken in self._spoken.values():
-            start, number = moment(spoken.connection.start), spoken.connection.number
-            own = [finding for peers, finding in findings if peers.number == number] if findings else []
-            self.add("connections", start, spoken.row(self.name, own), 0)
-            who = who_columns(self.name, spoken.peers)
-            for finding in own:
-                self.add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)), 0)
+        findings = self._session.findings_by_connection()
+        for number, spoken in self._connections.items():
+            spoken.tell(self.name, findings.get(number, ()), self.add)
 
     def _files(self) -> None:
         plan = replace(self.plan, splits=self._read)

@@ -13,15 +13,12 @@ from uuid import UUID
 
 from ..session.exchange import Exchange
 from ..session.session import Session
-from ..tcp.table import Connection
 from ..wire.topicnames import MOST
 from .pieces import Pieces
 from .raw import pack
-from .rows import NO_EXCHANGE, problem_columns, who_columns
 from .runs import Run
-from .spoken import Spoken
+from .spoken import Connections, Spoken
 from .tables import Tables
-from .values import moment
 
 HELD, HELD_BYTES = 64, 1 << 18
 """Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""
@@ -38,7 +35,7 @@ class Carrier:
         self._now: tuple[int, bytes] | None = None
         self._capture = 0
         self._session = Session()
-        self._spoken: dict[int, Spoken] = {}
+        self._spoken = Connections()
         self._done: list[Exchange] = []
         self._size = 0
 
@@ -47,7 +44,7 @@ class Carrier:
         if (capture, run.key) != self._now:
             self._end()
             self._now, self._capture = (capture, run.key), capture
-            self._session = Session(watch=self._watch)
+            self._session = Session(watch=self._spoken.watch)
         receive = self._session.receive
         count = 0
         for packet in run.unpack():
@@ -67,12 +64,6 @@ class Carrier:
             "topics": {str(topic): name for topic, name in self.topics.items()},
         }
 
-    def _watch(self, connection: Connection, client: int | None) -> None:
-        if client is None:
-            self._spoken[connection.number] = Spoken(connection)
-        else:
-            self._spoken[connection.number].client = client
-
     def _keep(self, done: list[Exchange]) -> None:
         for exchange in done:
             self._done.append(exchange)
@@ -83,9 +74,7 @@ class Carrier:
     def _hand_on(self) -> None:
         """Pack the exchanges that were kept back, and tell of connections that are over."""
         for exchange in self._done:
-            spoken = self._spoken[exchange.peers.number]
-            spoken.heard(exchange)
-            exchange.peers = spoken.peers
+            exchange.peers = self._spoken.heard(exchange).peers
             self.counts["exchanges"] += 1
             self.counts["frames"] += (exchange.request is not None) + (exchange.response is not None)
             self.counts["frame_bytes"] += exchange.size
@@ -116,11 +105,7 @@ class Carrier:
         """The row of a connection, and the problems that no exchange has."""
         connection, capture = spoken.connection, self.captures[self._capture]
         findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
-        start = moment(connection.start)
-        self.tables.add("connections", start, spoken.row(capture, findings))
-        for finding in findings:
-            self.counts[f"problem {finding.kind}"] += 1
-            who = who_columns(capture, spoken.peers)
-            self.tables.add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)))
+        spoken.tell(capture, findings, self.tables.add)
+        self.counts.update(f"problem {finding.kind}" for finding in findings)
         self.counts["connections" if spoken.client is not None else "other_connections"] += 1
         self.counts["connection_packets"] += connection.packets

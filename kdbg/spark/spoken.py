@@ -9,7 +9,7 @@ from ..findings import Finding
 from ..grammars import api
 from ..session.exchange import Exchange, Half, Peers
 from ..tcp.table import Connection
-from .rows import Row, who_columns
+from .rows import NO_EXCHANGE, Add, Row, problem_columns, who_columns
 from .values import moment, text
 
 API_VERSIONS = api("ApiVersions").key
@@ -55,6 +55,31 @@ class Spoken:
             connection.packets, connection.bytes, connection.handshake, self.client is not None, self.exchanges,
             text(self.client_id), name, version, text(self.mechanism), [str(finding) for finding in findings],
         )  # fmt: skip
+
+    def tell(self, capture: str, findings: Iterable[Finding], add: Add) -> None:
+        """Give `add` that row, and a problem for each of the findings."""
+        found, start = list(findings), moment(self.connection.start)
+        add("connections", start, self.row(capture, found), 0)
+        who = who_columns(capture, self.peers)
+        for finding in found:
+            add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)), 0)
+
+
+class Connections(dict[int, Spoken]):
+    """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges."""
+
+    def watch(self, connection: Connection, client: int | None) -> None:
+        """A connection is new (`client` is None), or has proved to be Kafka."""
+        if client is None:
+            self[connection.number] = Spoken(connection)
+        else:
+            self[connection.number].client = client
+
+    def heard(self, exchange: Exchange) -> Spoken:
+        """The connection of an exchange, which takes from it what it tells."""
+        spoken = self[exchange.peers.number]
+        spoken.heard(exchange)
+        return spoken
 
 
 def _software(request: Half) -> tuple[str | None, str | None] | None:

@@ -28,7 +28,7 @@ from ..tcp.table import LATE_SYN, Connection
 from .carry import Carrier
 from .luggage import Claim
 from .runs import Run, runs
-from .spoken import Spoken
+from .spoken import Connections, Spoken
 from .stages import ALONG, Stage, numbers, report, run_batch
 from .store import resolve
 
@@ -214,7 +214,7 @@ class Follower(Carrier):
         )  # fmt: skip
         packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
         self.waiting.add(self.captures[self._capture], key, told, runs(packets))
-        self._session, self._spoken = Session(), {}
+        self._session, self._spoken = Session(), Connections()
 
     def _give_up(self) -> None:
         """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""

@@ -29,9 +29,10 @@ from .counting import missed, numbered, recut, uncounted
 from .cuts import Walk
 from .filerows import file_problems, file_rows, read_files
 from .luggage import ROOM
-from .plan import SPLIT, Plan
+from .plan import SPLIT, Plan, nanoseconds
 from .rows import Wanted
 from .tables import Tables
+from .tracker import Tracker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,6 +95,7 @@ class Pipeline:
         self.stage = "plan"
         """What is being done: count, read, decode."""
         self._cancelled = Event()
+        self._tracker = Tracker(spark)
 
     def run(self, plan: Plan) -> Outcome:
         """Read the captures of the plan, and put the tables in place."""
@@ -112,14 +114,8 @@ class Pipeline:
         self.spark.interruptTag(self.output.run)
 
     def progress(self) -> tuple[str, float]:
-        """The stage, and the part of it that is done; of what a Connect server does nothing is known."""
-        try:
-            tracker = self.spark.sparkContext.statusTracker()
-        except Exception:
-            return self.stage, 0.0
-        stages = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each)) is not None]
-        tasks = sum(info.numTasks for info in stages)
-        return self.stage, sum(info.numCompletedTasks for info in stages) / tasks if tasks else 0.0
+        """The stage, and the part of it that is done."""
+        return self.stage, self._tracker.part()
 
     def _counted(self, plan: Plan) -> Plan:
         """The plan with all cuts proved and all packets numbered."""
@@ -138,7 +134,7 @@ class Pipeline:
 
     def _run(self, plan: Plan) -> Outcome:
         filters = self.options.filters
-        plan = plan.between(_nanoseconds(filters.since), _nanoseconds(filters.until))
+        plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
         outcome = self._made(plan, self._carried(plan, stages.carry(plan.captures, self.output.folder)), {})
         self._empty(outcome)
         return outcome
@@ -249,10 +245,6 @@ def failure(error: Exception) -> KdbgError:
         return SparkError(ours[-1].partition(": ")[2])
     last = next((line for line in lines if ERROR_LINE.match(line)), lines[0] if lines else type(error).__name__)
     return SparkError(last)
-
-
-def _nanoseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1e9)
 
 
 def _tasks(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:

@@ -105,6 +105,11 @@ class Plan:
         return replace(self, splits=kept)
 
 
+def nanoseconds(seconds: float | None) -> int | None:
+    """A time as plans have it."""
+    return None if seconds is None else round(seconds * 1e9)
+
+
 def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING) -> Plan:
     """Find the captures and cut them into splits of about `size` bytes.
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NEEDED = ("pyspark", "pyarrow", "pandas")
+REMOTELY = ("grpc", "grpc_status")
+"""What a client of Spark Connect needs besides."""
 CONFIGURATION = {
     "spark.app.name": "kdbg",
     "spark.ui.enabled": "false",
@@ -46,9 +48,7 @@ LOCAL = {
 
 def check() -> None:
     """Raises `SparkError` where what the pipeline needs is not installed."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise SparkError(f"{' and '.join(missing)} not installed", "pip install 'kdbg[spark]'")
+    _check(NEEDED)
 
 
 def start(
@@ -73,6 +73,7 @@ def start(
         master = "local[*]"
     builder, settings = SparkSession.builder, dict(configuration or {})
     if (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://"):
+        _check(REMOTELY)
         builder = builder.remote(master) if master else builder
     else:
         _check_java()
@@ -100,6 +101,12 @@ def stop(spark: SparkSession) -> None:
     with _quiet(False) as log:
         spark.stop()
     Path(log).unlink()
+
+
+def _check(modules: Sequence[str]) -> None:
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise SparkError(f"{' and '.join(missing)} not installed", "pip install 'kdbg[spark]'")
 
 
 def _check_java() -> None:

@@ -31,7 +31,7 @@ from pyspark.sql.types import StructType
 from ..errors import SparkError
 from ..session.filters import Filters
 from .alone import Alone
-from .plan import MARGIN, Plan, plan
+from .plan import Plan, nanoseconds, plan
 from .rows import Row, Wanted
 from .schemas import TABLES
 
@@ -178,16 +178,18 @@ class Captures(DataSourceReader):
         self.chosen, self.pushed = chosen, Pushed()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The captures that may have rows that are wanted."""
+        """The captures that may have rows that are wanted. Raises `SparkError` where there is no capture at all."""
         whole = plan(self.chosen.paths, sys.maxsize, rolled=self.chosen.rolled)
-        untils = [time for time in (self.pushed.until, self.chosen.filters.until) if time is not None]
+        if not whole.files:
+            raise SparkError(f"no captures in {', '.join(self.chosen.paths)}")
+        whole = whole.between(None, nanoseconds(self.chosen.filters.until))
+        until = nanoseconds(self.pushed.until)
         found: list[InputPartition] = []
         for number, splits in groupby(whole.splits, key=lambda split: split.capture):
             one = replace(whole, splits=list(splits))
             if self.pushed.captures and self.pushed.captures != {whole.captures[number]}:
                 continue
-            starts = [whole.files[split.file].time for split in one.splits]
-            if all(start is not None and any(start > until * 1e9 + MARGIN for until in untils) for start in starts):
+            if not one.between(None, until).splits:
                 continue
             found.append(Whole(one))
         return found or [InputPartition(None)]

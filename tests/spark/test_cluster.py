@@ -1,16 +1,13 @@
-"""`kdbg pipeline` on a real cluster, a standalone master and two workers, by itself and by spark-submit."""
+"""`kdbg pipeline` on a real cluster, a standalone master and two workers: by itself, by spark-submit, by Connect."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-import socket
 import subprocess
-import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -20,69 +17,17 @@ from tests.cli.calls import COMMAND, ENVIRONMENT, MAIN
 
 from .archives import concatenated, rolled
 from .decoded import Row, ask, tabled
+from .servers import HERE, cluster, connect_server, home, python_without_kdbg, wait_for
 
 pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
-HERE = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 PIECES = 12
 """Files of the capture, and so tasks that read it."""
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def home() -> Path:
-    """Where pyspark keeps what starts a cluster."""
-    import pyspark
-
-    return Path(pyspark.__file__).parent
-
-
-@contextmanager
-def serving(log: Path, port: int, *command: object) -> Iterator[None]:
-    """A process, once it listens on a port; it is ended with all that it started."""
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            list(map(str, command)), stdout=file, stderr=file, env=ENVIRONMENT | HERE, start_new_session=True
-        )
-        try:
-            wait_for(lambda: process.poll() is not None or listens(port), log)
-            assert process.poll() is None, log.read_text()
-            yield
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(30)
-
-
-def wait_for(happened: Callable[[], bool], log: Path, limit: float = 60) -> None:
-    end = time.monotonic() + limit
-    while not happened():
-        assert time.monotonic() < end, log.read_text()
-        time.sleep(0.05)
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
-
-
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a cluster of two workers with a core and a gigabyte each."""
-    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
-    start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{port}"
-    deploy, local = "org.apache.spark.deploy", ("--host", "127.0.0.1", "--webui-port", 0)
-    with ExitStack() as cluster:
-        log = folder / "master.log"
-        cluster.enter_context(serving(log, port, start, f"{deploy}.master.Master", *local, "--port", port))
-        for number in (1, 2):
-            mine, room = free_port(), ("--cores", 1, "--memory", "1g", "--work-dir", folder / f"worker-{number}")
-            worker = (start, f"{deploy}.worker.Worker", *local, "--port", mine, *room, url)
-            cluster.enter_context(serving(folder / f"worker-{number}.log", mine, *worker))
-        wait_for(lambda: log.read_text().count("Registering worker") == 2, log)
+    with cluster(tmp_path_factory.mktemp("cluster")) as url:
         yield url
 
 
@@ -99,6 +44,25 @@ def wanted(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return contents(out)
 
 
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python in which kdbg is not installed."""
+    found = python_without_kdbg(tmp_path_factory.mktemp("python"))
+    missing = subprocess.run([found, "-c", "import pyarrow, orjson, kdbg"], capture_output=True, cwd=found.parent)
+    assert b"No module named 'kdbg'" in missing.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """kdbg as a zip, with what `git archive` puts into it."""
+    path = tmp_path_factory.mktemp("packed") / "kdbg.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for module in (MAIN / "kdbg").rglob("*.py"):
+            file.write(module, module.relative_to(MAIN))
+    return path
+
+
 def contents(out: Path) -> dict[str, list[Row]]:
     """Every row of every table."""
     found = {}
@@ -108,9 +72,12 @@ def contents(out: Path) -> dict[str, list[Row]]:
     return found
 
 
-def started(captures: Path, out: Path, *options: object, command: list[str] = COMMAND) -> subprocess.Popen[bytes]:
+def started(
+    captures: Path, out: Path, *options: object, command: list[str] = COMMAND, **environment: str
+) -> subprocess.Popen[bytes]:
     arguments = [*command, "pipeline", str(captures), "--out", str(out), *map(str, options)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT | HERE)
+    known = ENVIRONMENT | HERE | environment
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=known)
 
 
 def finish(running: subprocess.Popen[bytes]) -> None:
@@ -132,6 +99,13 @@ def executors() -> set[int]:
     return found
 
 
+def reasons(events: Path) -> set[str]:
+    """How tasks ended, as Spark's log of events has it."""
+    (log,) = (path for path in events.rglob("*") if path.is_file() and path.stat().st_size)
+    lines = map(json.loads, log.read_text().splitlines())
+    return {line["Task End Reason"]["Reason"] for line in lines if line["Event"] == "SparkListenerTaskEnd"}
+
+
 def test_a_cluster_makes_the_tables_that_one_machine_makes(
     master: str, captures: Path, wanted: dict[str, list[Row]], tmp_path: Path
 ) -> None:
@@ -142,8 +116,11 @@ def test_a_cluster_makes_the_tables_that_one_machine_makes(
 def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     master: str, captures: Path, wanted: dict[str, list[Row]], tmp_path: Path
 ) -> None:
-    out, others = tmp_path / "tables", executors()
-    running = started(captures, out, "--master", master)
+    out, others, events = tmp_path / "tables", executors(), tmp_path / "events"
+    events.mkdir()
+    told = {"enabled": "true", "dir": events, "compress": "false", "rolling.enabled": "false"}
+    confs = [word for name, value in told.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
+    running = started(captures, out, "--master", master, *confs)
 
     def reading() -> bool:
         return running.poll() is not None or any(out.glob(".kdbg-*/luggage/*")) or any(out.glob(".kdbg-*/pieces/*"))
@@ -155,15 +132,21 @@ def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     os.kill(min(mine), signal.SIGKILL)
     finish(running)
     assert contents(out) == wanted
+    assert reasons(events) & {"ExecutorLostFailure", "FetchFailed", "Resubmitted"}, reasons(events)
 
 
 def test_spark_submit_runs_it_with_kdbg_as_a_zip(
-    master: str, captures: Path, wanted: dict[str, list[Row]], tmp_path: Path
+    master: str, captures: Path, wanted: dict[str, list[Row]], packed: Path, python: Path, tmp_path: Path
 ) -> None:
-    packed = tmp_path / "kdbg.zip"
-    with zipfile.ZipFile(packed, "w") as file:
-        for path in (MAIN / "kdbg").rglob("*.py"):
-            file.write(path, path.relative_to(MAIN))
     submit = [str(home() / "bin/spark-submit"), "--master", master, "--py-files", str(packed)]
-    finish(started(captures, tmp_path / "tables", command=[*submit, str(MAIN / "kdbg/__main__.py")]))
+    command = [*submit, str(MAIN / "kdbg/__main__.py")]
+    finish(started(captures, tmp_path / "tables", command=command, PYSPARK_PYTHON=str(python)))
+    assert contents(tmp_path / "tables") == wanted
+
+
+def test_spark_connect_runs_it_with_kdbg_as_a_zip(
+    captures: Path, wanted: dict[str, list[Row]], packed: Path, python: Path, tmp_path: Path
+) -> None:
+    with connect_server(tmp_path, python) as url:
+        finish(started(captures, tmp_path / "tables", "--master", url, "--py-files", packed))
     assert contents(tmp_path / "tables") == wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -16,12 +17,13 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 
 import kdbg
 import kdbg.spark
+from kdbg.errors import SparkError
 from kdbg.spark.columns import TABLES
 from kdbg.spark.rows import Wanted
-from kdbg.spark.source import Chosen, DefaultSource, KdbgSource, PushedDown, Whole
+from kdbg.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
-from .archives import concatenated, rolled
+from .archives import START, concatenated, records, rolled, write
 from .conftest import Run
 from .decoded import decoded
 
@@ -89,6 +91,17 @@ def test_captures_that_cannot_have_what_is_asked_for_are_not_read(condition: Fil
     assert {plan.captures[plan.splits[0].capture] for plan in plans} == left
 
 
+def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) -> None:
+    hours = [
+        write(tmp_path / f"a.pcap{hour}", [struct.pack("<I", START + 3600 * hour) + packet[4:]])
+        for hour, packet in enumerate(records(ERRORS)[:4])
+    ]
+    until = datetime.fromtimestamp(START + 3700, UTC).isoformat()
+    (part,) = Captures(Chosen.of({"path": str(tmp_path), "until": until})).partitions()
+    assert isinstance(part, Whole)
+    assert [part.plan.files[split.file].name for split in part.plan.splits] == [str(path) for path in hours[:2]]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -104,6 +117,11 @@ def test_captures_that_cannot_have_what_is_asked_for_are_not_read(condition: Fil
 def test_wrong_options_are_refused(options: dict[str, str], problem: str) -> None:
     with pytest.raises(kdbg.KdbgError, match=problem):
         Chosen.of(options)
+
+
+def test_a_folder_without_captures_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SparkError, match="no captures in"):
+        Captures(Chosen.of({"path": str(tmp_path)})).partitions()
 
 
 def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:

@@ -34,7 +34,7 @@ class Found(NamedTuple):
 def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
     """(file system, path in it, what stands before the path in a name)."""
     if not URL.match(name):
-        return fs.LocalFileSystem(use_mmap=True), str(Path(name)), ""
+        return fs.LocalFileSystem(), str(Path(name)), ""
     with refusals(name):
         system, path = fs.FileSystem.from_uri(name)
     return system, path, name.removesuffix("/").removesuffix(path.removesuffix("/"))

@@ -1,7 +1,8 @@
-"""`python -m tests.benchmarks [--captures DIR] [--rounds N] [--readme]`: how fast kdbg is, beside tshark and others.
+"""`python -m tests.benchmarks [decode|pipeline] [--captures DIR] [--rounds N] [--readme]`: how fast kdbg is.
 
-Records its two captures first where they are missing (needs root and tcpdump, see record.py). Prints Markdown tables of
-CPU time; `--readme` puts them into README.md between its markers. Nothing here is asserted: compare the ratios.
+`decode` is measured beside tshark and others (three minutes), `pipeline` beside `decode` (half an hour, 10 GB of disk).
+Records the two captures first where they are missing (needs root and tcpdump, see record.py). Prints Markdown tables;
+`--readme` puts them into README.md between its markers. Nothing here is asserted: compare the ratios.
 """
 
 from __future__ import annotations
@@ -77,23 +78,43 @@ PARSE_ONE = "from kdbg.grammars import api; api('heartbeat').at('response', 0).p
 DECODE_ONE = "import kdbg; kdbg.decode(bytes(2), api='heartbeat', version=0, direction='response', header=False)"
 
 
+def decode(paths: dict[str, Path], rounds: int) -> str:
+    """Everything about one process."""
+    if shutil.which("tshark") is None:
+        sys.exit("tshark is not installed: there is nothing to compare with")
+    version = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    when = f"Measured {setting()}, tshark {version}; CPU seconds, median of {rounds} rounds in turn."
+    return "\n\n".join([when, views(paths, rounds), decoders(paths), starts(rounds)])
+
+
+def pipeline(paths: dict[str, Path], folder: Path) -> str:
+    """Everything about Spark."""
+    import pyspark
+
+    from .pipeline import MASTER, report
+
+    return "\n\n".join([f"Measured {setting()}, Spark {pyspark.__version__} as `{MASTER}`; wall time.",
+                        report(paths, folder)])  # fmt: skip
+
+
+def setting() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("decode", "pipeline"), default="decode")
     parser.add_argument("--captures", type=Path, default=Path.home() / ".cache" / "kdbg" / "benchmarks")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()
-    if shutil.which("tshark") is None:
-        sys.exit("tshark is not installed: there is nothing to compare with")
     paths = captures(options.captures)
-    version = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
-    when = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, tshark {version}, {platform.machine()}"
-    text = "\n\n".join([f"Measured {when}; CPU seconds, median of {options.rounds} rounds in turn.",
-                        views(paths, options.rounds), decoders(paths), starts(options.rounds)])  # fmt: skip
+    text = decode(paths, options.rounds) if options.what == "decode" else pipeline(paths, options.captures)
     print(text)
     if options.readme:
+        mark = {"decode": "benchmarks", "pipeline": "pipeline"}[options.what]
         old = README.read_text()
-        README.write_text(re.sub(r"(?s)(<!-- benchmarks -->\n).*(<!-- /benchmarks -->)", rf"\g<1>{text}\n\g<2>", old))
+        README.write_text(re.sub(rf"(?s)(<!-- {mark} -->\n).*(<!-- /{mark} -->)", rf"\g<1>{text}\n\g<2>", old))
 
 
 if __name__ == "__main__":

@@ -26,13 +26,14 @@ ARROWS: dict[str, set[str]] = {
     "segments": {"session", "grammars", "wire"},
     "client": {"session", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {"session", "segments", "grammars", "wire", "definitions"},
-    "spark": {"render", "session", "tcp", "grammars", "wire", "capture", "library", "definitions"},
-    "report": {"spark", "render", "session", "tcp", "capture"},
+    "tables": {"render", "session", "tcp", "grammars", "wire"},
+    "spark": {"tables", "render", "session", "tcp", "grammars", "wire", "capture", "library", "definitions"},
+    "report": {"spark", "tables", "render", "session", "tcp", "capture"},
     "library": {"capture", "session", "grammars", "wire", "definitions"},
     "__init__": {"library", "session"},
     "cli": {
-        "render", "client", "spark", "report", "capture", "segments", "session", "grammars", "wire", "definitions",
-        "library", "encode", "decode", "read",
+        "render", "client", "tables", "spark", "report", "capture", "segments", "session", "grammars", "wire",
+        "definitions", "library", "encode", "decode", "read",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -52,7 +53,7 @@ OWNERS = {
     "asyncio": {"client", "cli"},
 }
 """Packages, and the rooms that alone may import them."""
-PURE = ("wire", "grammars", "definitions", "session", "segments", "tcp", "render")
+PURE = ("wire", "grammars", "definitions", "session", "segments", "tcp", "render", "tables")
 """Rooms that open nothing."""
 LONGEST = 400
 TABLES = {"grammars/errors.py"}

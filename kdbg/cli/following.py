@@ -15,7 +15,7 @@ from .run import number
 from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
-    from ..spark.follow import Following
+    from ..spark.follow.followed import Following
 
 
 def run(
@@ -23,8 +23,8 @@ def run(
 ) -> int:
     """Follow; the exit status."""
     session.check()
-    from ..spark.follow import Followed, Following
-    from ..spark.tail import points, strangers
+    from ..spark.follow.followed import Followed, Following
+    from ..spark.follow.tail import points, strangers
 
     if given["append"]:
         raise InputError("--follow always appends: leave --append out")

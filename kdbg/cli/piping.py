@@ -21,8 +21,8 @@ from .run import number
 from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
+    from ..spark.archive.plan import Plan
     from ..spark.pipeline import Options, Outcome, Pipeline
-    from ..spark.plan import Plan
 
 Between = tuple[Moment | None, Moment | None]
 STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
@@ -37,9 +37,9 @@ def run(
 ) -> int:
     """Plan, run, tell; the exit status."""
     session.check()
+    from ..spark.archive.plan import plan
     from ..spark.commit import Output
     from ..spark.pipeline import Pipeline
-    from ..spark.plan import plan
 
     chosen(given).checks()  # an unknown API is refused before anything is read
     output = Output(out)
@@ -74,7 +74,7 @@ def chosen(given: dict[str, Any]) -> Filters:
 def options_of(given: dict[str, Any], since: float | None, until: float | None) -> Options:
     """What the command line says, as the pipeline takes it."""
     from ..spark.pipeline import Options
-    from ..spark.rows import Wanted
+    from ..tables.rows import Wanted
 
     return Options(
         split=given["split"],

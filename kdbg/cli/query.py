@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InputError
-from ..spark.questions import QUESTIONS
+from ..spark.query.questions import QUESTIONS
 from .options import color_option
 from .output import Writer, look
 from .pipeline import Setting
 
 if TYPE_CHECKING:
     from ..render.look import Look
-    from ..spark.query import Answer
+    from ..spark.query.sql import Answer
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -64,17 +64,17 @@ def command(
         writer.write("\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n")
         writer.flush()
         return
-    from ..spark import query
+    from ..spark.query.sql import answer, opened
 
     style = look(color, full, False)
-    with query.opened(folder, master, dict(conf), verbose=verbose) as spark:
+    with opened(folder, master, dict(conf), verbose=verbose) as spark:
         for i, (name, text) in enumerate(asked.items()):
             if form == "table":
                 most = limit or MOST
                 writer.write("\n" * (i > 0) + style.paint("heading", title(name)))
-                writer.write(table(query.ask(spark, text, most + 1), most, style))
+                writer.write(table(answer(spark, text, most + 1), most, style))
             else:
-                for line in lines(query.ask(spark, text, limit), form, name if len(asked) > 1 else ""):
+                for line in lines(answer(spark, text, limit), form, name if len(asked) > 1 else ""):
                     writer.write(line)
             writer.flush()
 

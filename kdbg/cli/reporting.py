@@ -80,10 +80,10 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) 
 
 def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
     """Ask Spark about the tables."""
-    from ..spark.query import opened
+    from ..spark.query.sql import opened
 
     with opened(folder, options["master"], dict(options["conf"])) as spark:
-        from ..spark.views import asking
+        from ..spark.query.views import asking
 
         made(asking(spark, folder), [folder], output)
     return 0

@@ -1,6 +1,6 @@
 """What both engines understand: the SQL that facts are asked for in, and the pieces that it is put together of.
 
-`exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are the tables of kdbg/spark/columns.py, with
+`exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are those of kdbg/tables/columns.py, with
 points in time as microseconds since the epoch; `connections` also has `host`, the client without its port, and
 `errors` has a row for each error that an exchange tells of.
 """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..render.heading import latency
 from ..render.values import escape
-from ..spark.values import FIRST, LAST
+from ..tables.values import FIRST, LAST
 from .facts import Listing
 
 EPOCH = datetime(1970, 1, 1)

@@ -14,10 +14,10 @@ from ..render.values import escape
 from ..session.exchange import Exchange
 from ..session.filters import Filters
 from ..session.session import Session
-from ..spark.columns import TABLES
-from ..spark.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns
-from ..spark.spoken import Connections
-from ..spark.values import moment
+from ..tables.columns import TABLES
+from ..tables.connections import Connections
+from ..tables.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns
+from ..tables.values import moment
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """

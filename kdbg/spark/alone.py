@@ -1,4 +1,4 @@
-"""One capture in one go: its packets through one session, its rows out, table by table. No Spark, no Arrow."""
+"""One capture in one go: its packets through one session, its rows out, table by table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..capture import Packet
 from ..session.exchange import Exchange
 from ..session.filters import Filters
 from ..session.session import Session
-from .filerows import file_problems, file_rows, read_files
-from .plan import Plan, Split
-from .reading import Reading
-from .rows import Add, Rows, Wanted
-from .spoken import Connections
+from ..tables.connections import Connections
+from ..tables.rows import Add, Rows, Wanted
+from .archive.files import file_problems, file_rows, read_files
+from .archive.plan import Plan, Split
+from .stages.reading import Reading
 
 HELD = 64
 """Exchanges that wait a little before they are told: what follows may take bytes from them."""

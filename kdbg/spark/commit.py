@@ -20,8 +20,8 @@ from typing import Any
 from pyarrow import fs
 
 from .. import __version__
-from .columns import TABLES
-from .store import identity, refusals, resolve
+from ..tables.columns import TABLES
+from .archive.store import identity, refusals, resolve
 
 STATE = "_kdbg.json"
 HIDDEN = ".kdbg-"

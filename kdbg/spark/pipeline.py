@@ -22,16 +22,16 @@ import orjson
 from ..definitions import MessageDefinition
 from ..errors import KdbgError, SparkError
 from ..session.filters import Filters
-from . import stages
-from .columns import TABLES
+from ..tables.columns import TABLES
+from ..tables.rows import Wanted
+from .archive.counting import missed, numbered, recut, uncounted
+from .archive.cuts import Walk
+from .archive.files import file_problems, file_rows, read_files
+from .archive.plan import SPLIT, Plan, nanoseconds
 from .commit import Output
-from .counting import missed, numbered, recut, uncounted
-from .cuts import Walk
-from .filerows import file_problems, file_rows, read_files
-from .luggage import ROOM
-from .plan import SPLIT, Plan, nanoseconds
-from .rows import Wanted
-from .tables import Tables
+from .parquet import Tables
+from .stages import tasks
+from .stages.luggage import ROOM
 from .tracker import Tracker
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PER_TASK = 32 << 20
 RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, luggage string, place bigint, "
 RUN += "length bigint"
 REPORT = "report binary"
-"""The stages' schemas in Spark's words: those of stages.py in Arrow's."""
+"""The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""
 
 
 ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
@@ -129,20 +129,20 @@ class Pipeline:
         return numbered(plan, walks)
 
     def _walks(self, plan: Plan, places: list[int]) -> dict[int, Walk]:
-        found = self._collect("count", self._tasks(len(places)).mapInArrow(stages.count(plan, places), REPORT))
+        found = self._collect("count", self._tasks(len(places)).mapInArrow(tasks.count(plan, places), REPORT))
         return {place: Walk(*walk) for place, *walk in found}
 
     def _run(self, plan: Plan) -> Outcome:
         filters = self.options.filters
         plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
-        outcome = self._made(plan, self._carried(plan, stages.carry(plan.captures, self.output.folder)), {})
+        outcome = self._made(plan, self._carried(plan, tasks.carry(plan.captures, self.output.folder)), {})
         self._empty(outcome)
         return outcome
 
-    def _carried(self, plan: Plan, carry: stages.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
+    def _carried(self, plan: Plan, carry: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and carry them on; `more` are runs that are known already."""
         folder = self.output.folder
-        runs = self._tasks(len(plan.splits)).mapInArrow(stages.read(plan, folder, self.options.ports), RUN)
+        runs = self._tasks(len(plan.splits)).mapInArrow(tasks.read(plan, folder, self.options.ports), RUN)
         runs = runs if more is None else runs.union(more)
         runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
@@ -158,10 +158,10 @@ class Pipeline:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, carried, outcome)
-        tasks = _tasks(piece for report in carried for piece in report["pieces"])
-        job = stages.Decoding(plan.captures, folder, tasks, topics, options.filters, options.wanted)
-        decode = self._knowing(stages.decode(job))
-        for report in self._collect("decode", self._tasks(len(tasks)).mapInArrow(decode, REPORT)):
+        shares = _shares(piece for report in carried for piece in report["pieces"])
+        job = tasks.Decoding(plan.captures, folder, shares, topics, options.filters, options.wanted)
+        decode = self._knowing(tasks.decode(job))
+        for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
             outcome.take(report)
         return outcome
 
@@ -229,8 +229,8 @@ class Pipeline:
         finally:
             self.spark.removeTag(self.output.run)
 
-    def _knowing(self, stage: stages.Stage) -> stages.Stage:
-        return stages.knowing(stage, self.options.definitions)
+    def _knowing(self, stage: tasks.Stage) -> tasks.Stage:
+        return tasks.knowing(stage, self.options.definitions)
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():
@@ -247,14 +247,14 @@ def failure(error: Exception) -> KdbgError:
     return SparkError(last)
 
 
-def _tasks(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
-    """Files put together to tasks of about the same size."""
-    tasks: list[list[str]] = []
+def _shares(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
+    """Files put together to what a task each takes, of about the same size."""
+    shares: list[list[str]] = []
     room = 0
     for name, size in sorted(pieces, key=lambda piece: -piece[1]):
-        if room <= 0 or not tasks:
-            tasks.append([])
+        if room <= 0 or not shares:
+            shares.append([])
             room = PER_TASK
-        tasks[-1].append(name)
+        shares[-1].append(name)
         room -= size
-    return tasks
+    return shares

@@ -30,9 +30,9 @@ from pyspark.sql.types import StructType
 
 from ..errors import SparkError
 from ..session.filters import Filters
+from ..tables.rows import Row, Wanted
 from .alone import Alone
-from .plan import Plan, nanoseconds, plan
-from .rows import Row, Wanted
+from .archive.plan import Plan, nanoseconds, plan
 from .schemas import TABLES
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from threading import Event
 from typing import NamedTuple
 
 from kdbg.spark import session
+from kdbg.spark.archive.plan import plan
 from kdbg.spark.commit import Output
 from kdbg.spark.pipeline import Options, Pipeline
-from kdbg.spark.plan import plan
 
 from . import archives
 from .measure import table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.spark.questions import QUESTIONS
+from kdbg.spark.query.questions import QUESTIONS
 
 from .calls import call
 

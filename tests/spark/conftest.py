@@ -15,9 +15,9 @@ import pytest
 
 from kdbg.errors import SparkError
 from kdbg.spark import session
+from kdbg.spark.archive.plan import plan
 from kdbg.spark.commit import Output
 from kdbg.spark.pipeline import Options, Outcome, Pipeline
-from kdbg.spark.plan import plan
 
 REQUIRED = ("CI", "KDBG_REQUIRE_BROKERS")
 Run = Callable[..., tuple[Path, Outcome]]

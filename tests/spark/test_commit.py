@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.spark.columns import TABLES
 from kdbg.spark.commit import Output
-from kdbg.spark.tables import MOST_OPEN, ROWS, Tables
+from kdbg.spark.parquet import MOST_OPEN, ROWS, Tables
+from kdbg.tables.columns import TABLES
 
 from .decoded import ask
 

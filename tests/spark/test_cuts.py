@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
-from kdbg.spark.counting import counted, missed, numbered, recut, uncounted
-from kdbg.spark.cuts import HEADER, Layout, guess, walk
-from kdbg.spark.plan import Plan, plan
-from kdbg.spark.reading import Reading
+from kdbg.spark.archive.counting import counted, missed, numbered, recut, uncounted
+from kdbg.spark.archive.cuts import HEADER, Layout, guess, walk
+from kdbg.spark.archive.plan import Plan, plan
+from kdbg.spark.stages.reading import Reading
 from tests.capture.files import RAW, pcap
 from tests.traffic import Talk
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.spark.plan import File, Plan, in_order, natural, plan, whole
-from kdbg.spark.store import identity
+from kdbg.spark.archive.plan import File, Plan, in_order, natural, plan, whole
+from kdbg.spark.archive.store import identity
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
 

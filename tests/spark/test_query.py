@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from kdbg.errors import SparkError
-from kdbg.spark.columns import TABLES
-from kdbg.spark.query import ADAPTIVE, ask, name_tables
-from kdbg.spark.questions import QUESTIONS
+from kdbg.spark.query.questions import QUESTIONS
+from kdbg.spark.query.sql import ADAPTIVE, answer, name_tables
+from kdbg.tables.columns import TABLES
 from tests.cli.calls import SHIPPED
 
 from . import asked
@@ -28,7 +28,7 @@ PORTABLE = ("lag", "top-topics")
 def answered(spark: Any, *names: str) -> Answers:
     found: Answers = {}
     for name in names:
-        columns, rows = ask(spark, QUESTIONS[name].sql)
+        columns, rows = answer(spark, QUESTIONS[name].sql)
         found[name] = [dict(zip(columns, row, strict=True)) for row in rows]
     return found
 
@@ -183,7 +183,7 @@ def test_every_question_can_be_asked_of_what_is_shipped_and_duckdb_agrees(asking
     for name in PORTABLE:
         rows = database.execute(QUESTIONS[name].sql).fetchall()
         assert rows == [tuple(row.values()) for row in answers[name]]
-    [(exchanges, date)] = ask(asking, "SELECT COUNT(*), MAX(date) FROM exchanges WHERE date = '2026-11-21'").rows
+    [(exchanges, date)] = answer(asking, "SELECT COUNT(*), MAX(date) FROM exchanges WHERE date = '2026-11-21'").rows
     assert (exchanges, f"{date}") == (*database.execute("SELECT COUNT(*) FROM exchanges").fetchone(), "2026-11-21")
 
 
@@ -201,7 +201,7 @@ def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:
 def test_values_come_as_plain_python(spark: Any) -> None:
     sql = """SELECT 1 AS a, CAST(2.50 AS DECIMAL(5, 2)) AS b, array(1, NULL) AS c, map('k', X'ff') AS d,
         named_struct('at', TIMESTAMP '2026-11-21 12:30:00.000001') AS e"""
-    columns, rows = ask(spark, sql)
+    columns, rows = answer(spark, sql)
     [(a, b, c, d, e)] = rows
     assert columns == ["a", "b", "c", "d", "e"]
     assert (a, f"{b}", c, d) == (1, "2.50", [1, None], {"k": b"\xff"})
@@ -209,7 +209,7 @@ def test_values_come_as_plain_python(spark: Any) -> None:
 
 
 def test_no_more_rows_than_asked_for(spark: Any) -> None:
-    assert list(ask(spark, "SELECT id FROM range(1000) ORDER BY id", limit=2).rows) == [(0,), (1,)]
+    assert list(answer(spark, "SELECT id FROM range(1000) ORDER BY id", limit=2).rows) == [(0,), (1,)]
 
 
 @pytest.mark.parametrize(
@@ -222,4 +222,4 @@ def test_no_more_rows_than_asked_for(spark: Any) -> None:
 )
 def test_what_spark_refuses_is_told_in_its_own_line(spark: Any, sql: str, problem: str) -> None:
     with pytest.raises(SparkError, match=problem):
-        list(ask(spark, sql).rows)
+        list(answer(spark, sql).rows)

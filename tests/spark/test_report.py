@@ -13,8 +13,8 @@ from kdbg.errors import SparkError
 from kdbg.report.collected import Collected
 from kdbg.report.sections import Report, report
 from kdbg.session.filters import Filters
-from kdbg.spark.query import ADAPTIVE
-from kdbg.spark.views import asking
+from kdbg.spark.query.sql import ADAPTIVE
+from kdbg.spark.query.views import asking
 from tests.cli.calls import CAPTURES
 from tests.report.scripted import scripted
 

@@ -13,8 +13,8 @@ import kdbg
 from kdbg.capture import open_capture
 from kdbg.session.exchange import Exchange
 from kdbg.session.session import Session
-from kdbg.spark.columns import TABLES
-from kdbg.spark.rows import Rows, Wanted
+from kdbg.tables.columns import TABLES
+from kdbg.tables.rows import Rows, Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 

@@ -12,9 +12,9 @@ from kdbg.capture import Packet, open_capture
 from kdbg.capture.packet import reverse
 from kdbg.session.exchange import Exchange, Half
 from kdbg.session.session import Session
-from kdbg.spark import runs
-from kdbg.spark.pieces import Pieces, exchanges
-from kdbg.spark.raw import pack
+from kdbg.spark.stages import runs
+from kdbg.spark.stages.pieces import Pieces, exchanges
+from kdbg.spark.stages.raw import pack
 from tests.cli.calls import SHARED, SHIPPED
 
 FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]

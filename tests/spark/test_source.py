@@ -18,9 +18,9 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 import kdbg
 import kdbg.spark
 from kdbg.errors import SparkError
-from kdbg.spark.columns import TABLES
-from kdbg.spark.rows import Wanted
 from kdbg.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
+from kdbg.tables.columns import TABLES
+from kdbg.tables.rows import Wanted
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
 from .archives import START, concatenated, records, rolled, write

@@ -15,11 +15,11 @@ import pytest
 
 from kdbg.capture import Packet, open_capture
 from kdbg.findings import Finding
-from kdbg.spark import unfinished
-from kdbg.spark.pieces import exchanges
-from kdbg.spark.runs import runs
-from kdbg.spark.stages import ALONG, RUNS, run_batch
-from kdbg.spark.unfinished import Rest, Told, follow, waited
+from kdbg.spark.follow import unfinished
+from kdbg.spark.follow.unfinished import Rest, Told, follow, waited
+from kdbg.spark.stages.pieces import exchanges
+from kdbg.spark.stages.runs import runs
+from kdbg.spark.stages.tasks import ALONG, RUNS, run_batch
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 

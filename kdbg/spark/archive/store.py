@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
-from ..errors import CaptureRefused
+from ...errors import CaptureRefused
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 GLOB = re.compile(r"[*?\[]")

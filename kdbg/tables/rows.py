@@ -1,4 +1,4 @@
-"""Exchanges as rows of the tables: plain tuples in the order of columns.py. No Spark, no Arrow, no files.
+"""Exchanges as rows of the tables: plain tuples in the order of columns.py.
 
 Messages are read as `kdbg decode` reads them, to the last record, so that the same findings come out. What is secret
 in a message appears in no column unless it is asked for; a broken message that may hold secrets gives no rows.
@@ -19,9 +19,9 @@ from ..render.values import escape
 from ..session.exchange import Exchange, Half, Peers
 from ..session.message import Message
 from ..wire.outline import outline
-from .grouprows import EVENTS, error_name, event_rows
-from .partitionrows import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
-from .recordrows import record_rows
+from .groups import EVENTS, error_name, event_rows
+from .partitions import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
+from .records import record_rows
 from .values import integer, micros, moment, text, topic_name
 
 Row = tuple[Any, ...]

@@ -22,12 +22,12 @@ from uuid import UUID
 
 from pyarrow import fs
 
-from .. import __version__
-from ..errors import SparkError
-from .columns import TABLES
-from .commit import HIDDEN, STATE, Output
-from .pipeline import RUN, Options, Outcome, Pipeline, failure
-from .store import refusals
+from ... import __version__
+from ...errors import SparkError
+from ...tables.columns import TABLES
+from ..archive.store import refusals
+from ..commit import HIDDEN, STATE, Output
+from ..pipeline import RUN, Options, Outcome, Pipeline, failure
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import follow, waited
 

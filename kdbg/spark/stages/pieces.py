@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pyarrow as pa
 
-from ..session.exchange import Exchange
+from ...session.exchange import Exchange
+from ..archive.store import resolve
 from .raw import SCHEMA, Row, batch, unpack
-from .store import resolve
 
 ROWS, BYTES = 256, 4 << 20
 """Exchanges, and bytes of them, that are packed together."""

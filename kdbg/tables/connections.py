@@ -1,4 +1,4 @@
-"""What is known of each connection, and its row in the table of connections. No Spark, no Arrow, no files."""
+"""What is known of each connection, and its row in the table of connections."""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
-from ..session.exchange import Exchange
-from ..session.session import Session
-from ..wire.topicnames import MOST
+from ...session.exchange import Exchange
+from ...session.session import Session
+from ...tables.connections import Connections, Spoken
+from ...wire.topicnames import MOST
+from ..parquet import Tables
 from .pieces import Pieces
 from .raw import pack
 from .runs import Run
-from .spoken import Connections, Spoken
-from .tables import Tables
 
 HELD, HELD_BYTES = 64, 1 << 18
 """Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""

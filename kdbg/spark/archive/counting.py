@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
-from ..capture.source import open_source
+from ...capture.source import open_source
 from .cuts import HEADER, RECORD, Walk, walk
 from .plan import File, Plan, Split, between
 from .store import open_file
@@ -33,7 +33,7 @@ def counted(file: File, split: Split) -> Walk:
 
 def _records(opened: BinaryIO) -> int:
     """The packets of a file that can only be read from its beginning on."""
-    from ..capture.records import Damaged, open_records
+    from ...capture.records import Damaged, open_records
 
     count = 0
     try:

@@ -1,6 +1,7 @@
 """Questions that are asked often, ready to ask: each a name, a line that says what it answers, and Spark's SQL.
 
-The tables are those of columns.py, as views. A topic goes by its name, or by its id where no capture tells the name.
+The tables are those of kdbg/tables/columns.py, as views. A topic goes by its name, or by its id where no capture tells
+the name.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import KdbgError, SparkError
-from . import session
+from ...errors import KdbgError, SparkError
+from .. import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,7 +44,7 @@ def opened(
 ) -> Iterator[SparkSession]:
     """A session in which the tables in `folder` are views. Raises `SparkError` without tables, or without Spark."""
     session.check()
-    from .commit import Output
+    from ..commit import Output
     from .views import finished
 
     finished(Output(folder))  # a session takes seconds to start: not for nothing
@@ -73,7 +73,7 @@ def _hush(hushed: bool) -> None:
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = hushed
 
 
-def ask(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
+def answer(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
     """What Spark answers, at most `limit` rows of it. Raises `SparkError` with its own words where it refuses."""
     with _refusals(), _apart(spark) as call:
         frame = call(lambda: spark.sql(sql))

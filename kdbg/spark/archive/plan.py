@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..capture.source import open_source
-from ..errors import CaptureError, CaptureRefused
+from ...capture.source import open_source
+from ...errors import CaptureError, CaptureRefused
 from .cuts import HEADER, RECORD, Layout, guess
 from .store import Found, find, identity, open_file
 
 if TYPE_CHECKING:
-    from ..capture.records import Record
+    from ...capture.records import Record
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
@@ -187,7 +187,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def _look(found: Found) -> File | CaptureError:
     """A file's first bytes: what it is, and when it begins; the reason where it is no capture."""
-    from ..capture.records import open_records  # scapy, which planning pcap files does without
+    from ...capture.records import open_records  # scapy, which planning pcap files does without
 
     place = identity(found.name)
     try:
@@ -204,7 +204,7 @@ def _look(found: Found) -> File | CaptureError:
 
 def first_time(records: Iterator[Record]) -> int | None:
     """When the first packet was captured."""
-    from ..capture.records import Damaged
+    from ...capture.records import Damaged
 
     try:
         return next(records, (None,))[0]

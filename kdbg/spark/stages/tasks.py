@@ -18,18 +18,18 @@ from uuid import UUID
 import orjson
 import pyarrow as pa
 
-from ..definitions import MessageDefinition, apis
-from ..grammars import serving
-from ..session.filters import Filters
+from ...definitions import MessageDefinition, apis
+from ...grammars import serving
+from ...session.filters import Filters
+from ...tables.rows import Rows, Wanted
+from ..archive.counting import counted
+from ..archive.plan import Plan
+from ..parquet import Tables
 from .carry import Carrier
-from .counting import counted
 from .luggage import LARGE, Claim, Luggage
 from .pieces import exchanges
-from .plan import Plan
 from .reading import Reading
-from .rows import Rows, Wanted
 from .runs import Run
-from .tables import Tables
 
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 RUNS = pa.schema({

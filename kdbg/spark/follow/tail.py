@@ -18,10 +18,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 from pyspark.sql.types import StructType
 
-from ..errors import SparkError
-from .cuts import HEADER, RECORD, Layout, walk
-from .plan import SPLIT, File, Plan, Split, natural, whole
-from .store import find, identity, open_file
+from ...errors import SparkError
+from ..archive.cuts import HEADER, RECORD, Layout, walk
+from ..archive.plan import SPLIT, File, Plan, Split, natural, whole
+from ..archive.store import find, identity, open_file
 
 NAME = "kdbg-tail"
 SCHEMA = "point string, name string, start bigint, stop bigint, packets bigint"

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..capture.packet import Packet, reverse
+from ...capture.packet import Packet, reverse
 
 RUN_BYTES, RUN_PACKETS = 256 << 10, 4096
 """A run is closed before it grows past one of these; a single packet may be larger."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..wire.payload import Opened, Sealed
 from ..wire.recordset import CONTROL, TRANSACTIONAL
-from .partitionrows import codec
+from .partitions import codec
 from .values import text, timestamp
 
 Row = tuple[Any, ...]

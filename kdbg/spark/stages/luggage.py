@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Any
 from uuid import uuid4
 
-from .store import resolve
+from ..archive.store import resolve
 
 LARGE = 32 << 10
 """Bytes from which on a run is large."""

@@ -17,20 +17,20 @@ from uuid import uuid4
 import orjson
 import pyarrow as pa
 
-from ..capture import Packet
-from ..capture.packet import ACK, SYN, endpoint, reverse
-from ..findings import Finding
-from ..session.exchange import Exchange, Peers
-from ..session.rest import at_rest
-from ..session.session import Session
-from ..tcp.stream import MASK
-from ..tcp.table import LATE_SYN, Connection
-from .carry import Carrier
-from .luggage import Claim
-from .runs import Run, runs
-from .spoken import Connections, Spoken
-from .stages import ALONG, Stage, numbers, report, run_batch
-from .store import resolve
+from ...capture import Packet
+from ...capture.packet import ACK, SYN, endpoint, reverse
+from ...findings import Finding
+from ...session.exchange import Exchange, Peers
+from ...session.rest import at_rest
+from ...session.session import Session
+from ...tables.connections import Connections, Spoken
+from ...tcp.stream import MASK
+from ...tcp.table import LATE_SYN, Connection
+from ..archive.store import resolve
+from ..stages.carry import Carrier
+from ..stages.luggage import Claim
+from ..stages.runs import Run, runs
+from ..stages.tasks import ALONG, Stage, numbers, report, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""

@@ -13,13 +13,13 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from ..findings import Finding
-from ..grammars import find
-from ..grammars.sasl import api as SASL_TOKEN
-from ..session.exchange import Exchange, Half, Known, Peers
-from ..session.message import opaque_api
-from ..wire import Api
-from ..wire.api import Direction
+from ...findings import Finding
+from ...grammars import find
+from ...grammars.sasl import api as SASL_TOKEN
+from ...session.exchange import Exchange, Half, Known, Peers
+from ...session.message import opaque_api
+from ...wire import Api
+from ...wire.api import Direction
 
 HALF = {
     "data": pa.large_binary(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..findings import Finding
+from ...findings import Finding
+from ...tables.rows import NO_EXCHANGE, Row, problem_columns
+from ...tables.values import moment
 from .plan import Plan
-from .rows import NO_EXCHANGE, Row, problem_columns
-from .values import moment
 
 COUNTED = ("packets", "tcp_packets", "other_packets", "passed_over", "packet_bytes")
 NOWHERE: Row = (None, None, None)

@@ -6,12 +6,12 @@ import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from ..capture import Capture, Packet
-from ..capture.source import open_source
-from .plan import File, Plan, Split
+from ...capture import Capture, Packet
+from ...capture.source import open_source
+from ...tables.values import NEVER
+from ..archive.plan import File, Plan, Split
+from ..archive.store import open_file
 from .runs import Run, runs
-from .store import open_file
-from .values import NEVER
 
 
 class Part(io.RawIOBase):

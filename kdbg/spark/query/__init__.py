@@ -1,0 +1,1 @@
+"""The tables asked: in SQL, by the questions that are ready, or as DataFrames."""

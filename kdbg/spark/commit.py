@@ -25,6 +25,8 @@ from .archive.store import identity, refusals, resolve
 
 STATE = "_kdbg.json"
 HIDDEN = ".kdbg-"
+RENAMING = ("local", "hdfs")
+"""File systems that rename a folder in one step; object stores have no folders, and copy its files one by one."""
 
 
 class Output:
@@ -99,13 +101,28 @@ class Output:
                 self.system.delete_file(path)
         self.system.create_dir(f"{self._hidden}/old")
         there, new = self._names(self.root), self._names(self._hidden)
-        if STATE in there:
-            self.system.move(f"{self.root}/{STATE}", f"{self._hidden}/old/{STATE}")
+        for name in (STATE, *TABLES):  # what is not told of any more is no part of the tables
+            if name in there:
+                self._put_away(name)
         for table in TABLES:
-            if table in there:
-                self.system.move(f"{self.root}/{table}", f"{self._hidden}/old/{table}")
             if table in new:
-                self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
+                self._put_in_place(table)
+
+    def _put_away(self, name: str) -> None:
+        """Take a file or a folder out of the tables."""
+        if self.system.type_name in RENAMING:
+            self.system.move(f"{self.root}/{name}", f"{self._hidden}/old/{name}")
+        elif name == STATE:
+            self.system.delete_file(f"{self.root}/{name}")
+        else:
+            self.system.delete_dir(f"{self.root}/{name}")
+
+    def _put_in_place(self, table: str) -> None:
+        """Make a table of the run that of the folder."""
+        if self.system.type_name in RENAMING:
+            self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
+        else:
+            self._add(path.removeprefix(f"{self._hidden}/") for path in self._files(f"{self._hidden}/{table}"))
 
     def _add(self, files: Iterable[str]) -> None:
         """Put the run's files beside those that are there."""
@@ -118,8 +135,10 @@ class Output:
 
     def _tables(self, folder: str) -> list[str]:
         """The tables' files in a folder."""
-        tables = (fs.FileSelector(f"{folder}/{table}", allow_not_found=True, recursive=True) for table in TABLES)
-        found = (info for table in tables for info in self.system.get_file_info(table))
+        return [path for table in TABLES for path in self._files(f"{folder}/{table}")]
+
+    def _files(self, folder: str) -> list[str]:
+        found = self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
         return [info.path for info in found if info.type == fs.FileType.File]
 
 

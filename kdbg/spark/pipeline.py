@@ -9,7 +9,6 @@ reported files become part of anything, so that what an attempt wrote before it 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from uuid import UUID
 import orjson
 
 from ..definitions import MessageDefinition
-from ..errors import KdbgError, SparkError
+from ..errors import SparkError
 from ..session.filters import Filters
 from ..tables.columns import TABLES
 from ..tables.rows import Wanted
@@ -29,6 +28,7 @@ from .archive.cuts import Walk
 from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import SPLIT, Plan, nanoseconds
 from .commit import Output
+from .failures import failure
 from .parquet import Tables
 from .stages import tasks
 from .stages.luggage import ROOM
@@ -45,9 +45,6 @@ RUN = "capture int, key binary, split int, `order` int, packets binary, payload 
 RUN += "length bigint"
 REPORT = "report binary"
 """The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""
-
-
-ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
 
 
 @dataclass(frozen=True)
@@ -224,7 +221,7 @@ class Pipeline:
         self.spark.addTag(self.output.run)
         try:
             return [orjson.loads(row.report) for row in frame.collect()]
-        except Exception as error:  # py4j's and Spark's own have only this in common
+        except Exception as error:
             raise failure(error) from error
         finally:
             self.spark.removeTag(self.output.run)
@@ -235,16 +232,6 @@ class Pipeline:
     def _go_on(self) -> None:
         if self._cancelled.is_set():
             raise SparkError("the run was cancelled")
-
-
-def failure(error: Exception) -> KdbgError:
-    """What is worth saying of a failed job: the last line of the Python error in its task, if there is one."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    ours = [line for line in lines if line.startswith("kdbg.errors.")]
-    if ours:
-        return SparkError(ours[-1].partition(": ")[2])
-    last = next((line for line in lines if ERROR_LINE.match(line)), lines[0] if lines else type(error).__name__)
-    return SparkError(last)
 
 
 def _shares(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:

@@ -27,7 +27,8 @@ from ...errors import SparkError
 from ...tables.columns import TABLES
 from ..archive.store import refusals
 from ..commit import HIDDEN, STATE, Output
-from ..pipeline import RUN, Options, Outcome, Pipeline, failure
+from ..failures import failure
+from ..pipeline import RUN, Options, Outcome, Pipeline
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import follow, waited
 

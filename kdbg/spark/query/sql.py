@@ -5,7 +5,6 @@ Answers come as they are worked out, partition by partition: however long one is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,8 +12,9 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import KdbgError, SparkError
+from ...errors import KdbgError
 from .. import session
+from ..failures import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,9 +26,6 @@ ADAPTIVE = {
 """Answers are small next to the tables: let Spark see how small, and use few tasks."""
 BATCH = 1000
 """Rows that are fetched in one call."""
-CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*")
-"""Spark's own message of an error, wherever in a report of Java's it stands."""
-STATE = re.compile(r"\.? SQLSTATE: \w+")
 
 
 class Answer(NamedTuple):
@@ -122,7 +119,5 @@ def _refusals() -> Iterator[None]:
         yield
     except KdbgError:
         raise
-    except Exception as error:  # Spark's own, py4j's and gRPC's have nothing in common
-        said = str(error).strip() or type(error).__name__
-        found = CONDITION.search(said)
-        raise SparkError(STATE.sub("", found.group() if found else said.splitlines()[0]).rstrip(";")) from error
+    except Exception as error:
+        raise failure(error) from error

@@ -10,7 +10,7 @@ from pyarrow import fs
 from ...errors import SparkError
 from ...tables.columns import TABLES
 from ..commit import Output
-from ..pipeline import failure
+from ..failures import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

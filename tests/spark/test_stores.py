@@ -1,0 +1,68 @@
+"""`kdbg pipeline` on URLs: captures and tables in an object store, which has no folders and renames nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyarrow import fs
+
+from tests.cli.calls import call
+
+from .archives import concatenated, rolled
+from .decoded import Row, tabled
+from .servers import free_port, serving
+
+pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of those who use the store; its bucket is `lake`."""
+    port = free_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+    }  # fmt: skip
+    command = (sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+    with serving(tmp_path_factory.mktemp("store") / "store.log", port, *command), pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        bucket().create_dir("lake")
+        yield environment
+
+
+def bucket() -> fs.FileSystem:
+    return fs.FileSystem.from_uri("s3://lake?allow_bucket_creation=true")[0]
+
+
+def fetched(folder: Path) -> list[Row]:
+    """The rows of the tables in the store."""
+    fs.copy_files("s3://lake/tables", str(folder))
+    return tabled(folder)
+
+
+def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
+    packets = concatenated(12)
+    for name, part in (("first", packets[:2000]), ("second", packets[2000:])):
+        captures = rolled(tmp_path / name, part, 3, Random(3))
+        fs.copy_files(str(captures), f"s3://lake/{name}")
+        call("pipeline", captures, "--out", tmp_path / "tables", "--append", "--master", "local[2]")
+
+    def run(*arguments: str) -> str:
+        outcome = call("pipeline", *arguments, "--out", "s3://lake/tables", "--master", "local[2]", **store)
+        assert outcome.status in (0, 1), outcome.err
+        return outcome.closing
+
+    for _ in range(2):  # the second time the tables are put in place of the first ones
+        assert "tables in s3://lake/tables" in run("s3://lake/first/")
+    run("s3://lake/first/*.pcap*", "s3://lake/second/", "--append")
+    found = fetched(tmp_path / "fetched")
+    assert len(found) > 100
+    here = [(capture.replace(str(tmp_path), "s3://lake"), *rest) for capture, *rest in tabled(tmp_path / "tables")]
+    assert found == sorted(here, key=repr)
+    left = bucket().get_file_info(fs.FileSelector("lake/tables"))
+    assert not [info.path for info in left if ".kdbg" in info.path]

@@ -1,17 +1,11 @@
-"""What a message says of each partition, found by its grammar; and which fields of which API the tables keep.
-
-A structure with a partition in it is one row; the topic, the topic id and the group are those that stand around it.
-"""
+"""What a message says of each partition: which fields of which API the tables keep, and record sets in numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..wire.compression import CODECS
-from ..wire.nodes import Node, NullableStruct, WireArray, WireStruct, join
-from ..wire.outline import best_name, count_records
+from ..wire.outline import count_records
 from ..wire.recordset import CODEC_MASK
 
 REQUEST, RESPONSE = "request", "response"
@@ -37,69 +31,6 @@ KEPT: dict[str, dict[str, dict[str, str]]] = {
     "ShareAcknowledge": {},
 }  # fmt: skip
 """API by API, the fields of both messages that become columns; a partition's error and record set always do."""
-
-
-class Part(NamedTuple):
-    """A partition in a message: `topic` is a name, or a UUID where only that is said; `value` its structure."""
-
-    group: str | None
-    topic: Any
-    partition: int
-    value: dict[str, Any]
-    path: str
-
-
-Walk = Callable[[Any, str | None, Any, str, list[Part]], None]
-"""Goes through (value, group, topic, path) and adds to the list."""
-
-
-def parts(grammar: WireStruct, body: Any) -> list[Part]:
-    """The partitions in a message; of one that broke off, those before."""
-    walk, found = _plan(grammar), list[Part]()
-    try:
-        if walk is not None:
-            walk(body, None, None, "", found)
-    except (KeyError, TypeError, AttributeError):
-        return found
-    return found
-
-
-@cache
-def _plan(node: Node) -> Walk | None:
-    """The way to the partitions in values of a grammar; None where there are none."""
-    if isinstance(node, NullableStruct):
-        return _plan(node.struct)
-    if isinstance(node, WireStruct):
-        return _structure(node)
-    item = _plan(node.item) if isinstance(node, WireArray) else None
-    return None if item is None else partial(_array, item)
-
-
-def _array(item: Walk, items: Any, group: str | None, topic: Any, path: str, found: list[Part]) -> None:
-    for i, value in enumerate(items or ()):
-        item(value, group, topic, f"{path}[{i}]", found)
-
-
-def _structure(node: WireStruct) -> Walk | None:
-    kinds = {known.node.kind: known.name for known in node.fields if known.node.kind}
-    below = [(known.name, inner) for known in node.members if (inner := _plan(known.node)) is not None]
-    group_key, topic_key, id_key, partition_key = map(kinds.get, ("group", "topic", "topic_id", "partition"))
-    if not below and partition_key is None:
-        return None
-
-    def walk(value: Any, group: str | None, topic: Any, path: str, found: list[Part]) -> None:
-        if value is None:
-            return
-        group = value[group_key] if group_key else group
-        if topic_key or id_key:
-            topic = best_name(value.get(topic_key), value.get(id_key))
-        if partition_key:
-            found.append(Part(group, topic, value[partition_key], value, path))
-        for name, follow in below:
-            if name in value:
-                follow(value[name], group, topic, join(path, name), found)
-
-    return walk
 
 
 class Amount(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..wire.nodes import join
 from ..wire.payload import Opened, Sealed
 from ..wire.recordset import CONTROL, TRANSACTIONAL
 from .partitions import codec
@@ -31,6 +32,19 @@ def record_rows(
             offset = record["offset"] if base is None else None if base < 0 else base + count
             count += 1
             yield offset, *show(entry, record), *_producer(entry, record), sound
+
+
+def path_to(wanted: Any, value: Any, path: str = "") -> str | None:
+    """Where in a message's value this very structure stands."""
+    if value is wanted:
+        return path
+    if isinstance(value, dict):
+        inner = ((join(path, name), each) for name, each in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{path}[{i}]", each) for i, each in enumerate(value))
+    else:
+        return None
+    return next((found for place, each in inner if (found := path_to(wanted, each, place)) is not None), None)
 
 
 def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,10 +18,10 @@ from ..render.heading import endpoint
 from ..render.values import escape
 from ..session.exchange import Exchange, Half, Peers
 from ..session.message import Message
-from ..wire.outline import outline
+from ..wire.outline import Part, outline, parts
 from .groups import EVENTS, error_name, event_rows
-from .partitions import KEPT, REQUEST, RESPONSE, Amount, Part, amount, parts
-from .records import record_rows
+from .partitions import KEPT, REQUEST, RESPONSE, Amount, amount
+from .records import path_to, record_rows
 from .values import integer, micros, moment, text, topic_name
 
 Row = tuple[Any, ...]
@@ -106,7 +106,7 @@ class Rows:
         request = messages[REQUEST]
         asked: str | None = request.body.get("group_id") if request is not None else None
         for side, message in messages.items():
-            for part in parts(message.grammar, message.body) if message is not None else ():
+            for part in parts(message.grammar)(message.body) if message is not None else ():
                 asked = part.group or asked  # a response does not repeat the group
                 found.setdefault((part.topic, part.partition, asked), {})[side] = part
         for (topic, partition, group), sides in found.items():
@@ -126,9 +126,9 @@ class Rows:
 
     def _records(self, message: Message, part: Part, base: int | None, what: Row, time: int | None) -> None:
         wrong = {finding.path for finding in message.findings if finding.kind == "crc"}
-        wanted = self.wanted
-        rows = record_rows(part.value["records"], base, wrong, f"{part.path}.records",
-                           values=wanted.values, secrets=wanted.show_secrets)  # fmt: skip
+        path = f"{path_to(part.value, message.body)}.records" if wrong else ""
+        wanted, entries = self.wanted, part.value["records"]
+        rows = record_rows(entries, base, wrong, path, values=wanted.values, secrets=wanted.show_secrets)
         for row in rows:
             self.add("records", time, (*what, *row), (row[2] or 0) + (row[3] or 0) if wanted.values else 0)
 

@@ -1,14 +1,15 @@
 """What a message is about: the topics, partitions, groups and error codes in a value, found by its grammar.
 
-`outline(grammar)` returns a function over values of that grammar, compiled once. Filters, the summary and the tables
-are made of its rows; a message that was read only in part gives the rows of that part.
+`outline(grammar)` returns a function over values of that grammar, compiled once. So does `parts(grammar)`, for those who
+want the structures of partitions. Filters, the summary and the tables are made of what they find; a message that was
+read only in part gives what is in that part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from .nodes import Node, NullableStruct, WireArray, WireStruct
@@ -22,6 +23,15 @@ class Row(NamedTuple):
     partition: int | None
     error: int
     records: int | None
+
+
+class Part(NamedTuple):
+    """What a message says of one partition: the group and the topic around it, and its structure."""
+
+    group: str | None
+    topic: Any
+    partition: int
+    value: dict[str, Any]
 
 
 class Outline(NamedTuple):
@@ -53,24 +63,37 @@ _KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "erro
 @cache
 def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
     """The function that outlines values of `grammar`."""
-    writer = _Writer()
-    writer.struct(grammar, "value", {}, 1)
-    source = "\n".join(["def walk(value, rows, groups, errors):", *(writer.lines or ["    pass"])])
-    names: dict[str, Any] = {"Row": Row, "count_records": count_records, "best_name": best_name}
-    exec(compile(source, "<compiled outline>", "exec"), names)
-    walk = names["walk"]
+    walk = _Writer().compiled(grammar)
 
     def read(value: Any) -> Outline:
-        rows: list[Row] = []
-        groups: list[str] = []
-        errors: list[int] = []
+        found = Outline([], [], [])
         try:
-            walk(value, rows, groups, errors)
-        except (KeyError, TypeError, AttributeError):  # a message that broke off: what was found before stands
-            return Outline(rows, groups, errors)
-        return Outline(rows, groups, errors)
+            walk(value, *found)
+        except UNFINISHED:
+            return found
+        return found
 
     return read
+
+
+@cache
+def parts(grammar: WireStruct) -> Callable[[Any], list[Part]]:
+    """The function that finds the structures of partitions in values of `grammar`, in their order."""
+    walk = _PartsWriter().compiled(grammar)
+
+    def read(value: Any) -> list[Part]:
+        found: list[Part] = []
+        try:
+            walk(value, found)
+        except UNFINISHED:
+            return found
+        return found
+
+    return read
+
+
+UNFINISHED = (KeyError, TypeError, AttributeError)
+"""What a message that broke off leads to; what was found before stands."""
 
 
 @cache
@@ -86,9 +109,19 @@ def relevant(node: Node) -> bool:
 
 
 class _Writer:
+    found = "rows, groups, errors"
+    """What the function adds to."""
+
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.count = 0
+
+    def compiled(self, grammar: WireStruct) -> Callable[..., None]:
+        self.struct(grammar, "value", {}, 1)
+        source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
+        names: dict[str, Any] = {"Row": Row, "Part": Part, "count_records": count_records, "best_name": best_name}
+        exec(compile(source, "<compiled outline>", "exec"), names)
+        return cast(Callable[..., None], names["walk"])
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -99,7 +132,7 @@ class _Writer:
 
     def struct(self, node: WireStruct, value: str, around: dict[str, str], depth: int) -> None:
         """Write the rows of one structure; `around` are the topic and partition that it stands in."""
-        own = dict(around)
+        own = around | {"value": value}
         inner: list[tuple[Node, str]] = []
         for known in node.fields:
             if not relevant(known.node):
@@ -108,7 +141,8 @@ class _Writer:
             if isinstance(known.node, (WireArray, WireStruct, NullableStruct)):
                 inner.append((known.node, item))
             elif known.node.kind == "group":
-                self.line(depth, f"groups.append({item})")
+                own["group"] = item
+                self.group(item, depth)
             elif isinstance(known.node, RecordsNode):
                 own["records"] = f"count_records({item})"
             else:
@@ -123,12 +157,12 @@ class _Writer:
         both = kind == "topic" and before is not None
         self.line(depth, f"{name} = best_name({before}, {item})" if both else f"{name} = {item}")
         if kind == "error":
-            self.line(depth, f"if {name}: errors.append({name})")
+            self.error(name, depth)
         own[kind] = name
 
     def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
         """A row for this structure; where it only frames others, only if it has an error or frames nothing."""
-        if set(own) - set(around) <= {"error"} and "topic" not in own:
+        if set(own) - set(around) <= {"error", "group", "value"} and "topic" not in own:
             return
         if inner:
             conditions = [f"not {item}" for _, item in inner] + [own[kind] for kind in ("error",) if kind in own]
@@ -137,7 +171,7 @@ class _Writer:
         self.append(own, depth)
 
     def child(self, node: Node, item: str, own: dict[str, str], depth: int) -> None:
-        around = {kind: name for kind, name in own.items() if kind in ("topic", "partition")}
+        around = {kind: name for kind, name in own.items() if kind in ("group", "topic", "partition")}
         value = self.fresh()
         if isinstance(node, WireArray):
             self.line(depth, f"for {value} in {item} or ():")
@@ -154,12 +188,44 @@ class _Writer:
             self.line(depth, "pass")
             self.struct(node, value, around, depth)
         elif node.kind == "group":
-            self.line(depth, f"groups.append({value})")
+            self.group(value, depth)
         elif node.kind == "error":
-            self.line(depth, f"if {value}: errors.append({value})")
+            self.error(value, depth)
         else:
             self.append(around | {_KINDS[node.kind]: value}, depth)
+
+    def group(self, item: str, depth: int) -> None:
+        self.line(depth, f"groups.append({item})")
+
+    def error(self, item: str, depth: int) -> None:
+        self.line(depth, f"if {item}: errors.append({item})")
 
     def append(self, own: dict[str, str], depth: int) -> None:
         known = [own.get(kind, default) for kind, default in (("topic", None), ("partition", None), ("error", 0))]
         self.line(depth, f"rows.append(Row({', '.join(map(str, known))}, {own.get('records')}))")
+
+
+class _PartsWriter(_Writer):
+    """Writes the way to the structures of partitions alone."""
+
+    found = "parts"
+
+    def group(self, item: str, depth: int) -> None:
+        """It is named by its partitions."""
+
+    def error(self, item: str, depth: int) -> None:
+        """It is found in its structure."""
+
+    def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
+        if kind != "error":  # a structure that broke off in front of it has its partition none the less
+            super().leaf(kind, item, own, depth)
+
+    def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
+        """A row for a structure that has a partition in it."""
+        if own.get("partition") != around.get("partition"):
+            place = ", ".join(str(own.get(kind)) for kind in ("group", "topic", "partition", "value"))
+            self.line(depth, f"parts.append(Part({place}))")
+
+    def append(self, own: dict[str, str], depth: int) -> None:
+        """A partition's number alone has no structure."""
+        self.line(depth, "pass")

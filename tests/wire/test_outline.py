@@ -10,7 +10,7 @@ import pytest
 from kdbg import grammars
 from kdbg.wire.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import build
-from kdbg.wire.outline import Outline, Row, count_records, outline, relevant
+from kdbg.wire.outline import Outline, Part, Row, count_records, outline, parts, relevant
 from kdbg.wire.spans import inspect
 
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -103,6 +103,29 @@ def test_a_group_with_topics_has_both() -> None:
     groups = [{"group_id": "g", "topics": [{"name": "t", "partition_indexes": [1]}]}]
     found = outlined("OffsetFetch", "request", 8, {"groups": groups})
     assert (found.groups, found.rows) == (["g"], [Row("t", 1, 0, None)])
+
+
+def test_partitions_are_found_with_what_stands_around_them() -> None:
+    partitions = [{"partition_index": 1, "committed_offset": 5}, {"partition_index": 2}]
+    groups = [{"group_id": "g", "topics": [{"name": "t", "partitions": partitions}]}, {"group_id": "h"}]
+    grammar = grammars.api("OffsetFetch").at("response", 8)
+    value = grammar.parse(build(grammar, {"groups": groups}))
+    [first, second] = parts(grammar)(value)
+    assert (first[:3], second[:3]) == (("g", "t", 1), ("g", "t", 2))
+    assert first.value is value["groups"][0]["topics"][0]["partitions"][0]
+
+
+def test_numbers_of_partitions_alone_are_no_parts() -> None:
+    grammar = grammars.api("Fetch").at("request", 11)
+    asked = [{"topic": "a", "partitions": [{"partition": 7}]}]
+    value = {"topics": asked, "forgotten_topics_data": [{"topic": "b", "partitions": [3, 4]}]}
+    assert parts(grammar)(value) == [Part(None, "a", 7, {"partition": 7})]
+
+
+def test_a_partition_that_broke_off_behind_its_number_is_found() -> None:
+    grammar = grammars.api("OffsetCommit").at("response", 3)
+    topics = [{"name": "a", "partitions": [{"partition_index": 0, "error_code": 0}, {"partition_index": 1}]}, {}]
+    assert [part.partition for part in parts(grammar)({"topics": topics})] == [0, 1]
 
 
 def test_an_error_of_the_whole_message_belongs_to_no_row() -> None:

@@ -1,8 +1,8 @@
 """What a message is about: the topics, partitions, groups and error codes in a value, found by its grammar.
 
-`outline(grammar)` returns a function over values of that grammar, compiled once. So does `parts(grammar)`, for those who
-want the structures of partitions. Filters, the summary and the tables are made of what they find; a message that was
-read only in part gives what is in that part.
+`outline(grammar)` returns a function over values of that grammar, compiled once; so does `parts(grammar)`, which finds
+the structures of partitions. Filters, the summary and the tables are made of what they find; a message that was read
+only in part gives what is in that part.
 """
 
 from __future__ import annotations

@@ -15,8 +15,10 @@ from ...capture.packet import Packet, reverse
 
 RUN_BYTES, RUN_PACKETS = 256 << 10, 4096
 """A run is closed before it grows past one of these; a single packet may be larger."""
-OPEN_BYTES = 64 << 20
-"""Bytes in runs that are still open, of all connections together; beyond that all of them are closed."""
+OPEN_BYTES = 32 << 20
+"""Memory of runs that are still open, of all connections together; beyond that all of them are closed."""
+OVERHEAD = 100
+"""Bytes that Python needs for a packet beside what is in it."""
 RECORD = struct.Struct("<QqIIIIBB")
 """number, time, seq, ack, bytes captured, bytes sent, flags, whether it goes against the key's direction."""
 
@@ -72,13 +74,13 @@ def runs(packets: Iterable[Packet]) -> Iterator[Run]:
         if run.packets and (run.size + len(payload) > RUN_BYTES or len(run.packets) >= RUN_PACKETS):
             yield _closed(run, order)
             order += 1
-            held -= run.size
+            held -= run.size + OVERHEAD * len(run.packets)
             run.packets, run.payload, run.size = [], [], 0
         run.packets.append(pack(number, time, seq, ack, len(payload), length, flags, against))
         run.payload.append(payload)
         size = len(payload) + RECORD.size
         run.size += size
-        held += size
+        held += size + OVERHEAD
         if held > OPEN_BYTES:
             for run, against in open_runs.values():
                 if not against:

@@ -55,13 +55,14 @@ def report(captures: Mapping[str, Path], folder: Path) -> str:
             spark.run(capture)
         runs, times = dict[str, Run](), list[list[str]]()
         for kind, capture in captures.items():
-            for size in SIZES:
-                name = f"{kind}, {size / GB:g} GB"
-                archive = archives.repeated(capture, Path(room) / "archive.pcap", size)
+            for wanted in SIZES:
+                archive = archives.repeated(capture, Path(room) / "archive.pcap", wanted)
+                size = archive.stat().st_size  # a whole number of copies
+                name = f"{kind}, {size / GB:.2f} GB"
                 alone, cold = decoded(archive), piped(archive, Path(room) / "cold")
                 runs[name] = warm = spark.run(archive)
                 times.append([
-                    name, f"{warm.packets / 1e6:.2f} M", f"{alone:.1f} s", f"{cold:.1f} s", f"{warm.seconds:.1f} s",
+                    name, f"{warm.packets:,}", f"{alone:.1f} s", f"{cold:.1f} s", f"{warm.seconds:.1f} s",
                     f"{warm.seconds / alone:.2f}", f"{warm.seconds / size * GB:.1f} s",
                 ])  # fmt: skip
         busy = archives.hot(captures["small"], Path(room) / "archive.pcap", PACKETS)

@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "render": {"session", "segments", "grammars", "wire", "definitions"},
     "tables": {"render", "session", "tcp", "grammars", "wire"},
     "spark": {"tables", "render", "session", "tcp", "grammars", "wire", "capture", "library", "definitions"},
-    "report": {"spark", "tables", "render", "session", "tcp", "capture"},
+    "report": {"tables", "render", "session", "tcp", "capture"},
     "library": {"capture", "session", "grammars", "wire", "definitions"},
     "__init__": {"library", "session"},
     "cli": {

@@ -2,7 +2,7 @@
 
     captures ─ collected ───────┐
                                 ├─ facts ─ charts, sections ─ page
-    tables ─── spark/views.py ──┘
+    tables ─ spark/query/views ─┘
 
 The facts are asked for in SQL that SQLite and Spark both understand: SQLite, in a temporary file, where captures are
 decoded here; Spark where a pipeline has decoded them. Either way memory holds what stands on the page, not the traffic.

@@ -83,7 +83,7 @@ class Collected:
         ))  # fmt: skip
 
     def add(self, table: str, time: int | None, row: Row, size: int = 0) -> None:
-        """One row, as `spark.rows.Rows` gives it."""
+        """One row, as `tables.rows.Rows` gives it."""
         rows = self._waiting[table]
         rows.append(row)
         if len(rows) >= BATCH:

@@ -1,8 +1,9 @@
 """Folders that tcpdump is filling, as Spark's Structured Streaming reads them: which whole packets have come.
 
-A capture point is what the files of one rotating capture have in common (see plan.py). Its offset says how far it was
-read: file, byte, packets up to there, and when the file began, for a file of the same name that begins at another time
-is another file. Rows tell of stretches of files, not of their packets: those are read by the batch's own tasks.
+A capture point is what the files of one rotating capture have in common (see archive/plan.py). Its offset says how far
+it was read: file, byte, packets up to there, and when the file began, for a file of the same name that begins at
+another time is another file. Rows tell of stretches of files, not of their packets: those are read by the batch's own
+tasks.
 """
 
 from __future__ import annotations

@@ -21,8 +21,6 @@ from .waiting import until
 PRODUCE = grammars.api("Produce")
 CODECS, COMPACTED, MONEY = "codecs", "compacted", "money"
 """The topics: one batch a codec; few keys, many times; transactions that were committed and aborted."""
-UNREADABLE = "unchecked"
-"""That of messages which Kafka 0.8 stores, though it cannot read them: its own tool breaks off at the first."""
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")
 ROUNDS, SEGMENT_MS = 12, 50
 BATCHES_SINCE, OFFSETS_SINCE = (0, 11), (0, 10)

@@ -21,7 +21,6 @@ from kdbg.errors import Closed
 
 from . import console, probe
 from .broker import Broker
-from .histories import UNREADABLE
 from .pool import Pool
 from .recordsets import FORMATS, NO_TIMESTAMP, SAMPLE, START, Row, body_of, numbered, record_set, rows_of, survives
 from .releases import RELEASES, Release
@@ -181,7 +180,7 @@ def test_a_format_that_the_broker_does_not_take_is_refused(broker: Broker, recor
 def test_kafka_0_8_stores_a_format_that_it_does_not_know(brokers: Pool) -> None:
     """It answers as in version 0, whatever the version is; kdbg says what is missing of the answer."""
     broker = brokers.cluster("0.8").brokers[0]
-    topic = topic_on(broker, UNREADABLE)
+    topic = topic_on(broker, "unchecked")
 
     async def attempt() -> tuple[str, list[Row]]:
         async with Cluster(broker.bootstrap, Settings()) as cluster:

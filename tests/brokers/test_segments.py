@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from . import dumps
-from .histories import CODECS, COMPACTED, MONEY, UNREADABLE, format_topic, live
-from .pool import Pool
+from .cluster import start
+from .histories import CODECS, COMPACTED, MONEY, format_topic, live
+from .pool import needed
 from .releases import RELEASES, Release
 from .sending import kdbg
 
@@ -28,9 +29,8 @@ class Disk:
         self.release, self.folder = release, folder
 
     def files(self, pattern: str) -> list[Path]:
-        """Those that hold something, in every topic that the tool can read, whichever test wrote it before."""
-        found = [path for path in sorted(self.folder.glob(pattern)) if path.stat().st_size]
-        return [path for path in found if not path.parent.name.startswith(f"{UNREADABLE}-")]
+        """Those that hold something."""
+        return [path for path in sorted(self.folder.glob(pattern)) if path.stat().st_size]
 
     def dump(self, paths: list[Path], *options: str) -> dict[Path, str]:
         return dumps.dump(self.release, self.folder.parent, paths, *options)
@@ -43,17 +43,19 @@ def disks() -> dict[str, Disk]:
 
 
 @pytest.fixture(params=RELEASES, ids=lambda release: f"kafka-{release.version}")
-def disk(
-    request: pytest.FixtureRequest, brokers: Pool, disks: dict[str, Disk], tmp_path_factory: pytest.TempPathFactory
-) -> Disk:
-    """That of a broker of each release, which was stopped after it had lived."""
+def disk(request: pytest.FixtureRequest, disks: dict[str, Disk], tmp_path_factory: pytest.TempPathFactory) -> Disk:
+    """That of a broker of each release, which was stopped after it had lived.
+
+    No other test has used it: what they leave, such as topics half deleted, the release's own tool cannot always read.
+    """
     release: Release = request.param
     if release.version not in disks:
-        broker = brokers.cluster(release.version).brokers[0]
-        live(broker)
-        broker.stop()
-        folder = tmp_path_factory.mktemp("disk") / release.version
-        shutil.copytree(broker.data, folder)
+        with needed(), start(release.version) as cluster:
+            broker = cluster.brokers[0]
+            live(broker)
+            broker.stop()
+            folder = tmp_path_factory.mktemp("disk") / release.version
+            shutil.copytree(broker.data, folder)
         disks[release.version] = Disk(release, folder)
     return disks[release.version]
 

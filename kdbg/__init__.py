@@ -14,8 +14,8 @@ from .errors import BuildError, CaptureError, DefinitionError, GrammarError, Kdb
 
 if TYPE_CHECKING:
     from .library import decode, encode, read, using_definitions
-    from .session.exchange import Exchange
-    from .session.message import Message
+    from .messages.exchange import Exchange
+    from .messages.message import Message
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,11 +31,11 @@ def __getattr__(name: str) -> Any:
 
         return getattr(library, name)
     if name == "Exchange":
-        from .session.exchange import Exchange
+        from .messages.exchange import Exchange
 
         return Exchange
     if name == "Message":
-        from .session.message import Message
+        from .messages.message import Message
 
         return Message
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

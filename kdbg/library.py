@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import grammars
 from .errors import BuildError, DefinitionError, InputError, UnknownVersion
-from .session.message import Message, header_grammar, strict
-from .session.message import read as read_message
-from .session.payloads import open_payloads
-from .wire.api import DIRECTIONS, Direction
+from .messages.message import Message, header_grammar, strict
+from .messages.message import read as read_message
+from .messages.payloads import open_payloads
+from .wire.language.api import DIRECTIONS, Direction
 from .wire.nodes import build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .definitions import MessageDefinition
-    from .session.exchange import Exchange
+    from .messages.exchange import Exchange
 
 
 def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
@@ -32,8 +32,8 @@ def decode(data: bytes, *, api: str | int, version: int, direction: Direction, h
     or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
     names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
     back into the same bytes. Bytes inside it that are laid out by a grammar of their own, and that the message alone
-    tells of, are `kdbg.wire.payload.Opened`: bytes with a `name` and a `value`. What is odd but does no harm (an
-    unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
+    tells of, are `Opened` (kdbg.wire.language.payload): bytes with a `name` and a `value`. What is odd but does no harm
+    (an unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
     for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed.
@@ -61,7 +61,7 @@ def encode(
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
-    from .session.rebuild import rebuild
+    from .messages.rebuild import rebuild
 
     found = grammars.api(api)
     known(found, version, direction)
@@ -86,7 +86,7 @@ def read(
     """The exchanges of a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input), each once complete.
 
     Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by the names of
-    `kdbg.session.filters.Filters`: `api`, `client_id`, `topic`, `group`, `errors`, `slower_than`, `connection`,
+    `kdbg.filters.filters.Filters`: `api`, `client_id`, `topic`, `group`, `errors`, `slower_than`, `connection`,
     `since`, `until`, `limit`; `ports` narrows to connections with one of these ports, and
     `where` to exchanges for which it returns true.
 
@@ -96,11 +96,11 @@ def read(
     from itertools import islice
 
     from .capture import open_capture
-    from .session.filters import Filters
-    from .session.session import Session
+    from .engine.engine import Engine
+    from .filters.filters import Filters
 
     wanted = Filters(**filters)
-    session = Session(ports=ports)
+    session = Engine(ports=ports)
     with open_capture(source) as capture:
         chosen = replace(wanted, limit=None).select(session.run(capture), session.topic_names)
         yield from islice(filter(where, chosen) if where is not None else chosen, wanted.limit)

@@ -19,8 +19,8 @@ import kdbg
 from kdbg import grammars
 from kdbg.grammars import proofs
 from kdbg.grammars.releases import parse, spans
-from kdbg.wire.api import DIRECTIONS
-from kdbg.wire.layout import layout
+from kdbg.wire.language.api import DIRECTIONS
+from kdbg.wire.readings.layout import layout
 
 from .conftest import SHARED
 from .peers.dice import Message

@@ -14,7 +14,7 @@ from kdbg import grammars
 from kdbg.grammars.proofs import PROOFS
 from kdbg.grammars.releases import parse, spans
 from kdbg.render.coverage import KINDS, releases
-from kdbg.wire.api import DIRECTIONS
+from kdbg.wire.language.api import DIRECTIONS
 
 from .brokers.releases import RELEASES
 from .evidence import EVIDENCE, OF_PAYLOADS, proved, proved_payloads, written, written_payloads

@@ -22,18 +22,24 @@ ARROWS: dict[str, set[str]] = {
     "definitions": {"wire", "grammars"},
     "capture": set(),
     "tcp": {"capture.packet"},
-    "session": {"tcp", "grammars", "wire", "capture.packet"},
-    "segments": {"session", "grammars", "wire"},
-    "client": {"session", "grammars", "wire", "definitions", "tcp", "capture.packet"},
-    "render": {"session", "segments", "grammars", "wire", "definitions"},
-    "tables": {"render", "session", "tcp", "grammars", "wire"},
-    "spark": {"tables", "render", "session", "tcp", "grammars", "wire", "capture", "library", "definitions"},
-    "report": {"tables", "render", "session", "tcp", "capture"},
-    "library": {"capture", "session", "grammars", "wire", "definitions"},
-    "__init__": {"library", "session"},
+    "messages": {"grammars", "wire"},
+    "engine": {"messages", "tcp", "grammars", "wire", "capture.packet"},
+    "guess": {"engine", "messages", "grammars", "wire"},
+    "filters": {"messages", "grammars", "wire"},
+    "segments": {"messages", "grammars", "wire"},
+    "client": {"engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
+    "render": {"engine", "messages", "guess", "segments", "grammars", "wire", "definitions"},
+    "tables": {"render", "messages", "tcp", "grammars", "wire"},
+    "spark": {
+        "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
+        "definitions",
+    },
+    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture"},
+    "library": {"capture", "engine", "messages", "filters", "grammars", "wire", "definitions"},
+    "__init__": {"library", "messages"},
     "cli": {
-        "render", "client", "tables", "spark", "report", "capture", "segments", "session", "grammars", "wire",
-        "definitions", "library", "encode", "decode", "read",
+        "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
+        "filters", "grammars", "wire", "definitions", "library", "encode", "decode", "read",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -53,7 +59,9 @@ OWNERS = {
     "asyncio": {"client", "cli"},
 }
 """Packages, and the rooms that alone may import them."""
-PURE = ("wire", "grammars", "definitions", "session", "segments", "tcp", "render", "tables")
+PURE = (
+    "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
+)  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400
 TABLES = {"grammars/errors.py"}

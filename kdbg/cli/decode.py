@@ -39,7 +39,7 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
     kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
-    from ..session.filters import Filters
+    from ..filters.filters import Filters
     from .run import Run
 
     wanted = Filters(**filters)

@@ -12,7 +12,7 @@ from .definitions import definitions_option
 from .output import Writer
 
 if TYPE_CHECKING:
-    from ..wire.api import Direction
+    from ..wire.language.api import Direction
 
 FORMATS = ("hex", "raw", "base64")
 

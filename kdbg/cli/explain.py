@@ -15,8 +15,8 @@ from .definitions import definitions_option
 from .output import Writer, look, look_options
 
 if TYPE_CHECKING:
+    from ..guess.infer import Told
     from ..render.look import Look
-    from ..session.infer import Told
 
 FORMATS = ("hex", "tree", "json")
 MOST = 128 << 20
@@ -67,7 +67,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     xxd message.bin | kdbg explain
     kdbg explain 369295616
     """
-    from ..session.infer import Told
+    from ..guess.infer import Told
 
     if not bytes_given and sys.stdin.isatty():
         click.echo(ctx.get_help(), err=True)
@@ -132,7 +132,7 @@ def _limited(data: bytes, name: str) -> bytes:
 
 def as_number(text: str) -> int | None:
     """The number that digits are, by the rule in the command's help; None for what is hex or no digits at all."""
-    from ..session.mistaken import looks_like, number
+    from ..engine.foreign import looks_like, number
 
     found = NUMBER.fullmatch(text)
     if found is None or len(found[2]) > 10:
@@ -162,8 +162,8 @@ def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
 def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) -> bool:
     """Explain bytes, piece by piece."""
     from ..capture.pasted import read_bytes
+    from ..guess.pieces import pieces
     from ..render import explained
-    from ..session.pieces import pieces
 
     try:
         data = read_bytes(given.raw).data

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..render.grammartext import Sheet
     from ..render.look import Look
     from ..wire import Api
-    from ..wire.payload import Payload
+    from ..wire.language.payload import Payload
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -125,7 +125,7 @@ def defined(
     """What message definitions define: APIs like kdbg's own, then messages that are none, of these all versions."""
     from ..definitions import declare, pairs
     from ..library import read_definitions
-    from ..wire.api import DIRECTIONS
+    from ..wire.language.api import DIRECTIONS
 
     messages = [message for message in read_definitions(*files) if message.valid]
     others = [declare(message) for message in messages if message.kind not in DIRECTIONS]
@@ -161,7 +161,7 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
     from ..render.grammartext import message_sheet, message_sheets
     from ..render.payloadtext import payload_sheet
     from ..wire import Api
-    from ..wire.payload import Payload
+    from ..wire.language.payload import Payload
 
     if isinstance(thing, Payload):
         return [payload_sheet(thing, version)]
@@ -174,8 +174,8 @@ def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool)
     """One API or payload, all versions."""
     from ..render import grammardiff, payloadtext
     from ..render.jsonlines import dump
-    from ..wire.api import DIRECTIONS
-    from ..wire.payload import Payload
+    from ..wire.language.api import DIRECTIONS
+    from ..wire.language.payload import Payload
 
     if isinstance(thing, Payload):
         return dump(payloadtext.overview_object(thing)) if json else payloadtext.payload_overview(thing, look)

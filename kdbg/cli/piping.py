@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..filters.filters import Filters
 from ..findings import NOTICES
 from ..library import read_definitions
 from ..render.values import escape
-from ..session.filters import Filters
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .run import number

@@ -15,10 +15,10 @@ from ..errors import InputError, KdbgError
 from ..findings import Finding
 from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
-from ..session.message import grammar_of, header_grammar, opaque_api
-from ..session.rebuild import rebuild
+from ..messages.message import grammar_of, header_grammar, opaque_api
+from ..messages.rebuild import rebuild
 from ..wire import Api
-from ..wire.api import DIRECTIONS, Direction
+from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct, build
 
 LISTED = 5

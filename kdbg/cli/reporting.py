@@ -14,8 +14,8 @@ import click
 
 from ..capture import Capture, open_capture
 from ..errors import CaptureError, InputError
+from ..filters.filters import Filters
 from ..render.values import escape
-from ..session.filters import Filters
 from . import REFUSED, UNDECODED
 from .times import on_day_of
 

@@ -12,16 +12,16 @@ import click
 
 from ..capture import Capture, Packet
 from ..capture.source import open_source
+from ..engine.engine import Engine
 from ..errors import CaptureError
+from ..filters.filters import Check, Filters
 from ..findings import NOTICES, Finding
+from ..messages.exchange import Exchange
 from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.summary import header
 from ..render.values import escape
 from ..render.views import view
-from ..session.exchange import Exchange
-from ..session.filters import Check, Filters
-from ..session.session import Session
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .explain import CAPTURES
 from .output import Writer
@@ -103,7 +103,7 @@ class Run:
 
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
-        session = Session(ports=self.ports)
+        session = Engine(ports=self.ports)
         render = view(self.format, self.look, session.topic_names)
         checks: list[Check] | None = None
         try:
@@ -144,7 +144,7 @@ class Run:
         finally:
             hear(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-    def checks(self, capture: Capture, session: Session) -> list[Check]:
+    def checks(self, capture: Capture, session: Engine) -> list[Check]:
         """The filters, once the capture's first day is known."""
         since, until = (on_day_of(moment, capture.first_time) for moment in self.between)
         return replace(self.filters, since=since, until=until).checks(session.topic_names)
@@ -183,7 +183,7 @@ class Run:
         if finding.kind not in NOTICES and not self.status:
             self.status = UNDECODED
 
-    def tell(self, session: Session, name: str) -> None:
+    def tell(self, session: Engine, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now."""
         for peers, finding in session.findings:
             self.note(finding)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from ..capture.source import Source
 from ..errors import CaptureError
+from ..filters.filters import Filters
 from ..findings import Finding
+from ..messages.message import Message
 from ..render.segments import columns, piece_view
 from ..render.values import escape
 from ..segments import File, Piece, more_wanted, open_file
-from ..session.filters import Filters
-from ..session.message import Message
-from ..wire.outline import count_records
+from ..wire.readings.outline import count_records
 from .times import on_day_of
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from uuid import UUID
 from .. import grammars
 from ..errors import CannotConnect, ClientError, Closed, NoTopicId, TimedOut, WrongAnswer
 from ..grammars.errors import describe
-from ..session.exchange import Exchange
+from ..messages.exchange import Exchange
 from ..wire import Api
 from ..wire.nodes import WireStruct
-from ..wire.outline import outline
+from ..wire.readings.outline import outline
 from .authenticate import authenticate
 from .connection import Connection, Seen, Tap
 from .routes import KEY_TYPES, RETRY, Route, route

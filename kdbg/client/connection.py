@@ -1,4 +1,4 @@
-"""One connection to a broker: frames out, frames in, paired by the session room's Conversation.
+"""One connection to a broker: frames out, frames in, paired by the session room's Pairing.
 
 Requests may be sent without waiting for the answers before; each `send` gives a future of its exchange. Whatever goes
 wrong ends the connection with one error, nearly always a `ClientError`, which every future that still waits gets.
@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from ..engine.pairing import Pairing
+from ..engine.requests import RequestHeader
+from ..engine.validation import BROKEN
 from ..errors import ClientError, Closed, WrongAnswer
-from ..session.conversation import Conversation
-from ..session.exchange import Exchange, Half, Peers
-from ..session.message import grammar_of, header_grammar
-from ..session.proof import BROKEN
-from ..session.rebuild import rebuild
-from ..session.requests import RequestHeader
+from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.message import grammar_of, header_grammar
+from ..messages.rebuild import rebuild
 from ..wire import Api
 from ..wire.nodes import build
 from . import failures
@@ -37,7 +37,7 @@ _size = struct.Struct(">i")
 _numbers = itertools.count(1)
 
 
-class _Patient(Conversation):
+class _Patient(Pairing):
     """Gives no request up for want of room: how many may wait is up to whoever sends them."""
 
     def _make_room(self) -> None:
@@ -56,11 +56,11 @@ class Connection(asyncio.Protocol):
         self.client: Address = ("", 0)
         self.broker: Address = address
         self._seen, self._tap = seen, tap
-        self._conversation: Conversation
+        self._conversation: Pairing
         self._transport: asyncio.Transport
         self._incoming = Incoming()
         self._raw = False
-        self._futures: dict[Half, asyncio.Future[Exchange]] = {}
+        self._futures: dict[CapturedMessage, asyncio.Future[Exchange]] = {}
         self._correlation_ids = itertools.count(1)
         self._failure: Exception | None = None
         self._news, self._lost = asyncio.Event(), asyncio.Event()
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
             return future
         begun = time.time_ns()
         self._write(_size.pack(len(frame)) + frame, begun)
-        half = Half(frame, (begun, time.time_ns()), (0, 0), "request")
+        half = CapturedMessage(frame, (begun, time.time_ns()), (0, 0), "request")
         self._futures[half] = future
         self._conversation.request(header, half)
         return future
@@ -227,7 +227,7 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, frame: Frame) -> None:
         """Give the frame to the request it answers: the oldest, as brokers answer in order."""
-        half = Half(frame.data, frame.times, (0, 0), "response")
+        half = CapturedMessage(frame.data, frame.times, (0, 0), "response")
         waiting = self._conversation.waiting
         if not self._waits_for_token:
             (number,) = _size.unpack_from(frame.data)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ssl
 
+from ..engine.foreign import looks_like
 from ..errors import ClientError, Closed, TimedOut, WrongAnswer
-from ..session.mistaken import looks_like
 from . import tls
 from .incoming import Incoming
 from .settings import Address, show

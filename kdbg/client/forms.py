@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import InputError
-from .records import entries
+from .producing import entries
 
 Body = dict[str, Any]
 Words = tuple[str, ...]

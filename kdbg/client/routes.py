@@ -12,8 +12,8 @@ from uuid import UUID
 
 from ..wire import Api
 from ..wire.nodes import Node, NullableStruct, UuidNode, WireArray, WireStruct
-from ..wire.outline import outline
-from ..wire.recordsnode import RecordsNode
+from ..wire.readings.outline import outline
+from ..wire.records.node import RecordsNode
 
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
 """Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, ShareFetch, ShareAcknowledge, DescribeProducers."""

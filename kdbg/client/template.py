@@ -7,8 +7,8 @@ from typing import Any
 
 from ..wire import Api
 from ..wire.nodes import NO_DEFAULT, Node, NullableStruct, WireArray, WireStruct
-from ..wire.recordsnode import RecordsNode
-from .records import HEADERS_SINCE, entries
+from ..wire.records.node import RecordsNode
+from .producing import HEADERS_SINCE, entries
 
 
 def template(api: Api, version: int) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 from .. import grammars
 from ..errors import DefinitionError, UnknownApi
 from ..wire import FOREVER, Api, Struct
-from ..wire.api import DIRECTIONS, Direction
-from ..wire.layout import layout
-from ..wire.secrets import has_secrets
-from ..wire.types import Unread
+from ..wire.language.api import DIRECTIONS, Direction
+from ..wire.language.types import Unread
+from ..wire.readings.layout import layout
+from ..wire.readings.secrets import has_secrets
 from .declaring import declare
 from .joining import Joined
 from .meanings import NOTHING, known

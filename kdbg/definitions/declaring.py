@@ -13,9 +13,9 @@ import construct
 
 from ..errors import UnknownVersion
 from ..wire import FOREVER, Array, Classic, Struct
-from ..wire.api import snake_case
+from ..wire.language.api import snake_case
+from ..wire.language.types import At, Word
 from ..wire.nodes import WireStruct, join
-from ..wire.types import At, Word
 from .meanings import NOTHING, Known, meant
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .primitives import PRIMITIVES

@@ -16,9 +16,9 @@ import construct
 
 from ..errors import BuildError
 from ..wire import Array, Prefixed, Struct
+from ..wire.language.types import NEWEST as NEWEST_RELEASE
+from ..wire.language.types import At, FieldRules, rules_of, specialise
 from ..wire.nodes import INT32, NO_DEFAULT, TAGGED, Field, Length, Node, WireArray, WireStruct, join
-from ..wire.types import NEWEST as NEWEST_RELEASE
-from ..wire.types import At, FieldRules, rules_of, specialise
 from .model import NEWEST, Versions
 from .ranges import listed
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..wire.api import snake_case
+from ..wire.language.api import snake_case
 from ..wire.nodes import NO_DEFAULT, TAGGED
 from .entries import Keys, shown, suggestion
 from .model import NEWEST, NO_VERSIONS, FieldDefinition, StructDefinition, Versions

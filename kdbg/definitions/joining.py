@@ -8,8 +8,8 @@ from typing import Any
 import construct
 
 from ..wire import Struct
+from ..wire.language.types import At, Unread, Word, rules_of
 from ..wire.nodes import WireStruct
-from ..wire.types import At, Unread, Word, rules_of
 from .model import NEWEST, Versions
 from .ranges import joined
 

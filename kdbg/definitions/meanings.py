@@ -25,8 +25,8 @@ from ..wire import (
     TopicId,
     TopicName,
 )
+from ..wire.language.types import Text, rules_of
 from ..wire.nodes import join
-from ..wire.types import Text, rules_of
 
 ENTITIES = {"topicName": TopicName, "groupId": GroupId}
 NAMES = {

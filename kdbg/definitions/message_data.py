@@ -21,10 +21,10 @@ from typing import Any
 from .. import grammars
 from ..errors import BuildError, GrammarError, Leftover, UnknownVersion
 from ..wire import Struct
-from ..wire.api import Direction
+from ..wire.language.api import Direction
+from ..wire.language.types import At
 from ..wire.nodes import UnreadStruct, WireStruct, build
-from ..wire.secrets import hide
-from ..wire.types import At
+from ..wire.readings.secrets import hide
 from .declaring import declare
 from .every_version import Members, members
 from .model import MessageDefinition

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from ..errors import DefinitionError
-from ..wire.api import snake_case
+from ..wire.language.api import snake_case
 from ..wire.nodes import join
 from .entries import Keys, shown, suggestion
 from .fields import NAME, OPTIONAL, PLAIN, Around, name, optional_field, plain_field

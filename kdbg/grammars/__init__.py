@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import ParamSpec, TypeVar, cast
 
 from ..errors import UnknownApi
-from ..wire.api import Api, snake_case
+from ..wire.language.api import Api, snake_case
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")

@@ -5,7 +5,7 @@ that a broker can read it from any client (KIP-482, KIP-511). Which API version 
 """
 
 from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Since, String, Struct
-from ..wire.types import At
+from ..wire.language.types import At
 
 request = Struct(
     "api_key" / ApiKey,

@@ -22,8 +22,8 @@ from ..wire import (
     VarintBytes,
     VarintString,
 )
-from ..wire.recordset import RecordFormat
-from ..wire.recordsnode import RecordSet
+from ..wire.records.node import RecordSet
+from ..wire.records.sets import RecordFormat
 
 message_set = Array(
     "offset" / Int64,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from ..wire.api import DIRECTIONS, Direction
+from ..wire.language.api import DIRECTIONS, Direction
 
 Versions = Mapping[Direction, frozenset[int]]
 

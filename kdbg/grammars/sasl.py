@@ -4,7 +4,7 @@ A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 76
 """
 
 from ..wire import Api, Struct
-from ..wire.leaves import Rest
+from ..wire.nodes.leaves import Rest
 from .payloads.sasl_tokens import client_token, server_token
 
 request = Struct("token" / Rest("secret", client_token))

@@ -17,7 +17,7 @@ from .jsonlines import dump
 from .look import Look
 from .values import cells, content, cut, escape
 
-Row = Sequence[Any]
+AnswerRow = Sequence[Any]
 NUMBERS = int, float, Decimal
 SOLID = (*NUMBERS, date, timedelta)
 """What is of no use when it is cut."""
@@ -28,7 +28,7 @@ ANY_WIDTH = 1 << 20
 LARGEST = 1 << 63
 
 
-def table(columns: Sequence[str], rows: Sequence[Row], look: Look) -> str:
+def table(columns: Sequence[str], rows: Sequence[AnswerRow], look: Look) -> str:
     """Lines as wide as the look says at most; whole, however long, if it wants long lines."""
     from rich.console import Console
     from rich.table import Table
@@ -65,14 +65,14 @@ def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> 
     )
 
 
-def csv_line(values: Row) -> str:
+def csv_line(values: AnswerRow) -> str:
     """One line; null is an empty field, what has parts is JSON, bytes are as JSON has them."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(_field, values))
     return line.getvalue()
 
 
-def json_line(columns: Sequence[str], row: Row) -> bytes:
+def json_line(columns: Sequence[str], row: AnswerRow) -> bytes:
     """One object on a line, by the names of the columns."""
     return dump(dict(zip(columns, map(_json, row), strict=True)))
 

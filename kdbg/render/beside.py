@@ -8,17 +8,17 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from ..errors import WireError
-from ..wire.marked import Marked
+from ..wire.language.payload import Opened
 from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
-from ..wire.otlp import ResourceMetrics
-from ..wire.payload import Opened
-from ..wire.recordsnode import RecordsNode
-from ..wire.spans import Span
+from ..wire.nodes.marked import Marked
+from ..wire.nodes.otlp import ResourceMetrics
+from ..wire.readings.spans import Span
+from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
 
 
-class Row(NamedTuple):
+class ByteLine(NamedTuple):
     """One field: its bytes, and what stands beside the first line of them."""
 
     start: int
@@ -50,13 +50,13 @@ class Describer:
         self.most = 1 << 62 if look.full else max(room, 20)
         self.broken: WireError | None = None
 
-    def row(self, span: Span, data: bytes) -> Row:
+    def row(self, span: Span, data: bytes) -> ByteLine:
         """What stands on the lines of a span."""
         raw = data[span.start : span.end]
         hidden = bool(raw) and span.secret and not self.look.show_secrets
         meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
         name = values.escape(span.path) or ("left over" if span.role == "raw" else "")
-        return Row(span.start, raw, name, meaning, self._type(span), hidden)
+        return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
 
     def _breaks(self, span: Span) -> bool:
         """Whether this is the field that could not be read, with all that is behind it."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ..grammars.proofs import PROOFS
 from ..grammars.releases import Versions, parse, since, spans, until
-from ..wire.api import DIRECTIONS, Api, Direction
-from ..wire.payload import Payload
+from ..wire.language.api import DIRECTIONS, Api, Direction
+from ..wire.language.payload import Payload
 from .columns import aligned, wrap
 from .look import Look
 

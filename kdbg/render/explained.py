@@ -9,15 +9,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from ..engine.foreign import number as mistaken_number
+from ..engine.foreign import recognise
+from ..engine.search import MAX_FRAME
 from ..findings import NOTICES, Finding
-from ..session.infer import BY_HEADER, Guess
-from ..session.message import Message, header_grammar, read
-from ..session.mistaken import number as mistaken_number
-from ..session.mistaken import recognise
-from ..session.payloads import open_payloads
-from ..session.pieces import Piece
-from ..session.search import MAX_FRAME
-from ..wire.topicnames import ALWAYS
+from ..guess.infer import BY_HEADER, Guess
+from ..guess.pieces import Piece
+from ..messages.message import Message, header_grammar, read
+from ..messages.payloads import open_payloads
+from ..wire.readings.topic_names import ALWAYS
 from .beside import count, printable
 from .columns import aligned
 from .grammartext import walk

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ..grammars import ALIASES, about
 from ..wire import Api
-from ..wire.api import DIRECTIONS, Direction
-from ..wire.layout import Change, compare, layout
+from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
+from ..wire.readings.layout import Change, compare, layout
 from .columns import aligned, wrap
 from .grammartext import Sheet
 from .look import Look

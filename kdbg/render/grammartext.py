@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from ..grammars import headers, plain, records
 from ..wire import Api
-from ..wire.api import DIRECTIONS
-from ..wire.bnf import head, productions, structure
+from ..wire.language.api import DIRECTIONS
+from ..wire.language.types import At
 from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct, join
-from ..wire.recordsnode import RecordsNode
-from ..wire.types import At
+from ..wire.readings.bnf import head, productions, structure
+from ..wire.records.node import RecordsNode
 from .columns import aligned, wrap
 from .look import Look
 from .values import escape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from ..findings import NOTICES, Finding
-from ..session.exchange import Exchange, Half
-from ..session.message import Message
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.message import Message
 from .look import Look
 from .values import Memo, escape, quote
 
@@ -60,7 +60,7 @@ class Headings:
             f"{self.dim}{self.clients[exchange.client_id]}{ends} · connection {peers.number}{self.undim}"
         )
 
-    def half(self, half: Half | None, exchange: Exchange, name: str) -> str:
+    def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> str:
         """Size, time and packets of one half; or why there is none."""
         if half is None:
             if name == "response" and not exchange.answered:
@@ -74,7 +74,7 @@ class Headings:
         )
 
 
-def findings_of(half: Half, message: Message) -> list[Finding]:
+def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     """What is odd inside a message; where the capture lacks its end, the exchange says so already."""
     known = ("truncated", "record-set") if half.missing else ()
     return [finding for finding in message.findings if finding.kind not in known]

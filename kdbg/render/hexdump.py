@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..findings import NOTICES, Finding
-from ..session.message import explain
-from ..session.payloads import Context, open_inspection
+from ..messages.message import explain
+from ..messages.payloads import Context, open_inspection
 from ..wire import Api
-from ..wire.api import Direction
-from ..wire.spans import Inspection, Span
+from ..wire.language.api import Direction
+from ..wire.readings.spans import Inspection, Span
 from . import values
-from .beside import Describer, Row, count, printable
+from .beside import ByteLine, Describer, count, printable
 from .heading import finding_line
 from .look import FIELD_COLOURS, Look
 
@@ -141,12 +141,12 @@ class Dump:
         self.shift = self.offset
         if size is not None:
             self.shift += 4
-            rows.insert(0, Row(-4, (size & 0xFFFFFFFF).to_bytes(4, "big"), "size", str(size), "INT32"))
+            rows.insert(0, ByteLine(-4, (size & 0xFFFFFFFF).to_bytes(4, "big"), "size", str(size), "INT32"))
             odd = size_finding(size, len(data))
             findings = [odd, *findings] if odd else findings
         self.rows(rows, findings)
 
-    def rows(self, rows: list[Row], findings: list[Finding]) -> None:
+    def rows(self, rows: list[ByteLine], findings: list[Finding]) -> None:
         """Lines of one buffer, with each finding below the line that its byte is on."""
         first = max(len(rows) - 2, 0) if self.tail else 0
         columns = self._columns(rows[first:])
@@ -167,7 +167,7 @@ class Dump:
         name = name if self.look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
         return self.look.paint("heading", name + what)
 
-    def _columns(self, rows: list[Row]) -> Columns:
+    def _columns(self, rows: list[ByteLine]) -> Columns:
         """Where all can be shown, the widest names and meanings; on a terminal meanings come first, to a point."""
         if self.look.full:
             names = [len(row.name) for row in rows if len(row.name) <= WIDEST_NAME]
@@ -178,7 +178,7 @@ class Dump:
         left = self.room - 2 - name
         return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
 
-    def _lines(self, row: Row, columns: Columns) -> list[tuple[int, str]]:
+    def _lines(self, row: ByteLine, columns: Columns) -> list[tuple[int, str]]:
         """(end, line) of a field's lines: the place up to which a line shows bytes, and the line."""
         style = f"field{self.colour % FIELD_COLOURS}"
         self.colour += 1
@@ -205,7 +205,7 @@ class Dump:
     def _painted(self, style: str, text: str, width: int) -> str:
         return f"{self.look.paint(style, text)}{' ' * (width - len(text))}"
 
-    def _beside(self, row: Row, columns: Columns) -> str:
+    def _beside(self, row: ByteLine, columns: Columns) -> str:
         """Name, meaning and type, in their columns where they fit there."""
         name, meaning, look = row.name, row.meaning, self.look
         if not look.full:
@@ -220,7 +220,7 @@ class Dump:
             type = row.type
         return f"{text}  {look.paint('dim', type)}" if len(type) <= left or look.full else text
 
-    def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: Row, above: int) -> None:
+    def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""
         place = start = finding.start or 0
         if finding.kind == "truncated" and finding.path and len(lines) == len(range(0, len(row.data), self.per_line)):

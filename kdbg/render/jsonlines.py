@@ -19,14 +19,14 @@ from uuid import UUID
 import orjson
 
 from ..findings import Finding
-from ..session.exchange import Exchange, Half
-from ..session.message import Message
-from ..wire.layout import layout
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.message import Message
+from ..wire.language.payload import Opened
 from ..wire.nodes import WireArray, WireStruct
-from ..wire.outline import outline
-from ..wire.payload import Opened
-from ..wire.recordsnode import RecordsNode
-from ..wire.secrets import Hidden, veil
+from ..wire.readings.layout import layout
+from ..wire.readings.outline import outline
+from ..wire.readings.secrets import Hidden, veil
+from ..wire.records.node import RecordsNode
 from .heading import endpoint, findings_of
 from .values import escape
 
@@ -61,7 +61,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
 
 
 def _half(
-    half: Half | None, topics: Topics, show_secrets: bool
+    half: CapturedMessage | None, topics: Topics, show_secrets: bool
 ) -> tuple[dict[str, Any] | None, list[Finding], dict[str, str]]:
     """One half, what is odd about it, and the names of the topics that it names by their ids."""
     if half is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UnknownVersion
 from ..grammars.payloads import about, aliases, payloads
-from ..wire.payload import Payload
+from ..wire.language.payload import Payload
 from .columns import aligned, wrap
 from .grammardiff import Step, page, span, step, told
 from .grammartext import Sheet, message_sheet

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..grammars.records import record_format
+from ..messages.message import Message
 from ..segments import File, Piece
-from ..session.message import Message
-from ..wire.secrets import Hidden
+from ..wire.readings.secrets import Hidden
 from . import values
 from .heading import finding_line
 from .hexdump import Dump, plain_hexdump
 from .jsonlines import dump, json_body
 from .look import Look
-from .records import entry_drawer
+from .record_tree import entry_drawer
 from .segmentsummary import LogSummary, header
 from .tree import Tree, is_plain
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..messages.message import Message
 from ..segments import Piece
-from ..session.message import Message
-from ..wire.recordset import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
+from ..wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from .look import Look
 from .summary import size
 from .values import CODEC_NAMES, DELETE_HORIZON, cut

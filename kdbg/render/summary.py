@@ -8,8 +8,8 @@ from itertools import islice
 
 from ..findings import NOTICES
 from ..grammars.errors import ERRORS
-from ..session.exchange import Exchange
-from ..wire.outline import Outline, outline
+from ..messages.exchange import Exchange
+from ..wire.readings.outline import Outline, outline
 from .heading import moment
 from .look import Look
 from .values import cut, escape

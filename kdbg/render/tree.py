@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..wire.language.payload import Opened
 from ..wire.nodes import (
     TAGGED,
     Fixed,
@@ -24,10 +25,9 @@ from ..wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ..wire.otlp import ResourceMetrics
-from ..wire.payload import Opened
-from ..wire.recordsnode import RecordsNode
-from ..wire.secrets import Hidden, veil
+from ..wire.nodes.otlp import ResourceMetrics
+from ..wire.readings.secrets import Hidden, veil
+from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
 from .values import Memo
@@ -46,7 +46,7 @@ INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
 
-class Row(NamedTuple):
+class TreeLine(NamedTuple):
     """How one field is drawn: on the line of its name by `show`, or below it by `draw`."""
 
     key: str
@@ -132,7 +132,7 @@ class Tree:
         scope[f"show{number}"] = show
         return f"{{show{number}({item})}}"
 
-    def _draw_rows(self, rows: list[Row], value: Mapping[str, Any], below: str, more: bool) -> None:
+    def _draw_rows(self, rows: list[TreeLine], value: Mapping[str, Any], below: str, more: bool) -> None:
         unknown = value.get(TAGGED)
         for row in rows:
             last = row is rows[-1] and not unknown and not more
@@ -144,9 +144,13 @@ class Tree:
         if unknown:
             self._unknown_tags(unknown, below, last=not more)
 
-    def _row(self, name: str, node: Node) -> Row:
+    def _row(self, name: str, node: Node) -> TreeLine:
         label = self.look.paint("name", name)
-        return Row(name, label, self.show(node), None) if is_plain(node) else Row(name, label, None, self.draw(node))
+        return (
+            TreeLine(name, label, self.show(node), None)
+            if is_plain(node)
+            else TreeLine(name, label, None, self.draw(node))
+        )
 
     def _unknown_tags(self, tags: Mapping[int, bytes], below: str, *, last: bool) -> None:
         self.lines.append(f"{below}{self.last if last else self.mid}{self.look.paint('note', TAGGED)}")
@@ -203,7 +207,7 @@ class Tree:
         if isinstance(node, WireArray):
             return self._array(node)
         if isinstance(node, RecordsNode):
-            from .records import records_drawer
+            from .record_tree import records_drawer
 
             return records_drawer(self, node.format)
         if isinstance(node, (Sized, Rest)):

@@ -16,8 +16,8 @@ from unicodedata import east_asian_width
 from ..grammars import name_of
 from ..grammars.errors import describe
 from ..wire.nodes import Fixed, Node
-from ..wire.recordset import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
-from ..wire.secrets import Hidden
+from ..wire.readings.secrets import Hidden
+from ..wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 
 CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
 DELETE_HORIZON = 0x40

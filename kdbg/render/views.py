@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 
-from ..session.exchange import Exchange, Half
+from ..messages.exchange import CapturedMessage, Exchange
 from .heading import Headings, finding_line, findings_of
 from .hexdump import hexdump
 from .jsonlines import json_line
@@ -48,7 +48,7 @@ class TreeView:
         tree.lines.append("")
         return tree.take()
 
-    def half(self, half: Half | None, head: str, below: str) -> None:
+    def half(self, half: CapturedMessage | None, head: str, below: str) -> None:
         """The body of one half, and what is odd about it."""
         message = half.message() if half is not None else None
         if half is None or message is None:

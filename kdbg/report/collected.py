@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture import Capture
+from ..engine.engine import Engine
+from ..filters.filters import Filters
+from ..messages.exchange import Exchange
 from ..render.values import escape
-from ..session.exchange import Exchange
-from ..session.filters import Filters
-from ..session.session import Session
 from ..tables.columns import TABLES
 from ..tables.connections import Connections
-from ..tables.rows import NO_EXCHANGE, Row, Rows, Wanted, problem_columns
+from ..tables.rows import NO_EXCHANGE, Rows, TableRow, Wanted, problem_columns
 from ..tables.values import moment
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
@@ -51,7 +51,7 @@ class Collected:
 
     def __init__(self, filters: Filters, ports: Sequence[int] = ()) -> None:
         self.filters, self.ports, self.left = filters, ports, filters.limit
-        self._waiting: dict[str, list[Row]] = {table: [] for table in KEPT}
+        self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
         self._database.execute("PRAGMA journal_mode = OFF")
@@ -82,7 +82,7 @@ class Collected:
             first, last, None, "; ".join(finding.text for finding in problems) or None,
         ))  # fmt: skip
 
-    def add(self, table: str, time: int | None, row: Row, size: int = 0) -> None:
+    def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
         """One row, as `tables.rows.Rows` gives it."""
         rows = self._waiting[table]
         rows.append(row)
@@ -97,7 +97,7 @@ class Collected:
         self._waiting[table].clear()
 
 
-NO_ENDS: Row = (None,) * 3
+NO_ENDS: TableRow = (None,) * 3
 """Stands for the rest of a connection where a problem is a capture's."""
 
 
@@ -111,7 +111,7 @@ class _Decoding:
     def __init__(self, to: Collected, name: str) -> None:
         self.to, self.name = to, name
         self.connections = Connections()
-        self.session = Session(ports=to.ports, watch=self.connections.watch)
+        self.session = Engine(ports=to.ports, watch=self.connections.watch)
         self.rows = Rows(to.add, Wanted(), self.session.topic_names)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""

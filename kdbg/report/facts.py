@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .ask import Ask, Bins, rounded
 
-Row = tuple[Any, ...]
+FactRow = tuple[Any, ...]
 MOST_ROWS = 200
 """Rows of a table; what is left out is said."""
 MOST_SERIES = 6
@@ -26,7 +26,7 @@ PERCENTS = (50, 95, 99)
 class Listing:
     """The first rows of a table in its own order, and how many more there are."""
 
-    rows: list[Row]
+    rows: list[FactRow]
     left: int = 0
 
 

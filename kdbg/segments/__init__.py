@@ -7,6 +7,6 @@ leaves a doubt, as zeros do. `open_file` puts the two together.
 
 from .kinds import File, more_wanted, named_kind, open_file
 from .piece import Kind, Piece
-from .place import Place, place_of
+from .place import LogLocation, place_of
 
-__all__ = ["File", "Kind", "Piece", "Place", "more_wanted", "named_kind", "open_file", "place_of"]
+__all__ = ["File", "Kind", "LogLocation", "Piece", "more_wanted", "named_kind", "open_file", "place_of"]

@@ -15,11 +15,11 @@ from typing import Any
 from ..findings import Finding
 from ..grammars import log_files
 from ..grammars.payloads.producer_snapshot import producer_snapshot
-from ..session.message import Message, explain, read
-from ..session.plausible import YEARS
+from ..guess.score import YEARS
+from ..messages.message import Message, explain, read
 from ..wire import Api, Struct
-from ..wire.checksum import crc32c
-from ..wire.spans import Inspection
+from ..wire.readings.spans import Inspection
+from ..wire.records.checksum import crc32c
 from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, taken, zeros_between
 
 VERSION = 1
@@ -31,8 +31,8 @@ CRC_FROM = 6
 PRODUCER_SIZE = 46
 MOST_PRODUCERS = 1 << 48
 """Producer ids are given out one by one: no cluster comes this far."""
-Entry = dict[str, Any]
-Follows = Callable[[Entry, Entry], str]
+FixedEntry = dict[str, Any]
+Follows = Callable[[FixedEntry, FixedEntry], str]
 """What is wrong about an entry behind another one, "" for nothing."""
 
 
@@ -41,7 +41,7 @@ def alone(name: str, structure: Struct) -> Api:
     return Api(-1, name, structure, structure, range(1), headerless=True)
 
 
-def offsets_grow(entry: Entry, before: Entry) -> str:
+def offsets_grow(entry: FixedEntry, before: FixedEntry) -> str:
     """Of the offset index: both numbers do."""
     if entry["relative_offset"] <= before["relative_offset"]:
         return f"relative_offset {entry['relative_offset']} behind {before['relative_offset']}: offsets only grow"
@@ -50,7 +50,7 @@ def offsets_grow(entry: Entry, before: Entry) -> str:
     return ""
 
 
-def times_grow(entry: Entry, before: Entry) -> str:
+def times_grow(entry: FixedEntry, before: FixedEntry) -> str:
     """Of the time index: an entry says when the newest record so far was."""
     for name, what in (("timestamp", "times"), ("relative_offset", "offsets")):
         if entry[name] < before[name]:
@@ -58,7 +58,7 @@ def times_grow(entry: Entry, before: Entry) -> str:
     return ""
 
 
-def ends_grow(entry: Entry, before: Entry) -> str:
+def ends_grow(entry: FixedEntry, before: FixedEntry) -> str:
     """Of the index of aborted transactions: in the order in which they ended."""
     if entry["last_offset"] <= before["last_offset"]:
         return f"last_offset {entry['last_offset']} behind {before['last_offset']}: transactions end one by one"
@@ -84,7 +84,7 @@ class _Structured:
     def inspection(self, piece: Piece) -> Inspection:
         return explain(self.api, 0, "response", piece.data, header=False)[1]
 
-    def facts(self, message: Message, base_offset: int | None) -> Entry:
+    def facts(self, message: Message, base_offset: int | None) -> FixedEntry:
         if base_offset is None or "relative_offset" not in message.body:
             return {}
         return {"offset": base_offset + message.body["relative_offset"]}
@@ -99,7 +99,7 @@ class Entries(_Structured):
     api: Api
     size: int
     follows: Follows
-    sane: Callable[[Entry], bool]
+    sane: Callable[[FixedEntry], bool]
 
     def begins(self, head: bytes) -> bool:
         """Whether the first entries are sane and in order. Zeros may be any index: they are none by content."""
@@ -111,12 +111,12 @@ class Entries(_Structured):
         in_order = not any(self.follows(b, a) for a, b in pairwise(entries))
         return in_order and all(map(self.sane, entries))
 
-    def _value(self, data: bytes, at: int) -> Entry:
+    def _value(self, data: bytes, at: int) -> FixedEntry:
         return self.message(Piece(at, data[at : at + self.size])).body
 
     def pieces(self, read: Read) -> Iterator[Piece]:
         data, position, zeros = b"", 0, 0
-        before: Entry | None = None
+        before: FixedEntry | None = None
         while more := read(CHUNK):
             data += more
             whole = len(data) - len(data) % self.size

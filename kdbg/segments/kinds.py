@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import entries, texts
 from .log import Log
 from .piece import Kind, Piece, Read
-from .place import Place, place_of
+from .place import LogLocation, place_of
 
 HEAD = 1 << 14
 """Bytes that a file is recognised by."""
@@ -33,7 +33,7 @@ class File:
     """A file that was recognised; its pieces are there to be gone through once."""
 
     kind: Kind
-    place: Place
+    place: LogLocation
     read: Read
 
     @property
@@ -68,7 +68,7 @@ def named_kind(name: str, head: bytes) -> Kind | None:
     return named if named is not None and named.begins(head[:HEAD]) else None
 
 
-def recognise(head: bytes, place: Place) -> Kind | None:
+def recognise(head: bytes, place: LogLocation) -> Kind | None:
     """The kind that a file is, by its first bytes and its name."""
     named = SUFFIXES.get(place.suffix)
     likely = (named, *KINDS) if named else KINDS

@@ -10,16 +10,16 @@ from typing import Any
 
 from ..findings import Finding
 from ..grammars.records import record_format
-from ..session.alone import records_api
-from ..session.message import Message, explain, read_slowly
-from ..session.payloads import open_inspection, open_payloads
+from ..guess.headerless import records_api
+from ..messages.message import Message, explain, read_slowly
+from ..messages.payloads import open_inspection, open_payloads
 from ..wire import TopicName
-from ..wire.compiled import UNREADABLE, record_readers
+from ..wire.language.payload import Sealed
+from ..wire.language.types import At
 from ..wire.nodes import Field, WireStruct
-from ..wire.payload import Sealed
-from ..wire.recordset import CONTROL, decode
-from ..wire.spans import Inspection
-from ..wire.types import At
+from ..wire.readings.compiled import UNREADABLE, record_readers
+from ..wire.readings.spans import Inspection
+from ..wire.records.sets import CONTROL, decode
 from .piece import Piece, Read
 from .place import METADATA_TOPIC
 from .walk import Walk, entry_size

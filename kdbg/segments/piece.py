@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..findings import Finding
-from ..session.message import Message
-from ..wire.spans import Inspection
+from ..messages.message import Message
+from ..wire.readings.spans import Inspection
 
 Read = Callable[[int], bytes]
 """Gives some bytes, at most as many as it is asked for; none at the end."""

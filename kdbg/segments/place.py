@@ -15,7 +15,7 @@ FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]+?)-(?P<partition>\d{1,10})(\.[0-9
 NUMBERED = re.compile(r"(?P<offset>\d{20})(-\d{10})?")
 
 
-class Place(NamedTuple):
+class LogLocation(NamedTuple):
     """What a name says: topic and partition by the folder, the first offset by the file; None where it does not.
 
     `suffix` is what tells kinds of files apart: ".log", ".index"; the whole name where there is no number in front.
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     suffix: str = ""
 
 
-def place_of(name: str) -> Place:
+def place_of(name: str) -> LogLocation:
     """The place that a path, as the user wrote it, speaks of."""
     *folders, file = name.replace("\\", "/").split("/")
     file = PASSING.sub("", file)
@@ -39,4 +39,4 @@ def place_of(name: str) -> Place:
         topic, partition = METADATA_TOPIC, 0
     if dot and (numbered := NUMBERED.fullmatch(stem)):
         offset, file = int(numbered["offset"]), dot + suffix
-    return Place(topic, partition, offset, file)
+    return LogLocation(topic, partition, offset, file)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..findings import Finding
-from ..session.message import Message
+from ..messages.message import Message
 from ..wire import Api, Int32, Int64, String, Struct, TopicName
 from ..wire.nodes import Node, Sized, WireStruct
-from ..wire.spans import Buffer, Inspection, Span
+from ..wire.readings.spans import Buffer, Inspection, Span
 from .piece import LARGEST, Piece, Read, taken
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from ..findings import Finding
 from ..grammars.records import record_format
-from ..wire.checksum import crc32, crc32c
-from ..wire.recordset import CODEC_MASK, PREAMBLE
+from ..wire.records.checksum import crc32, crc32c
+from ..wire.records.sets import CODEC_MASK, PREAMBLE
 from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, zeros_between
 
 HEADER = record_format.header_size

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture import Packet
-from ..session.exchange import Exchange
-from ..session.filters import Filters
-from ..session.session import Session
+from ..engine.engine import Engine
+from ..filters.filters import Filters
+from ..messages.exchange import Exchange
 from ..tables.connections import Connections
 from ..tables.rows import Add, Rows, Wanted
 from .archive.files import file_problems, file_rows, read_files
@@ -33,7 +33,7 @@ class Alone:
         self.plan, self.add, self.ports = plan, add, ports
         self.name = plan.captures[plan.splits[0].capture]
         self._connections = Connections()
-        self._session = Session(watch=self._connections.watch)
+        self._session = Engine(watch=self._connections.watch)
         topics = self._session.topic_names
         self._rows, self._checks = Rows(add, wanted, topics), filters.checks(topics)
         self._read: list[Split] = []

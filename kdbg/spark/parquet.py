@@ -17,7 +17,7 @@ from .archive.store import resolve
 from .commit import HIDDEN
 from .schemas import TABLES
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 ROWS = 16_384
 """Rows of a table and day that are held before they are written, as one row group."""
 HELD = 64 << 20
@@ -36,12 +36,12 @@ class Tables:
         self.run = folder.rpartition(HIDDEN)[2]
         self.counts = dict.fromkeys(TABLES, 0)
         self.files: list[str] = []
-        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._rows: dict[tuple[str, str], list[TableRow]] = {}
         self._open: dict[tuple[str, str], pq.ParquetWriter] = {}
         self._held = 0
         self._days: dict[int, str] = {}
 
-    def add(self, table: str, time: int | None, row: Row, size: int = 0) -> None:
+    def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
         """One row; `size` is what its large values take."""
         day = self._day(time)
         rows = self._rows.setdefault((table, day), [])

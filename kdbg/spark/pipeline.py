@@ -20,7 +20,7 @@ import orjson
 
 from ..definitions import MessageDefinition
 from ..errors import SparkError
-from ..session.filters import Filters
+from ..filters.filters import Filters
 from ..tables.columns import TABLES
 from ..tables.rows import Wanted
 from .archive.counting import missed, numbered, recut, uncounted
@@ -31,7 +31,7 @@ from .commit import Output
 from .failures import failure
 from .parquet import Tables
 from .stages import tasks
-from .stages.luggage import ROOM
+from .stages.spill import ROOM
 from .tracker import Tracker
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SparkError
-from ..session.filters import Filters
-from ..tables.rows import Row, Wanted
+from ..filters.filters import Filters
+from ..tables.rows import TableRow, Wanted
 from .alone import Alone
 from .archive.plan import Plan, nanoseconds, plan
 from .schemas import TABLES
@@ -225,20 +225,20 @@ class _Collected:
 
     def __init__(self, table: str) -> None:
         self.table = table
-        self.rows: list[Row] = []
+        self.rows: list[TableRow] = []
         self.size = 0
 
-    def add(self, table: str, time: int | None, row: Row, size: int) -> None:
+    def add(self, table: str, time: int | None, row: TableRow, size: int) -> None:
         if table == self.table:
             self.rows.append(row)
             self.size += size
 
-    def take(self) -> list[Row]:
+    def take(self) -> list[TableRow]:
         rows, self.rows, self.size = self.rows, [], 0
         return rows
 
 
-def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+def _batch(rows: list[TableRow], schema: pa.Schema) -> pa.RecordBatch:
     columns: Any = zip(*rows, strict=True)
     arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

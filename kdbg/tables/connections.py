@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from ..findings import Finding
 from ..grammars import api
-from ..session.exchange import Exchange, Half, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..tcp.table import Connection
-from .rows import NO_EXCHANGE, Add, Row, problem_columns, who_columns
+from .rows import NO_EXCHANGE, Add, TableRow, problem_columns, who_columns
 from .values import moment, text
 
 API_VERSIONS = api("ApiVersions").key
 
 
 @dataclass(slots=True)
-class Spoken:
+class ConnectionStatistics:
     """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1."""
 
     connection: Connection
@@ -46,7 +46,7 @@ class Spoken:
         if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
             self.software = _software(request)
 
-    def row(self, capture: str, findings: Iterable[Finding]) -> Row:
+    def row(self, capture: str, findings: Iterable[Finding]) -> TableRow:
         """The row in the table of connections; `findings` are those that no exchange has."""
         connection = self.connection
         name, version = self.software or (None, None)
@@ -65,24 +65,24 @@ class Spoken:
             add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)), 0)
 
 
-class Connections(dict[int, Spoken]):
+class Connections(dict[int, ConnectionStatistics]):
     """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges."""
 
     def watch(self, connection: Connection, client: int | None) -> None:
         """A connection is new (`client` is None), or has proved to be Kafka."""
         if client is None:
-            self[connection.number] = Spoken(connection)
+            self[connection.number] = ConnectionStatistics(connection)
         else:
             self[connection.number].client = client
 
-    def heard(self, exchange: Exchange) -> Spoken:
+    def heard(self, exchange: Exchange) -> ConnectionStatistics:
         """The connection of an exchange, which takes from it what it tells."""
         spoken = self[exchange.peers.number]
         spoken.heard(exchange)
         return spoken
 
 
-def _software(request: Half) -> tuple[str | None, str | None] | None:
+def _software(request: CapturedMessage) -> tuple[str | None, str | None] | None:
     """Name and version of the client's software, as ApiVersions has it since version 3 (KIP-511)."""
     message = request.message()
     if message is None or "client_software_name" not in message.body:

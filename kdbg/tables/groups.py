@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..grammars.errors import ERRORS
-from ..session.message import Message
-from ..wire.outline import outline
+from ..messages.message import Message
+from ..wire.readings.outline import outline
 from .values import integer, text
 
 EVENTS = {

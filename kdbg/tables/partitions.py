@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..wire.compression import CODECS
-from ..wire.outline import count_records
-from ..wire.recordset import CODEC_MASK
+from ..wire.readings.outline import count_records
+from ..wire.records.compression import CODECS
+from ..wire.records.sets import CODEC_MASK
 
 REQUEST, RESPONSE = "request", "response"
 KEPT: dict[str, dict[str, dict[str, str]]] = {

@@ -14,18 +14,18 @@ from typing import Any
 from uuid import UUID
 
 from ..findings import NOTICES, Finding
+from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.message import Message
 from ..render.heading import endpoint
 from ..render.values import escape
-from ..session.exchange import Exchange, Half, Peers
-from ..session.message import Message
-from ..wire.outline import Part, outline, parts
+from ..wire.readings.outline import Part, outline, parts
 from .groups import EVENTS, error_name, event_rows
 from .partitions import KEPT, REQUEST, RESPONSE, Amount, amount
-from .records import path_to, record_rows
+from .record_rows import path_to, record_rows
 from .values import integer, micros, moment, text, topic_name
 
-Row = tuple[Any, ...]
-Add = Callable[[str, int | None, Row, int], None]
+TableRow = tuple[Any, ...]
+Add = Callable[[str, int | None, TableRow, int], None]
 """Takes (table, microseconds since the epoch, row, bytes of its large values)."""
 
 
@@ -65,14 +65,14 @@ class Rows:
             for event in event_rows(name, request.body, response, exchange.client_id):
                 self.add("groups", time, (*who, time, *event, _latency(exchange)), 0)
 
-    def _readable(self, half: Half | None) -> Message | None:
+    def _readable(self, half: CapturedMessage | None) -> Message | None:
         """The message, unless a secret may stand anywhere in it."""
         message = half.message() if half is not None else None
         return None if message is not None and message.shifted and not self.wanted.show_secrets else message
 
     def _exchange(
         self, exchange: Exchange, asked: Message | None, answer: Message | None, findings: list[Finding]
-    ) -> Row:
+    ) -> TableRow:
         """The columns of `exchanges` from `response_time` on."""
         topics: dict[Any, None] = {}
         groups: dict[str | None, None] = {}
@@ -100,7 +100,7 @@ class Rows:
             [escape(str(finding)) for finding in findings],
         )
 
-    def _partitions(self, api: str, messages: dict[str, Message | None], what: Row, time: int | None) -> None:
+    def _partitions(self, api: str, messages: dict[str, Message | None], what: TableRow, time: int | None) -> None:
         """The rows of `partitions`, request and response merged, and those of their records."""
         found: dict[tuple[Any, int, str | None], dict[str, Part]] = {}
         request = messages[REQUEST]
@@ -124,7 +124,7 @@ class Rows:
             if held.records and holder is not None and self.wanted.records:
                 self._records(holder, sides[side], base, (*what, name or topic_id, partition), time)
 
-    def _records(self, message: Message, part: Part, base: int | None, what: Row, time: int | None) -> None:
+    def _records(self, message: Message, part: Part, base: int | None, what: TableRow, time: int | None) -> None:
         wrong = {finding.path for finding in message.findings if finding.kind == "crc"}
         path = f"{path_to(part.value, message.body)}.records" if wrong else ""
         wanted, entries = self.wanted, part.value["records"]
@@ -137,12 +137,12 @@ NOTHING = Amount()
 OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "asked_timestamp")
 
 
-def who_columns(capture: str, peers: Peers) -> Row:
+def who_columns(capture: str, peers: Peers) -> TableRow:
     """Which connection: the first columns of nearly every table."""
     return capture, peers.number, _ends(peers.client), _ends(peers.broker)
 
 
-def what_columns(exchange: Exchange, time: int | None) -> Row:
+def what_columns(exchange: Exchange, time: int | None) -> TableRow:
     """Which exchange."""
     api = exchange.api
     known = api is not None and api.key >= 0
@@ -156,14 +156,14 @@ def what_columns(exchange: Exchange, time: int | None) -> Row:
     )
 
 
-def problem_columns(finding: Finding, file: str | None = None) -> Row:
+def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
     """The columns of `problems` from `file` on."""
     field = finding.path or None
     return file, finding.kind, escape(finding.text), field, finding.start, finding.length, finding.kind in NOTICES
 
 
 _ends = lru_cache(1 << 16)(endpoint)
-NO_EXCHANGE: Row = (None,) * 6
+NO_EXCHANGE: TableRow = (None,) * 6
 """Stands for `what_columns` where a problem belongs to none."""
 
 

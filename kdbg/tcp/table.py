@@ -59,7 +59,7 @@ class Connection:
         self.answered.close(self.last_time, self.last_packet)
 
 
-Entry: TypeAlias = tuple[Connection, Stream, Stream]
+TrackedConnection: TypeAlias = tuple[Connection, Stream, Stream]
 """A connection, the stream of one direction, the stream of the other."""
 
 
@@ -80,7 +80,7 @@ class Table:
     ) -> None:
         self._accept = accept
         self._most, self._segments, self._size = connections, segments, size
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: dict[bytes, TrackedConnection] = {}
         self._count = 0
 
     def receive(self, packet: Packet) -> None:
@@ -120,7 +120,7 @@ class Table:
                 connection.close()
         self._entries.clear()
 
-    def _shake_hands(self, entry: Entry | None, first: int, packet: Packet) -> Entry:
+    def _shake_hands(self, entry: TrackedConnection | None, first: int, packet: Packet) -> TrackedConnection:
         """SYN or SYN-ACK; `first` is the sequence number of the first byte to come."""
         ack = packet[4] if packet[5] & ACK else None
         if entry is None or not _same(entry, first):
@@ -136,7 +136,7 @@ class Table:
             connection.handshake = True
         return entry
 
-    def _open(self, packet: Packet, opened_by: OpenedBy) -> Entry:
+    def _open(self, packet: Packet, opened_by: OpenedBy) -> TrackedConnection:
         flow = packet[2]
         if opened_by == "syn-ack" or (opened_by == "data" and _by_port(flow)):
             flow = reverse(flow)
@@ -171,7 +171,7 @@ def _by_port(flow: bytes) -> bool:
     return source < destination and source < EPHEMERAL
 
 
-def _same(entry: Entry, first: int) -> bool:
+def _same(entry: TrackedConnection, first: int) -> bool:
     """Whether a SYN belongs to this connection: sent again, or come late; otherwise the ports are used anew."""
     connection, stream, _ = entry
     if stream.first is None:

@@ -1,7 +1,7 @@
 """The words grammars are written in (types, api) and the readings of a grammar (bnf, layout, spans, compiled, …)."""
 
-from .api import Api, Dialect
-from .types import (
+from .language.api import Api, Dialect
+from .language.types import (
     FOREVER,
     ApiKey,
     Array,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.session.exchange import Half
-from kdbg.session.message import grammar_of, header_grammar
-from kdbg.wire.compiled import message_reader
+from kdbg.messages.exchange import CapturedMessage
+from kdbg.messages.message import grammar_of, header_grammar
+from kdbg.wire.readings.compiled import message_reader
 
 from .measure import microseconds, table
 from .stock import parser
@@ -33,8 +33,8 @@ def report(captures: Mapping[str, Path]) -> str:
     return table(head, rows)
 
 
-def _largest(capture: Path) -> Iterator[tuple[str, Half]]:
-    largest: dict[tuple[int, str], Half] = {}
+def _largest(capture: Path) -> Iterator[tuple[str, CapturedMessage]]:
+    largest: dict[tuple[int, str], CapturedMessage] = {}
     for exchange in islice(kdbg.read(capture, api=("produce", "fetch", "metadata", "api-versions")), 2000):
         for half in (exchange.request, exchange.response):
             message = half.message() if half is not None else None
@@ -48,7 +48,7 @@ def _largest(capture: Path) -> Iterator[tuple[str, Half]]:
             yield name, largest[key]
 
 
-def _row(name: str, half: Half) -> list[str]:
+def _row(name: str, half: CapturedMessage) -> list[str]:
     assert half.api is not None
     head = header_grammar(half.api, half.version, half.direction)
     body = grammar_of(half.api, half.version, half.direction)
@@ -72,7 +72,7 @@ def _row(name: str, half: Half) -> list[str]:
     return cells
 
 
-def _body(half: Half) -> bytes:
+def _body(half: CapturedMessage) -> bytes:
     """The message behind its header."""
     import struct
 
@@ -80,7 +80,7 @@ def _body(half: Half) -> bytes:
     return half.data[start:]
 
 
-def _kio(half: Half) -> Callable[[], object] | None:
+def _kio(half: CapturedMessage) -> Callable[[], object] | None:
     try:
         import importlib
 
@@ -108,7 +108,7 @@ def _kio(half: Half) -> Callable[[], object] | None:
     return run
 
 
-def _kafka_python(half: Half) -> Callable[[], object] | None:
+def _kafka_python(half: CapturedMessage) -> Callable[[], object] | None:
     try:
         from kafka.protocol.consumer import FetchResponse
         from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse

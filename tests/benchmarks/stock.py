@@ -18,8 +18,8 @@ from kdbg.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.wire.recordset import RecordFormat
-from kdbg.wire.recordsnode import RecordsNode
+from kdbg.wire.records.node import RecordsNode
+from kdbg.wire.records.sets import RecordFormat
 
 FIXED = {
     "b": c.Int8sb, "B": c.Int8ub, "h": c.Int16sb, "H": c.Int16ub, "i": c.Int32sb, "I": c.Int32ub, "q": c.Int64sb,

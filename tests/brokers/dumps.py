@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kdbg.client.records import CODECS
+from kdbg.client.producing import CODECS
 
 from .releases import Release
 from .tools import run_tool

@@ -17,10 +17,10 @@ from kdbg.client import Cluster, Connection, Settings
 from kdbg.client.settings import addresses
 from kdbg.errors import ClientError, Closed
 from kdbg.grammars.errors import ERRORS
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 from kdbg.wire import Api
-from kdbg.wire.api import DIRECTIONS
-from kdbg.wire.outline import outline
+from kdbg.wire.language.api import DIRECTIONS
+from kdbg.wire.readings.outline import outline
 
 from ..evidence import proved
 from ..peers.dice import Message

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kdbg import grammars
-from kdbg.wire.api import DIRECTIONS, Direction
+from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import TAGGED, Node, WireStruct
 
 from ..evidence import proved

@@ -13,10 +13,10 @@ import pytest
 
 from kdbg.grammars.payloads import payloads
 from kdbg.grammars.payloads.registry import ALIASES
+from kdbg.wire.language.payload import Payload
+from kdbg.wire.language.types import NEWEST
+from kdbg.wire.language.types import Release as Form
 from kdbg.wire.nodes import WireStruct, build
-from kdbg.wire.payload import Payload
-from kdbg.wire.types import NEWEST
-from kdbg.wire.types import Release as Form
 
 from ..evidence import proved_payloads
 from ..peers.dice import Dice, RandomMaker

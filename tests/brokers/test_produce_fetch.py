@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from kdbg import grammars
 from kdbg.client import Cluster, Settings
-from kdbg.client.records import CODECS, ZSTD_SINCE
-from kdbg.client.records import FORMATS as CARRIED_BY
+from kdbg.client.producing import CODECS, ZSTD_SINCE
+from kdbg.client.producing import FORMATS as CARRIED_BY
 from kdbg.errors import Closed
 
 from . import console, probe

@@ -16,7 +16,7 @@ from kdbg.client import Cluster as Client
 from kdbg.client import Settings
 from kdbg.client.forms import create_topics, fetch, heartbeat, offset_commit, offset_fetch, produce
 from kdbg.errors import CannotConnect
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from . import probe
 from .broker import Broker

@@ -16,8 +16,8 @@ import pytest
 import kdbg
 from kdbg.cli import run
 from kdbg.cli.reencode import Reencoder
+from kdbg.messages.exchange import CapturedMessage
 from kdbg.render.jsonlines import json_line
-from kdbg.session.exchange import Half
 
 MAIN = Path(__file__).resolve().parents[2]
 FOLDERS = (MAIN / "captures", MAIN.parent / "shared" / "captures", MAIN.parent / "shared" / "captures" / "public")
@@ -141,7 +141,7 @@ def test_no_body_makes_a_traceback(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert b"Traceback" not in capfdbinary.readouterr().err
 
 
-def whole(half: Half | None) -> bool:
+def whole(half: CapturedMessage | None) -> bool:
     """Whether a half was captured and read without loss."""
     message = None if half is None or half.missing else half.message()
     return message is not None and {finding.kind for finding in message.findings} <= HARMLESS

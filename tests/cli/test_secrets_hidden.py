@@ -13,10 +13,10 @@ import pytest
 
 import kdbg
 from kdbg import grammars
+from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
 from kdbg.render.look import Look
 from kdbg.render.views import view
-from kdbg.session.exchange import Exchange, Half, Peers
-from kdbg.wire.api import Direction
+from kdbg.wire.language.api import Direction
 
 from ..traffic import Talk, forms, header_bytes
 from .calls import CAPTURES, FORMATS, MAIN, Outcome
@@ -145,7 +145,7 @@ def renderings(name: str, change: Callable[[bytes], list[bytes]]) -> Iterator[st
     views = [view(format, look, {}) for format in FORMATS for look in (Look(), Look("STANDARD", 80, False))]
     for changed in change(data):
         exchange = Exchange(PEERS, grammars.api(api), version, 1, "kdbg")
-        half = Half(head + changed, (0, 0), (1, 1), direction)
+        half = CapturedMessage(head + changed, (0, 0), (1, 1), direction)
         half.api, half.version = exchange.api, version
         setattr(exchange, direction, half)
         for render in views:

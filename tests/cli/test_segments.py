@@ -17,9 +17,9 @@ import zstandard
 from kdbg.errors import BuildError
 from kdbg.grammars.payloads import payload
 from kdbg.grammars.records import record_format
-from kdbg.session.rebuild import rebuild
+from kdbg.messages.rebuild import rebuild
 from kdbg.wire.nodes import build
-from kdbg.wire.recordbuild import build_set
+from kdbg.wire.records.build import build_set
 
 from ..segments.made import TIME, batch, flipped, message
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kdbg.client import Cluster, Settings
-from kdbg.session.exchange import Exchange
-from kdbg.wire.outline import outline
+from kdbg.messages.exchange import Exchange
+from kdbg.wire.readings.outline import outline
 
 from .brokers import Brokers
 from .servers import Peer

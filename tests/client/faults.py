@@ -11,7 +11,7 @@ from kdbg import grammars
 from kdbg.client import Connection, Settings
 from kdbg.client.settings import Address
 from kdbg.errors import ClientError
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .servers import Peer, metadata
 

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec
 import kdbg
 from kdbg import grammars
 from kdbg.client.settings import Address
-from kdbg.session.requests import begins
+from kdbg.engine.requests import begins
 
 HOST = "127.0.0.1"
 WATCHDOG = 20.0

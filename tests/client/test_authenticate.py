@@ -13,9 +13,9 @@ from kdbg.client import Cluster, Connection, Sasl, Settings
 from kdbg.client.authenticate import authenticate
 from kdbg.client.settings import show
 from kdbg.errors import Closed, InputError, NotAuthenticated, WrongAnswer
+from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
 from kdbg.render.views import FORMATS, view
-from kdbg.session.exchange import Exchange
 
 from ..traffic import forms
 from .saslbroker import MECHANISMS, SECRETS, USER, SaslBroker, good

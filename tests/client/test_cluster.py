@@ -13,7 +13,7 @@ from kdbg.client import Cluster, Settings, Tls
 from kdbg.client.cluster import fitting
 from kdbg.client.mock import mock_cluster
 from kdbg.errors import CannotConnect, Closed, InputError, TimedOut, WrongAnswer
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .brokers import UNSUPPORTED_VERSION, Brokers
 from .clusters import QUICK, SETTINGS, errors, hangs_up, port_of, produce, started

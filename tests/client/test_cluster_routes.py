@@ -10,7 +10,7 @@ from kdbg import grammars
 from kdbg.client import Cluster
 from kdbg.client import cluster as room
 from kdbg.errors import CannotConnect, Closed, NoTopicId, WrongAnswer
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .brokers import ORDERS_ID, Brokers
 from .clusters import SETTINGS, errors, hangs_up, port_of, produce, started

@@ -14,9 +14,9 @@ import kdbg
 from kdbg import grammars
 from kdbg.client import Connection, Settings
 from kdbg.client.settings import Address
+from kdbg.engine import pairing as conversation
 from kdbg.errors import BuildError, Closed, WrongAnswer
-from kdbg.session import conversation
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .servers import HOST, Peer, Serve, in_loop, metadata, server
 

@@ -13,7 +13,7 @@ import pytest
 from kdbg.client import Connection, Settings, Tls
 from kdbg.client.settings import Address
 from kdbg.errors import CannotConnect, Closed, TimedOut
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .faults import HTTP, METADATA, PATIENT, QUICK, answered, ask, fails
 from .servers import HOST, Peer, Serve, dead_port, in_loop, metadata, server

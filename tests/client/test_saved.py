@@ -14,7 +14,7 @@ from kdbg.capture.write import CaptureWriter
 from kdbg.client import Cluster, Connection, Settings
 from kdbg.client.settings import show
 from kdbg.errors import Closed
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .brokers import Brokers
 from .saslbroker import MECHANISMS, SaslBroker, good

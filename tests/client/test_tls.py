@@ -13,7 +13,7 @@ from kdbg.client import Connection, Settings, Tls
 from kdbg.client.settings import Address
 from kdbg.client.tls import broken, context, refused
 from kdbg.errors import CannotConnect, ClientError, Closed, InputError, WrongAnswer
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .certificates import PASSWORD, Authority, alerting_server, encrypted
 from .servers import Peer, in_loop, metadata, server

@@ -9,7 +9,7 @@ import pytest
 
 from kdbg.client import Connection, Settings
 from kdbg.errors import WrongAnswer
-from kdbg.session.exchange import Exchange
+from kdbg.messages.exchange import Exchange
 
 from .faults import HTTP, METADATA, PATIENT, answered, ask, fails
 from .servers import Peer, Serve, in_loop, metadata, server

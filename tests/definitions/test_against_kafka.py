@@ -15,10 +15,10 @@ import pytest
 
 from kdbg import grammars
 from kdbg.definitions import MessageDefinition, apis, declare, pairs, read
-from kdbg.wire.api import DIRECTIONS
-from kdbg.wire.bnf import structure
-from kdbg.wire.layout import layout
+from kdbg.wire.language.api import DIRECTIONS
 from kdbg.wire.nodes import WireArray, WireStruct, join
+from kdbg.wire.readings.bnf import structure
+from kdbg.wire.readings.layout import layout
 
 RELEASES = ("messages", "messages-3.x")
 OTHERWISE = {("Vote", "request", 0), ("Vote", "request", 1), ("ReadShareGroupStateSummary", "response", 0),

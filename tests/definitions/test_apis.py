@@ -11,9 +11,9 @@ from kdbg import grammars
 from kdbg.definitions import Given, apis, read
 from kdbg.errors import DefinitionError
 from kdbg.wire import Api
-from kdbg.wire.bnf import bnf
 from kdbg.wire.nodes import build
-from kdbg.wire.secrets import has_secrets
+from kdbg.wire.readings.bnf import bnf
+from kdbg.wire.readings.secrets import has_secrets
 
 
 def definition(name: str, key: int, fields: list[dict[str, Any]], valid: str = "0-1", **top: Any) -> str:

@@ -10,10 +10,10 @@ import pytest
 
 from kdbg.definitions import Declared, declare, declared, read
 from kdbg.errors import UnknownVersion
-from kdbg.wire.bnf import bnf
-from kdbg.wire.compiled import reader
-from kdbg.wire.layout import layout
 from kdbg.wire.nodes import build
+from kdbg.wire.readings.bnf import bnf
+from kdbg.wire.readings.compiled import reader
+from kdbg.wire.readings.layout import layout
 
 MADE = Path(__file__).parent / "made"
 

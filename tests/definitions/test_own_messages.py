@@ -12,8 +12,8 @@ from kdbg.definitions.message_data import MessageType
 from kdbg.definitions.model import MessageDefinition
 from kdbg.definitions.reading import read
 from kdbg.errors import BuildError
-from kdbg.wire.api import DIRECTIONS, Direction
-from kdbg.wire.types import At
+from kdbg.wire.language.api import DIRECTIONS, Direction
+from kdbg.wire.language.types import At
 
 METADATA = MessageType.of("Metadata", "request")
 

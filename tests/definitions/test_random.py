@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from kdbg.definitions import declare, declared, read
 from kdbg.errors import DefinitionError
-from kdbg.wire.compiled import reader
-from kdbg.wire.layout import Row, layout
 from kdbg.wire.nodes import build
+from kdbg.wire.readings.compiled import reader
+from kdbg.wire.readings.layout import LayoutRow, layout
 
 NEWEST, FLEXIBLE = 4, 2
 NUMBERS = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid")
@@ -71,7 +71,7 @@ def has(field: dict[str, Any], key: str, version: int) -> bool:
     return int(first.rstrip("+")) <= version <= (NEWEST if "+" in text else int(last or first))
 
 
-def expected(found: list[dict[str, Any]], version: int, path: str = "") -> Iterator[Row]:
+def expected(found: list[dict[str, Any]], version: int, path: str = "") -> Iterator[LayoutRow]:
     """The layout of one version, from the JSON itself."""
     here = [field for field in found if has(field, "versions", version)]
     dot = "." if path else ""
@@ -80,25 +80,27 @@ def expected(found: list[dict[str, Any]], version: int, path: str = "") -> Itera
             yield from row(field, version, f"{path}{dot}{field['name'].lower()}")
     if version >= FLEXIBLE:
         tagged = [field for field in here if has(field, "taggedVersions", version)]
-        yield Row(f"{path}{dot}~", "tagged_fields", tuple((field["tag"], field["name"].lower()) for field in tagged))
+        yield LayoutRow(
+            f"{path}{dot}~", "tagged_fields", tuple((field["tag"], field["name"].lower()) for field in tagged)
+        )
         for field in tagged:
             yield from row(field, version, f"{path}{dot}~{field['tag']}:{field['name'].lower()}")
 
 
-def row(field: dict[str, Any], version: int, path: str) -> Iterator[Row]:
+def row(field: dict[str, Any], version: int, path: str) -> Iterator[LayoutRow]:
     item = field["type"].removeprefix("[]")
     array, null = item != field["type"], has(field, "nullableVersions", version)
     compact = version >= FLEXIBLE and has({"it": field.get("flexibleVersions", "0+")}, "it", version)
     word = {"Inner": "struct", "bool": "boolean"}.get(item, item)
     form = f"{'compact_' * compact if item in TEXTS else ''}"
     if array:
-        yield Row(path, f"{'compact_' * (version >= FLEXIBLE)}{'nullable_' * null}array")
+        yield LayoutRow(path, f"{'compact_' * (version >= FLEXIBLE)}{'nullable_' * null}array")
         if item == "Inner":
             yield from expected(field["fields"], version, f"{path}[]")
         else:
-            yield Row(f"{path}[]", f"{form}{word}")
+            yield LayoutRow(f"{path}[]", f"{form}{word}")
     else:
-        yield Row(path, f"{form}{'nullable_' * null}{word}")
+        yield LayoutRow(path, f"{form}{'nullable_' * null}{word}")
         if item == "Inner":
             yield from expected(field["fields"], version, path)
 

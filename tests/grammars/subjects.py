@@ -16,11 +16,11 @@ from kdbg import grammars
 from kdbg.errors import WireError
 from kdbg.findings import Finding
 from kdbg.grammars.payloads import payloads
-from kdbg.session.message import header_grammar, read
-from kdbg.wire.api import DIRECTIONS, Api, Direction
+from kdbg.messages.message import header_grammar, read
+from kdbg.wire.language.api import DIRECTIONS, Api, Direction
+from kdbg.wire.language.payload import Payload
 from kdbg.wire.nodes import WireStruct, build
-from kdbg.wire.payload import Payload
-from kdbg.wire.spans import inspect
+from kdbg.wire.readings.spans import inspect
 
 from . import values
 from .values import Maker, Value

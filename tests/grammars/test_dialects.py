@@ -10,10 +10,10 @@ import kdbg
 from kdbg import grammars
 from kdbg.errors import Truncated, UnknownVersion
 from kdbg.grammars import api_versions, offset_commit
-from kdbg.session.message import Message, read
-from kdbg.wire.layout import layout
+from kdbg.messages.message import Message, read
+from kdbg.wire.language.types import NEWEST, At
 from kdbg.wire.nodes import build
-from kdbg.wire.types import NEWEST, At
+from kdbg.wire.readings.layout import layout
 
 ITEMS = [{"api_key": 18, "min_version": 0, "max_version": 3}]
 REFUSAL = {"error_code": 35, "api_keys": ITEMS}

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kdbg import grammars
-from kdbg.session.message import read
-from kdbg.wire.api import Api, Dialect
-from kdbg.wire.layout import layout
+from kdbg.messages.message import read
+from kdbg.wire.language.api import Api, Dialect
+from kdbg.wire.language.types import NEWEST, At
 from kdbg.wire.nodes import build
-from kdbg.wire.types import NEWEST, At
+from kdbg.wire.readings.layout import layout
 
 from .values import variants
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kdbg.errors import Truncated
-from kdbg.wire.compiled import UNREADABLE, reader
 from kdbg.wire.nodes import TAGGED, build
-from kdbg.wire.spans import Inspection, inspect
+from kdbg.wire.readings.compiled import UNREADABLE, reader
+from kdbg.wire.readings.spans import Inspection, inspect
 
 from .subjects import MESSAGES, PAYLOADS, SUBJECTS, Spoken, Subject, full, variants
 from .values import UNKNOWN_TAGS, Maker, essentials, stretchable, with_unknown_tags

@@ -12,7 +12,7 @@ import kdbg
 from kdbg import grammars
 from kdbg.grammars import headers
 from kdbg.wire import Dialect, Struct
-from kdbg.wire.api import Api, snake_case
+from kdbg.wire.language.api import Api, snake_case
 
 FOLDER = Path(kdbg.__file__).parent / "grammars"
 SHARED_FILES = {

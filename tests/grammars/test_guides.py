@@ -15,9 +15,9 @@ import pytest
 
 from kdbg import grammars
 from kdbg.grammars import headers, offset_commit, records
-from kdbg.wire.bnf import bnf
+from kdbg.wire.language.types import At
 from kdbg.wire.nodes import WireStruct
-from kdbg.wire.types import At
+from kdbg.wire.readings.bnf import bnf
 
 from .guide import Layout, Production, blocks, layout
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kdbg import grammars
-from kdbg.wire.api import DIRECTIONS, Api, Direction, snake_case
-from kdbg.wire.layout import Row, layout
+from kdbg.wire.language.api import DIRECTIONS, Api, Direction, snake_case
+from kdbg.wire.readings.layout import LayoutRow, layout
 
 KEYS = range(93)
 NEWER = {18: 1, 28: 1, 42: 1, 88: 1, 89: 1}
@@ -42,10 +42,10 @@ def table(shared: Path) -> list[dict[str, Any]]:
     return sorted(listed, key=lambda entry: int(entry["api_key"]))
 
 
-def expected(rows: list[list[Any]]) -> list[Row]:
+def expected(rows: list[list[Any]]) -> list[LayoutRow]:
     """Kafka's rows as kdbg writes them: names in snake_case, everything else untouched."""
     return [
-        Row(
+        LayoutRow(
             re.sub(r"[A-Za-z]\w*", lambda name: snake_case(name[0]), path),
             type,
             tuple((tag, snake_case(name)) for tag, name in tags[0]) if tags else None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kdbg import grammars
+from kdbg.engine import requests
 from kdbg.errors import UnknownApi
+from kdbg.messages.message import opaque_api
+from kdbg.messages.message import read as read_message
 from kdbg.render.values import api_key
-from kdbg.session import requests
-from kdbg.session.message import opaque_api
-from kdbg.session.message import read as read_message
 from kdbg.wire import Api, Int8, Struct
-from kdbg.wire.types import Unread
+from kdbg.wire.language.types import Unread
 
 LAMP = Api(901, "Lamp", Struct("bar" / Int8), Struct("baz" / Int8), range(2))
 REQUEST = bytes.fromhex("0385 0001 00000007 ffff 05")

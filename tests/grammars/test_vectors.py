@@ -19,11 +19,11 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.errors import WireError
-from kdbg.session.message import Message, read
-from kdbg.wire.api import DIRECTIONS, snake_case
+from kdbg.messages.message import Message, read
+from kdbg.wire.language.api import DIRECTIONS, snake_case
 from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from kdbg.wire.recordbuild import build_set
-from kdbg.wire.recordsnode import RecordsNode
+from kdbg.wire.records.build import build_set
+from kdbg.wire.records.node import RecordsNode
 
 Vector = Mapping[str, Any]
 COUNT = 1246

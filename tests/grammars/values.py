@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from itertools import count, product
 from typing import Any
 
-from kdbg.wire.compression import CODECS
 from kdbg.wire.nodes import (
     TAGGED,
     Fixed,
@@ -24,8 +23,9 @@ from kdbg.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.wire.recordset import APPEND_TIME, CONTROL, TRANSACTIONAL
-from kdbg.wire.recordsnode import RecordsNode
+from kdbg.wire.records.compression import CODECS
+from kdbg.wire.records.node import RecordsNode
+from kdbg.wire.records.sets import APPEND_TIME, CONTROL, TRANSACTIONAL
 
 Value = Any
 

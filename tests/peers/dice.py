@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import kdbg
 from kdbg import grammars
 from kdbg.grammars.records import Records
-from kdbg.wire.api import Direction
+from kdbg.wire.language.api import Direction
+from kdbg.wire.language.types import At
 from kdbg.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
-from kdbg.wire.recordbuild import build_set
-from kdbg.wire.recordsnode import RecordsNode
-from kdbg.wire.types import At
+from kdbg.wire.records.build import build_set
+from kdbg.wire.records.node import RecordsNode
 
 from ..grammars.values import BLOBS, NUMBERS, RECORD_SETS, TEXTS, Maker
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 
 from kdbg.capture import open_capture
+from kdbg.filters.filters import Filters
 from kdbg.report.collected import Collected
 from kdbg.report.page import page
 from kdbg.report.sections import report
-from kdbg.session.filters import Filters
 from tests.report.browser import DESKTOP, PHONE, chromium, size
 from tests.traffic import Talk, pcap
 

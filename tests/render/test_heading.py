@@ -8,9 +8,9 @@ import pytest
 
 import kdbg
 from kdbg.findings import KINDS, NOTICES, Finding
+from kdbg.messages.exchange import Exchange
 from kdbg.render.heading import Headings, endpoint, finding_line, findings_of, latency, moment
 from kdbg.render.look import Look
-from kdbg.session.exchange import Exchange
 
 from ..traffic import Talk, framed, pcap
 

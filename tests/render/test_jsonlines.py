@@ -14,11 +14,11 @@ import pytest
 
 import kdbg
 from kdbg import grammars
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.message import read
 from kdbg.render.jsonlines import dump, json_body, json_line, text
-from kdbg.session.exchange import Exchange, Half
-from kdbg.session.message import read
-from kdbg.wire.api import Direction
-from kdbg.wire.secrets import Hidden
+from kdbg.wire.language.api import Direction
+from kdbg.wire.readings.secrets import Hidden
 
 from ..traffic import START, Talk, framed, pcap
 
@@ -188,11 +188,11 @@ class TestLines:
 
     def test_notes_are_strings_whatever_they_tell_of(self) -> None:
         from kdbg.findings import Finding
-        from kdbg.session.exchange import Peers
+        from kdbg.messages.exchange import Peers
 
         exchange = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), None, 0, 0, "\udcff")
         exchange.findings = [Finding("gap", "\udcff\x1b\n")]
-        exchange.response = Half(b"\0" * 4, (0, 0), (1, 1), "response")
+        exchange.response = CapturedMessage(b"\0" * 4, (0, 0), (1, 1), "response")
         found = json.loads(json_line(exchange))
         assert found["notes"] == [r"gap: \xff\x1b\n"]
         assert found["client_id"] == {"base64": "/w=="}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.messages.message import read
 from kdbg.render.hexdump import hexdump
 from kdbg.render.look import Look
 from kdbg.render.tree import Tree
-from kdbg.session.message import read
-from kdbg.wire.api import Api
+from kdbg.wire.language.api import Api
+from kdbg.wire.language.types import Array, Int8, Int16, Nullable, Optional, String, Struct
 from kdbg.wire.nodes import TAGGED, build
-from kdbg.wire.types import Array, Int8, Int16, Nullable, Optional, String, Struct
 
 RESPONSE = Struct(
     "agent" / Optional(1, Nullable(String)),

@@ -12,13 +12,13 @@ import pytest
 import kdbg
 from kdbg.grammars.payloads import payload
 from kdbg.grammars.records import record_format
+from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
 from kdbg.render.views import FORMATS, view
-from kdbg.session.exchange import Exchange
 from kdbg.wire.nodes import build
-from kdbg.wire.recordbuild import build_set
+from kdbg.wire.records.build import build_set
 
-from ..session.playbook import Playbook, request, response
+from ..engine.playbook import Playbook, request, response
 
 PIPE, OPEN = Look(), Look(width=150, show_secrets=True)
 ASSIGNMENT = bytes.fromhex("0000 00000001 0006 6f7264657273 00000001 00000003 00000000")

@@ -11,9 +11,9 @@ import pytest
 from rich.cells import cell_len
 
 import kdbg
+from kdbg.engine.engine import Engine
 from kdbg.render.look import Look
 from kdbg.render.summary import header, short, size, summary_line
-from kdbg.session.session import Session
 
 from ..traffic import Talk, framed, pcap
 
@@ -78,7 +78,7 @@ def test_many_partitions_take_no_longer_than_few() -> None:
 
 
 def test_names_of_topics_that_have_only_an_id() -> None:
-    session = Session()
+    session = Engine()
     path = MAIN / "captures" / "codecs.pcap"
     from kdbg.capture import open_capture
 

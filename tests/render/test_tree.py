@@ -11,12 +11,12 @@ import pytest
 
 import kdbg
 from kdbg import grammars
+from kdbg.messages.message import read
 from kdbg.render.look import Look
 from kdbg.render.tree import Tree
-from kdbg.session.message import read
-from kdbg.wire.api import Direction
+from kdbg.wire.language.api import Direction
+from kdbg.wire.language.types import Array, At, Int16, Int32, Nullable, String, Struct
 from kdbg.wire.nodes import WireStruct
-from kdbg.wire.types import Array, At, Int16, Int32, Nullable, String, Struct
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 ZERO = uuid.UUID(int=0)

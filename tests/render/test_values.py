@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from kdbg.render import values
 from kdbg.render.values import LONGEST_KEPT, MOST_KEPT, Memo, cells, cut, escape, quote
 from kdbg.wire.nodes import INT8, INT16, INT32, INT64
-from kdbg.wire.secrets import Hidden
+from kdbg.wire.readings.secrets import Hidden
 
 
 class TestEscape:

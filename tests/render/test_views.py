@@ -16,9 +16,9 @@ import pytest
 
 import kdbg
 from kdbg.cli import run
+from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.render.look import Look
 from kdbg.render.views import FORMATS, view
-from kdbg.session.exchange import Exchange, Half
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))
@@ -82,7 +82,7 @@ def test_what_is_printed_is_what_it_was(
     assert text == path.read_text()
 
 
-def damaged(half: Half, dice: random.Random) -> Half:
+def damaged(half: CapturedMessage, dice: random.Random) -> CapturedMessage:
     """The message with some of its bytes changed, left out, put in or cut off."""
     data = bytearray(half.data)
     for _ in range(dice.choice((1, 1, 2, 5))):
@@ -98,7 +98,7 @@ def damaged(half: Half, dice: random.Random) -> Half:
             del data[at : at + dice.randrange(1, 9)]
     data += bytes(max(4 - len(data), 0))
     missing = dice.choice((0, 0, 0, 7))
-    other = Half(
+    other = CapturedMessage(
         bytes(data), (half.first_time, half.last_time), (half.first_packet, half.last_packet), half.direction, missing
     )
     other.api, other.version = half.api, half.version

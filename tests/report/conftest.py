@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
+from kdbg.filters.filters import Filters
 from kdbg.report.ask import Ask
 from kdbg.report.collected import Collected
 from kdbg.report.page import page
 from kdbg.report.sections import report
-from kdbg.session.filters import Filters
 
 from .scripted import scripted
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
+from kdbg.filters.filters import Filters
 from kdbg.report import facts
 from kdbg.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
 from kdbg.report.collected import Collected
 from kdbg.report.sections import report
-from kdbg.session.filters import Filters
 from tests.cli.calls import SHIPPED
 
 from .conftest import Asking

@@ -8,7 +8,7 @@ from typing import Any
 from kdbg.grammars.records import record_format
 from kdbg.segments import File, Piece, open_file
 from kdbg.segments.piece import Read
-from kdbg.wire.recordbuild import build_set
+from kdbg.wire.records.build import build_set
 
 TIME = 1_700_000_000_000
 

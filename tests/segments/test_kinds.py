@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kdbg.segments import Piece, place_of
 from kdbg.segments.kinds import KINDS, SUFFIXES, recognise
-from kdbg.wire.checksum import crc32c
+from kdbg.wire.records.checksum import crc32c
 
 from .made import TIME, batch, findings, message, opened, pieces
 

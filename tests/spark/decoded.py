@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 import kdbg
-from kdbg.session.exchange import Half
+from kdbg.messages.exchange import CapturedMessage
 from tests.cli.calls import call
 
 Row = tuple[Any, ...]
@@ -42,7 +42,7 @@ def _text(value: Any) -> str | None:
     return base64.b64decode(value["base64"]).decode("utf-8", "backslashreplace") if isinstance(value, dict) else value
 
 
-def _half(half: Half | None) -> Row | None:
+def _half(half: CapturedMessage | None) -> Row | None:
     """(microseconds, bytes, first packet) of a request or a response."""
     return None if half is None else ((half.first_time + 500) // 1000, half.size, half.first_packet)
 

@@ -15,7 +15,7 @@ import pytest
 
 from kdbg.errors import SparkError
 from kdbg.spark.follow.followed import Followed
-from kdbg.spark.follow.tail import Place, points, strangers, stretches
+from kdbg.spark.follow.tail import TailPosition, points, strangers, stretches
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 
 from .archives import HEAD, concatenated, rolled, write
@@ -128,7 +128,7 @@ def test_offsets_lead_to_the_same_stretches_whatever_room_there_was(tmp_path: Pa
     folder = rolled(tmp_path / "in", packets, 12, Random(3))
     [(point, names)] = points([str(folder)], rolled=False).items()
     assert [name.rpartition("pcap")[2] for name in names] == ["", *map(str, range(1, 12))], "x.pcap10 follows x.pcap9"
-    place: Place | None = None
+    place: TailPosition | None = None
     steps: list[tuple[str, int, int]] = []
     while found := list(stretches(point, names, place, 5000)):
         last = found[-1][1]

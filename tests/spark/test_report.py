@@ -10,9 +10,9 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
+from kdbg.filters.filters import Filters
 from kdbg.report.collected import Collected
 from kdbg.report.sections import Report, report
-from kdbg.session.filters import Filters
 from kdbg.spark.query.sql import ADAPTIVE
 from kdbg.spark.query.views import asking
 from tests.cli.calls import CAPTURES

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.packet import reverse
-from kdbg.session.exchange import Exchange, Half
-from kdbg.session.session import Session
+from kdbg.engine.engine import Engine
+from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.spark.stages import runs
 from kdbg.spark.stages.pieces import Pieces, exchanges
 from kdbg.spark.stages.raw import pack
@@ -49,7 +49,7 @@ def test_packets_come_out_as_they_went_in(packets: list[Packet], most: int, held
         assert found == [packet for packet in packets if packet[2] in (flow, reverse(flow))]
 
 
-def plain(half: Half | None) -> object:
+def plain(half: CapturedMessage | None) -> object:
     if half is None:
         return None
     message = half.message()
@@ -69,7 +69,7 @@ def said(exchange: Exchange) -> object:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
 def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
-    session, pieces = Session(), Pieces(str(tmp_path))
+    session, pieces = Engine(), Pieces(str(tmp_path))
     with open_capture(path) as capture:
         wanted = list(session.run(capture))
     for exchange in wanted:

@@ -11,8 +11,8 @@ import pytest
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.session.exchange import Exchange
-from kdbg.session.session import Session
+from kdbg.engine.engine import Engine
+from kdbg.messages.exchange import Exchange
 from kdbg.tables.columns import TABLES
 from kdbg.tables.rows import Rows, Wanted
 from tests.cli.calls import SHARED, SHIPPED
@@ -35,7 +35,7 @@ class Tables:
 
 
 def tables_of(*talks: Talk, **wanted: bool) -> dict[str, Table]:
-    session = Session()
+    session = Engine()
     with open_capture(io.BytesIO(pcap(*talks))) as capture:
         exchanges = list(session.run(capture))
     return Tables(iter(exchanges), session.topic_names, Wanted(**wanted)).tables

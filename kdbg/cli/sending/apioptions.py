@@ -14,8 +14,8 @@ import click
 
 from ...client.forms import FORMS
 from ...client.partitioner import PARTITIONERS
-from ...client.records import CODECS
-from ...client.records import FORMATS as RECORD_FORMATS
+from ...client.producing import CODECS
+from ...client.producing import FORMATS as RECORD_FORMATS
 from .words import TIMES, Acks, Bytes, Moment, Offset, Pair
 
 ABOUT: dict[str, dict[str, Any]] = {

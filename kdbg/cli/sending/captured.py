@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...capture import open_capture
+from ...engine.engine import Engine
 from ...errors import InputError
-from ...session.exchange import Exchange
-from ...session.message import strict
-from ...session.session import Session
+from ...messages.exchange import Exchange
+from ...messages.message import strict
 from .assign import Assignment
 from .request import FromBody
 
@@ -36,7 +36,7 @@ def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBo
 
 def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
     """The exchange of that number, and the names of the topic ids met on the way."""
-    session = Session()
+    session = Engine()
     with open_capture(path) as capture:
         last = 0
         for exchange in session.run(capture):

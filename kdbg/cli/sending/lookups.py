@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...client.forms import FORMS, list_offsets
 from ...client.partitioner import PARTITIONERS
-from ...client.records import carried_by
+from ...client.producing import carried_by
 from ...errors import InputError
 from ...wire import Api
 from .apioptions import required

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import BuildError
-from ...session.exchange import Exchange
+from ...messages.exchange import Exchange
 from ...wire.nodes import build
 from .request import Request
 

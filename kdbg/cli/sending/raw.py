@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 from ...capture.pasted import read_bytes
+from ...engine.requests import RequestHeader, begins
 from ...errors import InputError
+from ...guess.pieces import pieces
+from ...messages.exchange import CapturedMessage, Exchange, Peers
 from ...render import explained
 from ...render.heading import endpoint, latency
-from ...session.exchange import Exchange, Half, Peers
-from ...session.pieces import pieces
-from ...session.requests import RequestHeader, begins
 from ..encode import text
 from .screen import Screen
 
@@ -77,9 +77,9 @@ def exchange(
     peers = Peers(1, connection.client, connection.broker)
     found = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
     found.number = 1
-    found.request = Half(data[4:], (times[0], times[0]), (0, 0), "request")
+    found.request = CapturedMessage(data[4:], (times[0], times[0]), (0, 0), "request")
     if answer:
-        found.response = Half(answer[4:], (times[1], times[1]), (0, 0), "response")
+        found.response = CapturedMessage(answer[4:], (times[1], times[1]), (0, 0), "response")
     for half in (found.request, found.response):
         if half is not None:
             half.api, half.version = header.api, header.version

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ClientError
+from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
 from ...render.jsonlines import dump
-from ...session.exchange import Exchange
 from .plain import written
 from .request import Request
 from .screen import Screen, errors_of

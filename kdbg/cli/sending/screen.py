@@ -10,11 +10,11 @@ import click
 
 from ...findings import NOTICES
 from ...grammars.errors import ERRORS
+from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
 from ...render.summary import header, summary_line
 from ...render.views import view
-from ...session.exchange import Exchange
-from ...wire.outline import outline
+from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
 from ..output import Writer, look
 from .options import Options

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...client.routes import RETRY
 from ...errors import ClientError, Closed, InputError, TimedOut
 from ...findings import NOTICES
+from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
 from ...render.jsonlines import dump
-from ...session.exchange import Exchange
 from .. import UNDECODED
 from .plain import send_once
 from .request import Request
@@ -26,7 +26,7 @@ PAUSE, PATIENCE = 0.1, 6
 HEADINGS = ("version", "request", "response", "time", "result")
 
 
-class Row(NamedTuple):
+class VersionTried(NamedTuple):
     """What came of one version: `good` if it was answered, and every byte of the answer is understood."""
 
     version: int
@@ -50,7 +50,7 @@ class Sweep:
         request = self.request
         await request.prepare(cluster)
         offered = await self.offered(cluster)
-        rows: list[Row] = []
+        rows: list[VersionTried] = []
         for version in request.versions if offered is None else offered:
             rows.append(await self.row(cluster, version))
             if offered is None and not rows[-1].good:
@@ -73,23 +73,23 @@ class Sweep:
         lowest, highest = known[api.key]
         return [version for version in self.request.versions if lowest <= version <= highest]
 
-    async def row(self, cluster: Cluster, version: int) -> Row:
+    async def row(self, cluster: Cluster, version: int) -> VersionTried:
         """Send one version."""
         try:
             exchange = await self.settled(cluster, version)
         except InputError as error:
-            return Row(version, str(error), good=False)
+            return VersionTried(version, str(error), good=False)
         except Closed:
-            return Row(version, "hung up", good=False)
+            return VersionTried(version, "hung up", good=False)
         except TimedOut:
-            return Row(version, "no answer", good=False)
+            return VersionTried(version, "no answer", good=False)
         except ClientError as error:
-            return Row(version, str(error), good=False)
+            return VersionTried(version, str(error), good=False)
         kinds = (finding.kind for finding in exchange.all_findings() if finding.kind not in NOTICES)
         odd = list(dict.fromkeys(kinds))
         if exchange.response is None:
-            return Row(version, "sent, no answer wanted", True, exchange)
-        return Row(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
+            return VersionTried(version, "sent, no answer wanted", True, exchange)
+        return VersionTried(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
 
     async def settled(self, cluster: Cluster, version: int) -> Exchange:
         """The answer, once no leader and no coordinator is still being made; all versions share that patience."""
@@ -101,7 +101,7 @@ class Sweep:
             cluster.forget()
 
 
-def shown(request: Request, rows: Iterable[Row], screen: Screen) -> Iterable[str | bytes]:
+def shown(request: Request, rows: Iterable[VersionTried], screen: Screen) -> Iterable[str | bytes]:
     """The table, or JSON Lines."""
     if screen.format == "json":
         yield from (dump(_object(request, row)) for row in rows)
@@ -118,7 +118,7 @@ def _sizes(exchange: Exchange | None) -> tuple[str, str, str]:
     return f"{exchange.request.size:,} B", answer, latency(exchange.latency)
 
 
-def _object(request: Request, row: Row) -> dict[str, object]:
+def _object(request: Request, row: VersionTried) -> dict[str, object]:
     exchange = row.exchange
     sent, got = (exchange.request, exchange.response) if exchange is not None else (None, None)
     took = exchange.latency if exchange is not None else None

@@ -7,7 +7,7 @@ in front.
 """
 
 from ...wire import Array, Default, Int32, Partition, Since, Struct, TopicName
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 
 previous_assignment = "previous_assignment" / Array("topic" / TopicName, "partitions" / Array(Partition))
 

@@ -33,8 +33,8 @@ from ...wire import (
     Uuid,
     UVarint,
 )
-from ...wire.payload import Payload
-from ...wire.types import Release, Word
+from ...wire.language.payload import Payload
+from ...wire.language.types import Release, Word
 from ..meanings import (
     AclOperation,
     AclPatternType,

@@ -20,7 +20,7 @@ from ...wire import (
     String,
     Struct,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from .holdings import connect_allocation
 
 ConnectError = Enum(Int16, {0: "NO_ERROR", 1: "CONFIG_MISMATCH"})

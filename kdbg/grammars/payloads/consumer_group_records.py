@@ -27,7 +27,7 @@ from ...wire import (
     TopicId,
     TopicName,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import GroupMemberState
 from .holdings import classic_subscription
 

@@ -19,7 +19,7 @@ from ...wire import (
     Struct,
     TopicName,
 )
-from ...wire.payload import Mistaken, Payload
+from ...wire.language.payload import Mistaken, Payload
 from .holdings import assignment_data, subscription_data
 
 topic_partitions = Array("topic" / TopicName, "partitions" / Array(Partition))

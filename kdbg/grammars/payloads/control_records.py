@@ -5,8 +5,8 @@ The ends of transactions (KIP-98), and in the log of a KRaft quorum a new leader
 """
 
 from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, String, Struct, Timestamp, UInt16, Uuid
-from ...wire.payload import Payload
-from ...wire.recordset import CONTROL_TYPES
+from ...wire.language.payload import Payload
+from ...wire.records.sets import CONTROL_TYPES
 
 key = Payload("ControlRecordKey", Struct("type" / Enum(Int16, CONTROL_TYPES)))
 

@@ -13,9 +13,9 @@ from functools import cache
 from typing import cast
 
 from ...errors import BadValue, Truncated
-from ...wire.api import Direction
+from ...wire.language.api import Direction
+from ...wire.language.payload import Around, Readable, Reading
 from ...wire.nodes import Field, WireStruct
-from ...wire.payload import Around, Readable, Reading
 from .. import NAMES, by_key, headers
 
 KEY_AND_VERSION = 4

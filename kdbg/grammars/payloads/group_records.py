@@ -27,7 +27,7 @@ from ...wire import (
     TopicId,
     TopicName,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from .holdings import assignment, subscription
 
 offset_commit_key = Payload("OffsetCommitKey", Struct(

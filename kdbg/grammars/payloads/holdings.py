@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import BadValue
-from ...wire.payload import Around, Payload, Readable, Refused
+from ...wire.language.payload import Around, Payload, Readable, Refused
 from .registry import payload
 
 

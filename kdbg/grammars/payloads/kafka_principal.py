@@ -4,7 +4,7 @@ Kafka's own principal builder writes it so; a broker with another builder may wr
 """
 
 from ...wire import Boolean, String, Struct
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 
 principal = Payload("DefaultPrincipalData", Struct(
     "type" / String,

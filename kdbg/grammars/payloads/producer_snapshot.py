@@ -4,7 +4,7 @@ The checksum is the CRC-32C of all bytes behind it.
 """
 
 from ...wire import Array, Int16, Int32, Int64, Struct, Timestamp, UInt32
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 
 producer_snapshot = Payload("ProducerSnapshot", Struct(
     "crc" / UInt32.means("crc"),

@@ -5,7 +5,7 @@ the directory of the voter (KIP-853); the voters themselves are in the log since
 """
 
 from ...wire import Array, Default, Int32, Int64, Nullable, Since, String, Struct, Until, Uuid
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 
 quorum_state = Payload("QuorumStateData", Struct(
     "cluster_id" / Until(0, String),

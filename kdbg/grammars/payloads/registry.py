@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from ...errors import UnknownPayload
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from .. import plain
 
 FAMILIES = (

@@ -21,7 +21,7 @@ from ...wire import (
     TopicName,
     Uuid,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import RemoteLogSegmentState, RemotePartitionDeleteState
 from .cluster_metadata import FRAME
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from ...errors import BadValue
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
-from ...wire.der import DerLength, ObjectId
-from ...wire.leaves import Fixed
-from ...wire.marked import Each, Marked
-from ...wire.payload import Around, Payload, Readable, Reading
+from ...wire.language.payload import Around, Payload, Readable, Reading
+from ...wire.nodes.der import DerLength, ObjectId
+from ...wire.nodes.leaves import Fixed
+from ...wire.nodes.marked import Each, Marked
 
 UInt8 = Fixed("UINT8", "B")
 

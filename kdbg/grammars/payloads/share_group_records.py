@@ -17,7 +17,7 @@ from ...wire import (
     TopicId,
     TopicName,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import GroupMemberState
 from .consumer_group_records import group, member, partition_metadata, partitions_by_topic, target
 

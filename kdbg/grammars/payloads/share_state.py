@@ -20,7 +20,7 @@ from ...wire import (
     TopicId,
     UInt16,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import ShareDeliveryState
 
 key = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)

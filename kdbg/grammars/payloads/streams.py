@@ -26,7 +26,7 @@ from ...wire import (
     Until,
     Uuid,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 
 AssignorError = Enum(Int32, {
     0: "NONE", 1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 2: "VERSION_PROBING", 3: "ASSIGNMENT_ERROR",

@@ -20,7 +20,7 @@ from ...wire import (
     TopicName,
     UInt16,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import StreamsMemberState
 from .consumer_group_records import group, member, target
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...errors import BadValue
-from ...wire.compression import CODECS
+from ...wire.language.payload import Around, Readable, Reading
 from ...wire.nodes import Field, Rest, WireStruct
-from ...wire.otlp import ResourceMetrics, installed
-from ...wire.payload import Around, Readable, Reading
+from ...wire.nodes.otlp import ResourceMetrics, installed
+from ...wire.records.compression import CODECS
 
 UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((Field("protobuf", Rest()),), None))
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from importlib import import_module
 
 from ...errors import BadValue, WireError
+from ...wire.language.payload import Around, Payload, Readable, RecordPayloads, Refused
 from ...wire.nodes import INT16, UVARINT
-from ...wire.payload import Around, Payload, Readable, RecordPayloads, Refused
 from .registry import payload
 
 

@@ -18,7 +18,7 @@ from ...wire import (
     Timestamp,
     TopicName,
 )
-from ...wire.payload import Payload
+from ...wire.language.payload import Payload
 from ..meanings import TransactionState
 
 key = Payload("TransactionLogKey", Struct("transactional_id" / String))

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...findings import Finding
-from ...tables.rows import NO_EXCHANGE, Row, problem_columns
+from ...tables.rows import NO_EXCHANGE, TableRow, problem_columns
 from ...tables.values import moment
 from .plan import Plan
 
 COUNTED = ("packets", "tcp_packets", "other_packets", "passed_over", "packet_bytes")
-NOWHERE: Row = (None, None, None)
+NOWHERE: TableRow = (None, None, None)
 """Stands for a connection where a problem is a file's."""
 
 
@@ -40,7 +40,7 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
-def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, Row]]:
+def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow]]:
     """(time, row of `files`) of every file in the plan."""
     splits = {split.file: split for split in reversed(plan.splits)}
     before: dict[int, int | None] = {}
@@ -55,7 +55,7 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, R
         )  # fmt: skip
 
 
-def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, Row, str]]:
+def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow, str]]:
     """(time, row of `problems`, kind) of whatever is wrong with files."""
     captures = {split.file: plan.captures[split.capture] for split in plan.splits}
     for number, found in sorted(read.items()):

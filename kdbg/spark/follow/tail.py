@@ -28,7 +28,7 @@ NAME = "kdbg-tail"
 SCHEMA = "point string, name string, start bigint, stop bigint, packets bigint"
 
 
-class Place(NamedTuple):
+class TailPosition(NamedTuple):
     """How far a capture point was read: all of its files before `name`, and of that one the bytes before `position`.
 
     `packets` were in them; `time` is that of the file's first packet, in nanoseconds.
@@ -71,8 +71,8 @@ def strangers(points: dict[str, list[str]]) -> list[str]:
 
 
 def stretches(
-    point: str, names: list[str], start: Place | None, room: int, end: Place | None = None
-) -> Iterator[tuple[Stretch, Place]]:
+    point: str, names: list[str], start: TailPosition | None, room: int, end: TailPosition | None = None
+) -> Iterator[tuple[Stretch, TailPosition]]:
     """What there is to read from `start` on, and where that leads: `room` bytes about, or up to `end`.
 
     A file that another one follows is complete: what is wrong with it then is for its reader to say.
@@ -103,7 +103,7 @@ def stretches(
                     break
                 yield (
                     Stretch(point, name, place, reached, packets),
-                    Place(name, reached, packets := packets + found.packets, begun),
+                    TailPosition(name, reached, packets := packets + found.packets, begun),
                 )
                 room -= reached - place
                 place = reached
@@ -111,14 +111,14 @@ def stretches(
             return
 
 
-def _check_same(start: Place, begun: int) -> None:
+def _check_same(start: TailPosition, begun: int) -> None:
     if start.time != begun:
         raise SparkError(
             f"{start.name} was begun anew while it was followed", "let tcpdump rotate without -W, which reuses names"
         )
 
 
-def _check_ring(names: list[str], start: Place | None) -> None:
+def _check_ring(names: list[str], start: TailPosition | None) -> None:
     """Refuse a ring of files that came round to its first one again."""
     if start is None or not names or natural(names[0]) >= natural(start.name):
         return
@@ -206,8 +206,8 @@ class Tail(DataSourceStreamReader):
         """What was read stays where it is: the files are somebody else's."""
 
 
-def _place(offset: dict[str, Any], point: str) -> Place | None:
-    return Place(**offset[point]) if point in offset else None
+def _place(offset: dict[str, Any], point: str) -> TailPosition | None:
+    return TailPosition(**offset[point]) if point in offset else None
 
 
 class TailSource(DataSource):

@@ -19,17 +19,17 @@ import pyarrow as pa
 
 from ...capture import Packet
 from ...capture.packet import ACK, SYN, endpoint, reverse
+from ...engine.engine import Engine
+from ...engine.quiescent import at_rest
 from ...findings import Finding
-from ...session.exchange import Exchange, Peers
-from ...session.rest import at_rest
-from ...session.session import Session
-from ...tables.connections import Connections, Spoken
+from ...messages.exchange import Exchange, Peers
+from ...tables.connections import Connections, ConnectionStatistics
 from ...tcp.stream import MASK
 from ...tcp.table import LATE_SYN, Connection
 from ..archive.store import resolve
-from ..stages.carry import Carrier
-from ..stages.luggage import Claim
+from ..stages.pairing import Pairer
 from ..stages.runs import Run, runs
+from ..stages.spill import Claim
 from ..stages.tasks import ALONG, Stage, numbers, report, run_batch
 
 OLD = -1
@@ -111,7 +111,7 @@ class Told:
         return cls(**said, findings=findings, rest=None if rest is None else Rest(*rest))
 
 
-class Follower(Carrier):
+class Follower(Pairer):
     """A carrier that lets connections wait which sent something since `horizons`, nanoseconds for each capture."""
 
     def __init__(self, captures: list[str], folder: str, waiting: str, horizons: list[int]) -> None:
@@ -153,10 +153,10 @@ class Follower(Carrier):
     def close(self) -> dict[str, Any]:
         return super().close() | {"waiting": self.waiting.close(), "newest": self.newest}
 
-    def _latest(self) -> Spoken:
+    def _latest(self) -> ConnectionStatistics:
         return next(reversed(self._spoken.values()))
 
-    def _peers(self, spoken: Spoken) -> Peers:
+    def _peers(self, spoken: ConnectionStatistics) -> Peers:
         """Its ends, under the number that the session gave it."""
         return spoken.peers._replace(number=spoken.connection.number)
 
@@ -197,7 +197,7 @@ class Follower(Carrier):
         super()._end()
         self._clear()
 
-    def _wait(self, spoken: Spoken) -> None:
+    def _wait(self, spoken: ConnectionStatistics) -> None:
         """Put the connection by, and tell of those that had its ports before."""
         self._hand_on()
         self._learn()
@@ -214,7 +214,7 @@ class Follower(Carrier):
         )  # fmt: skip
         packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
         self.waiting.add(self.captures[self._capture], key, told, runs(packets))
-        self._session, self._spoken = Session(), Connections()
+        self._session, self._spoken = Engine(), Connections()
 
     def _give_up(self) -> None:
         """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pyarrow as pa
 
-from ...session.exchange import Exchange
+from ...messages.exchange import Exchange
 from ..archive.store import resolve
-from .raw import SCHEMA, Row, batch, unpack
+from .raw import SCHEMA, RawRow, batch, unpack
 
 ROWS, BYTES = 256, 4 << 20
 """Exchanges, and bytes of them, that are packed together."""
@@ -23,12 +23,12 @@ class Pieces:
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(folder)
         self.names: list[tuple[str, int]] = []
-        self._rows: list[Row] = []
+        self._rows: list[RawRow] = []
         self._held = self._written = 0
         self._name = ""
         self._writer: pa.RecordBatchFileWriter | None = None
 
-    def add(self, row: Row, size: int) -> None:
+    def add(self, row: RawRow, size: int) -> None:
         self._rows.append(row)
         self._held += size
         if len(self._rows) >= ROWS or self._held > BYTES:

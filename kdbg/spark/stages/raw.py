@@ -16,10 +16,10 @@ import pyarrow as pa
 from ...findings import Finding
 from ...grammars import find
 from ...grammars.sasl import api as SASL_TOKEN
-from ...session.exchange import Exchange, Half, Known, Peers
-from ...session.message import opaque_api
+from ...messages.exchange import CapturedMessage, Exchange, Known, Peers
+from ...messages.message import opaque_api
 from ...wire import Api
-from ...wire.api import Direction
+from ...wire.language.api import Direction
 
 HALF = {
     "data": pa.large_binary(),
@@ -47,10 +47,10 @@ SCHEMA = pa.schema({
     **{f"response_{name}": kind for name, kind in HALF.items()},
 })  # fmt: skip
 NO_HALF = (None,) * len(HALF)
-Row = tuple[Any, ...]
+RawRow = tuple[Any, ...]
 
 
-def pack(exchange: Exchange, capture: int) -> Row:
+def pack(exchange: Exchange, capture: int) -> RawRow:
     """One exchange as a row; `peers.number` is what its connection goes by in the capture."""
     peers, client_id, api = exchange.peers, exchange.client_id, exchange.api
     return (
@@ -70,18 +70,18 @@ def pack(exchange: Exchange, capture: int) -> Row:
     )
 
 
-def _mechanism(half: Half | None) -> str | None:
+def _mechanism(half: CapturedMessage | None) -> str | None:
     """What the connection told of itself: how SASL tokens are laid out."""
     return None if half is None or half.known is None else half.known.facts.get("mechanism")
 
 
-def _pack_half(half: Half | None) -> Row:
+def _pack_half(half: CapturedMessage | None) -> RawRow:
     if half is None:
         return NO_HALF
     return half.data, half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing
 
 
-def batch(rows: list[Row]) -> pa.RecordBatch:
+def batch(rows: list[RawRow]) -> pa.RecordBatch:
     """Rows as Arrow has them."""
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
@@ -114,11 +114,11 @@ def _api(key: int | None) -> Api | None:
     return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
 
 
-def _half(row: Row, direction: Direction, exchange: Exchange, known: Known) -> Half | None:
+def _half(row: RawRow, direction: Direction, exchange: Exchange, known: Known) -> CapturedMessage | None:
     data, first_time, last_time, first_packet, last_packet, missing = row
     if data is None:
         return None
-    half = Half(data, (first_time, last_time), (first_packet, last_packet), direction, missing)
+    half = CapturedMessage(data, (first_time, last_time), (first_packet, last_packet), direction, missing)
     half.api, half.version = exchange.api, exchange.version
     if exchange.api is not None:
         half.known = known

@@ -19,17 +19,17 @@ import orjson
 import pyarrow as pa
 
 from ...definitions import MessageDefinition, apis
+from ...filters.filters import Filters
 from ...grammars import serving
-from ...session.filters import Filters
 from ...tables.rows import Rows, Wanted
 from ..archive.counting import counted
 from ..archive.plan import Plan
 from ..parquet import Tables
-from .carry import Carrier
-from .luggage import LARGE, Claim, Luggage
+from .pairing import Pairer
 from .pieces import exchanges
 from .reading import Reading
 from .runs import Run
+from .spill import LARGE, Claim, Spill
 
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 RUNS = pa.schema({
@@ -82,7 +82,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            reading, luggage = Reading(plan, plan.splits[number], ports), Luggage(folder)
+            reading, luggage = Reading(plan, plan.splits[number], ports), Spill(folder)
             yield from _batched(_row(run, reading.split.capture, number, luggage) for run in reading)
             luggage.close()
             said = orjson.dumps(reading.report | {"split": number})
@@ -91,7 +91,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
     return stage
 
 
-def _row(run: Run, capture: int, split: int, luggage: Luggage) -> tuple[Any, ...]:
+def _row(run: Run, capture: int, split: int, luggage: Spill) -> tuple[Any, ...]:
     """A run as it is shuffled."""
     place = capture, run.key, split, run.order, run.packets
     if len(run.payload) < LARGE:
@@ -124,7 +124,7 @@ def carry(captures: list[str], folder: str) -> Stage:
     """Make exchanges of the runs of a partition."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        carrier, luggage, splits = Carrier(captures, folder), Claim(folder), list[Any]()
+        carrier, luggage, splits = Pairer(captures, folder), Claim(folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 capture, key, _, order, packets, payload, *where = row

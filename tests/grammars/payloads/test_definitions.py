@@ -12,11 +12,11 @@ import pytest
 
 from kdbg.definitions import Declared, MessageDefinition, declare, read
 from kdbg.grammars.payloads import payload
-from kdbg.wire.api import DIRECTIONS
-from kdbg.wire.layout import layout
+from kdbg.wire.language.api import DIRECTIONS
+from kdbg.wire.language.payload import Payload
+from kdbg.wire.language.types import Array, Release, Struct, rules_of
 from kdbg.wire.nodes import join
-from kdbg.wire.payload import Payload
-from kdbg.wire.types import Array, Release, Struct, rules_of
+from kdbg.wire.readings.layout import layout
 
 from ...definitions.test_against_kafka import fields
 

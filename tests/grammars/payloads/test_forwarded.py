@@ -11,11 +11,11 @@ from kdbg.errors import WireError
 from kdbg.findings import Finding
 from kdbg.grammars import NAMES
 from kdbg.grammars.payloads.forwarded import Forwarded, message, named, request, response
-from kdbg.wire.api import DIRECTIONS, Direction
-from kdbg.wire.compiled import read_whole
+from kdbg.wire.language.api import DIRECTIONS, Direction
+from kdbg.wire.language.payload import Opened
 from kdbg.wire.nodes import build
-from kdbg.wire.payload import Opened
-from kdbg.wire.secrets import Hidden, hide
+from kdbg.wire.readings.compiled import read_whole
+from kdbg.wire.readings.secrets import Hidden, hide
 
 TOPIC = {"name": "orders", "num_partitions": 1, "replication_factor": 1}
 

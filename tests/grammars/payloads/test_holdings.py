@@ -10,7 +10,7 @@ import pytest
 from kdbg import grammars
 from kdbg.errors import UnknownPayload
 from kdbg.grammars.payloads import about, payload, payloads
-from kdbg.wire.api import Direction
+from kdbg.wire.language.api import Direction
 from kdbg.wire.nodes import Node, NullableStruct, Sized, WireArray, WireStruct
 
 

@@ -15,11 +15,11 @@ import pytest
 
 from kdbg.grammars import headers
 from kdbg.grammars.payloads import payload, payloads
-from kdbg.session.payloads import Context, Opener
-from kdbg.wire.layout import layout
+from kdbg.messages.payloads import Context, Opener
+from kdbg.wire.language.payload import Opened, Payload
+from kdbg.wire.language.types import Release
 from kdbg.wire.nodes import build
-from kdbg.wire.payload import Opened, Payload
-from kdbg.wire.types import Release
+from kdbg.wire.readings.layout import layout
 
 from ..test_layouts import expected
 from ..values import Maker

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kdbg.errors import WireError
 from kdbg.grammars.payloads.sasl_tokens import TOKENS, client_token, named, server_token
-from kdbg.wire.compiled import read_whole
+from kdbg.wire.language.payload import Holding, Reading
 from kdbg.wire.nodes import build
-from kdbg.wire.payload import Holding, Reading
-from kdbg.wire.secrets import Hidden, hide
-from kdbg.wire.spans import inspect
+from kdbg.wire.readings.compiled import read_whole
+from kdbg.wire.readings.secrets import Hidden, hide
+from kdbg.wire.readings.spans import inspect
 
 HIDDEN = object()
 """Stands for a secret in what a token shows."""

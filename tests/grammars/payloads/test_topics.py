@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kdbg.errors import Truncated, WireError
 from kdbg.grammars.payloads import CONTROL, TOPICS, payload
+from kdbg.wire.language.payload import Holding, Payload, Readable, Reading, RecordPayloads
 from kdbg.wire.nodes import UVARINT, build
-from kdbg.wire.payload import Holding, Payload, Readable, Reading, RecordPayloads
 
 KEYED = {
     "group-coordinator": "__consumer_offsets",

@@ -1,0 +1,216 @@
+"""The first bytes of a connection: does it speak Kafka, and which end is the client?
+
+Both directions are held until one of them shows a request: at its very beginning where the connection was seen to
+open, else at the first place that proves itself. What never does is let go, with a word on what it looks like.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from ..findings import Finding
+from ..tcp.table import Connection
+from . import requests
+from .foreign import looks_like
+from .framing import Framer
+from .search import Buffer, Search
+
+PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
+"""Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
+HELD = 4 << 20
+"""Bytes held of one direction; the oldest are given up, for they have been looked at."""
+HELD_BY_ALL = 64 << 20
+
+
+class Budget:
+    """What all openings together may still hold."""
+
+    def __init__(self, left: int = HELD_BY_ALL) -> None:
+        self.left = left
+
+
+class HeldSide:
+    """tcp.Receiver of one direction while the connection is unknown. `run` is what came since the last gap.
+
+    `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
+    """
+
+    def __init__(self, opening: Classifier) -> None:
+        self.opening = opening
+        self.first = b""
+        self.run = bytearray()
+        self.held = self.passed = self.lost = 0
+        self.guess = False
+        self.intact = opening.certain
+        self._search = Search(requests.AnyRequest())
+        self._events: deque[tuple[bytes | int | None, int, int]] = deque()
+
+    def data(self, payload: bytes, time: int, number: int) -> None:
+        self._events.append((payload, time, number))
+        self.held += len(payload)
+        self.opening.budget.left -= len(payload)
+        self.run += payload
+        if len(self.first) < 8:
+            self.first += payload[:8]
+        self.opening.look(self)
+        if self.held > HELD:
+            self._forget()
+
+    def gap(self, length: int, time: int, number: int) -> None:
+        self.intact = False
+        self._events.append((length, time, number))
+        self.guess = self.guess or _is_request(self.run)
+        self.opening.look(self, final=True)
+        self.run.clear()
+        self._search.start()
+
+    def end(self, time: int, number: int) -> None:
+        self._events.append((None, time, number))
+        self.guess = self.guess or _is_request(self.run)
+        self.opening.end(self)
+
+    def shows_request(self, final: bool) -> bool:
+        """Whether a request that proves itself stands in what came since the last gap."""
+        return self._search.find(self.run, final=final) is not None
+
+    def starts_with_frame(self) -> bool:
+        """Whether the first byte held is a frame's: where the connection opened, or where a request seems to begin."""
+        if self.passed:
+            return False
+        head = bytearray()
+        for what, _, _ in self._events:
+            if not isinstance(what, bytes) or len(head) > requests.LONGEST_HEADER:
+                break
+            head += what
+        return self.opening.certain or _is_request(head)
+
+    def replay(self, framer: Framer) -> None:
+        """Give what was held to who can read it."""
+        framer.pass_over(self.passed)
+        if self.lost:
+            framer.gap(self.lost, *self._events[0][1:])
+        for what, time, number in self.release():
+            if isinstance(what, bytes):
+                framer.data(what, time, number)
+            elif what is not None:
+                framer.gap(what, time, number)
+            else:
+                framer.end(time, number)
+
+    def release(self) -> deque[tuple[bytes | int | None, int, int]]:
+        """Hold nothing any more."""
+        self.opening.budget.left += self.held
+        self.held = 0
+        self.run.clear()
+        events, self._events = self._events, deque()
+        return events
+
+    def _forget(self) -> None:
+        """Give up the oldest bytes."""
+        self.guess = self.guess or _is_request(self.run)
+        while self.held > HELD // 2:
+            what = self._events.popleft()[0]
+            if isinstance(what, bytes):
+                self.held -= len(what)
+                self.passed += len(what)
+                self.opening.budget.left += len(what)
+            else:
+                self.lost += what or 0
+        idle = max(len(self.run) - self.held, 0)
+        del self.run[:idle]
+        self._search.dropped(idle)
+
+
+class Classifier:
+    """Holds what both sides sent until it is known what it is; then calls one of its two callbacks, once."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        budget: Budget,
+        kafka: Callable[[Classifier, int], None],
+        other: Callable[[Classifier, Finding | None], None],
+    ) -> None:
+        self.connection, self.budget, self._kafka, self._other = connection, budget, kafka, other
+        self.certain = connection.handshake
+        self.sides = HeldSide(self), HeldSide(self)
+        self._ended = 0
+        self._decided = False
+
+    def look(self, side: HeldSide, *, final: bool = False) -> None:
+        """Decide, if it can be decided now."""
+        if self._decided:
+            return
+        if self._is_client(side, final):
+            self._decide(side)
+        elif self.budget.left < 0 or self._seen() > self._patience() or self._is_other(side):
+            self._settle()
+
+    def end(self, side: HeldSide) -> None:
+        """One direction has ended; once both have, a guess is better than nothing."""
+        self.look(side, final=True)
+        self._ended += 1
+        if self._ended == 2 and not self._decided:
+            self._settle()
+
+    def replay(self, client: Framer, broker: Framer) -> None:
+        """Give what was held to those who can read it: requests first, since responses are told by them."""
+        first = self._client
+        self.sides[first].replay(client)
+        self.sides[1 - first].replay(broker)
+
+    def _is_client(self, side: HeldSide, final: bool) -> bool:
+        if self.connection.handshake and side is self.sides[1]:
+            return False
+        if side.intact:
+            return requests.begins(side.run) is not None or _token(side.run)
+        return side.shows_request(final)
+
+    def _is_other(self, side: HeldSide) -> bool:
+        """Whether it looks like something else: words only at the beginning, for text may stand in a message."""
+        what = looks_like(side.first)
+        return bool(what) and (self.certain or what.startswith("TLS"))
+
+    def _seen(self) -> int:
+        return sum(side.held + side.passed for side in self.sides)
+
+    def _patience(self) -> int:
+        return PATIENCE_WHOLE if self.sides[0].intact else PATIENCE_MIDSTREAM
+
+    def _settle(self) -> None:
+        """Nothing proved itself: take the side that seemed to begin with a request for the client, if one did."""
+        for side in self.sides:
+            if side.guess and not self._is_other(side):
+                self._decide(side)
+                return
+        self._give_up()
+
+    def _decide(self, side: HeldSide) -> None:
+        self._decided = True
+        self._client = self.sides.index(side)
+        self._kafka(self, self._client)
+
+    def _give_up(self) -> None:
+        self._decided = True
+        what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
+        size = self._seen()
+        for side in self.sides:
+            side.release()
+        finding = None
+        if what:
+            finding = Finding("not-kafka", f"{what}; not decoded", "", None, size)
+        elif size:
+            finding = Finding("not-kafka", f"nothing in its first {size} bytes is a Kafka request", "", None, size)
+        self._other(self, finding)
+
+
+def _is_request(data: Buffer) -> bool:
+    """Whether a known request with a client id that is text seems to begin here."""
+    header = requests.begins(data)
+    return header is not None and header.known and bool(header.client_id) and str(header.client_id).isprintable()
+
+
+def _token(data: Buffer) -> bool:
+    """A GSSAPI token without a handshake, as clients of 0.9 send it: a length that fits, an ASN.1 tag."""
+    return len(data) > 4 and data[4] == 0x60 and int.from_bytes(data[:4], "big") == len(data) - 4

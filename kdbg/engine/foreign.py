@@ -1,0 +1,117 @@
+"""Bytes that are often taken for Kafka: TLS, HTTP and others, by their first bytes, or by those as a number.
+
+A peer that speaks something else makes a Kafka client or broker read its first four bytes as a length, and complain
+about a size such as 369295616 (a TLS handshake) or 1213486160 ("HTTP"). What to do about it depends on who spoke: a
+question (a handshake, GET) came from a client that took the port for something else, an answer (an alert, HTTP) from
+a server that is no broker.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+
+class ForeignProtocol(NamedTuple):
+    """What bytes really are, and what to do where Kafka was expected."""
+
+    what: str
+    advice: str
+
+
+TLS_RECORDS = {0x14: "change cipher spec", 0x15: "alert", 0x16: "handshake", 0x17: "application data"}
+TLS_VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0 or later", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2 or 1.3"}
+TLS_ADVICE = {
+    0x16: "A TLS client (or broker) speaks to a port without TLS. Point it to the SSL listener's port, or set its "
+    "security.protocol to PLAINTEXT (SASL_PLAINTEXT with SASL), or give the listener the protocol SSL.",
+    0x15: "A TLS port answers somebody who speaks without TLS. Set security.protocol=SSL (or SASL_SSL) on the client, "
+    "or point it to the PLAINTEXT listener's port.",
+}
+TLS_INSIDE = (
+    "The bytes are of a TLS connection, after its beginning: they have to be decrypted before kdbg can read them."
+)
+HTTP_SERVER = (
+    "Something that speaks HTTP answers where a broker was expected: a proxy, a load balancer, or the port of Kafka "
+    "Connect, the Schema Registry or an exporter. Check bootstrap.servers and advertised.listeners."
+)
+HTTP_CLIENT = (
+    "An HTTP client (a browser, a health check, a metrics scraper, a load balancer's probe) connects to Kafka's port. "
+    "Point it elsewhere, or make the check a plain TCP one."
+)
+OTHER_SERVER = "The port is that of another service: check bootstrap.servers and advertised.listeners."
+OTHER_CLIENT = "A client of another service connects to Kafka's port: a wrong address there, or somebody scans ports."
+BALANCER = (
+    "A load balancer announces the client's address with the PROXY protocol, which brokers do not understand: "
+    "switch that off for Kafka's port."
+)
+ZOOKEEPER = "A ZooKeeper command was sent to a broker's port: ZooKeeper listens elsewhere (2181 if not configured)."
+COMPRESSED = "These bytes are compressed: decompress them first. Kafka compresses record batches, never whole messages."
+PACKED = "A capture can be given to `kdbg decode` as it is, compressed or not."
+BEGINNINGS: dict[bytes, tuple[str, str]] = {
+    b"HTTP": ("an HTTP response", HTTP_SERVER),
+    b"GET ": ("an HTTP GET request", HTTP_CLIENT),
+    b"POST": ("an HTTP POST request", HTTP_CLIENT),
+    b"PUT ": ("an HTTP PUT request", HTTP_CLIENT),
+    b"HEAD": ("an HTTP HEAD request", HTTP_CLIENT),
+    b"DELE": ("an HTTP DELETE request", HTTP_CLIENT),
+    b"OPTI": ("an HTTP OPTIONS request", HTTP_CLIENT),
+    b"PATC": ("an HTTP PATCH request", HTTP_CLIENT),
+    b"TRAC": ("an HTTP TRACE request", HTTP_CLIENT),
+    b"CONN": ("an HTTP CONNECT request", HTTP_CLIENT),
+    b"PRI ": ("an HTTP/2 connection", HTTP_CLIENT),
+    b"<!DO": ("an HTML page", HTTP_SERVER),
+    b"<htm": ("an HTML page", HTTP_SERVER),
+    b"<?xm": ("XML", HTTP_SERVER),
+    b"SSH-": ("an SSH banner", OTHER_SERVER),
+    b"220 ": ("an SMTP or FTP greeting", OTHER_SERVER),
+    b"220-": ("an SMTP or FTP greeting", OTHER_SERVER),
+    b"EHLO": ("an SMTP command", OTHER_CLIENT),
+    b"HELO": ("an SMTP command", OTHER_CLIENT),
+    b"PROX": ("a PROXY protocol header", BALANCER),
+    b"\r\n\r\n": ("a PROXY protocol v2 header", BALANCER),
+    b"*1\r\n": ("a Redis command", OTHER_CLIENT),
+    b"PING": ("a Redis or NATS command", OTHER_CLIENT),
+    b"-ERR": ("a Redis or NATS error", OTHER_SERVER),
+    b"INFO": ("a NATS greeting", OTHER_SERVER),
+    b"RFB ": ("a VNC greeting", OTHER_SERVER),
+    b"AMQP": ("an AMQP connection", "An AMQP peer (RabbitMQ, a service bus) speaks: Kafka is another protocol."),
+    b"JRMI": ("a Java RMI call", "A JMX client (jconsole, an agent) connects to Kafka's port instead of JMX_PORT."),
+    b"ruok": ("a ZooKeeper command", ZOOKEEPER),
+    b"stat": ("a ZooKeeper command", ZOOKEEPER),
+    b"mntr": ("a ZooKeeper command", ZOOKEEPER),
+    b"srvr": ("a ZooKeeper command", ZOOKEEPER),
+    b'{"': ("JSON", "Give bytes: `kdbg encode` turns JSON into a message."),
+    b"PAR1": ("a Parquet file", "Kafka's log segments and messages are no Parquet files."),
+    b"PK\x03\x04": ("a ZIP archive", COMPRESSED),
+    b"\x1f\x8b": ("gzip", f"{COMPRESSED} {PACKED}"),
+    b"\x28\xb5\x2f\xfd": ("zstd", f"{COMPRESSED} {PACKED}"),
+    b"\x04\x22\x4d\x18": ("an LZ4 frame", COMPRESSED),
+    b"\x82SNAPPY": ("snappy in the framing of snappy-java", COMPRESSED),
+    b"\xff\x06\x00\x00sNaPpY": ("snappy in its own framing", COMPRESSED),
+}
+
+
+def recognise(data: bytes) -> ForeignProtocol | None:
+    """What the first bytes of a stream are, if they are something well known that is not Kafka."""
+    if len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS:
+        record, version = TLS_RECORDS[data[0]], TLS_VERSIONS[int.from_bytes(data[1:3], "big")]
+        return ForeignProtocol(f"TLS ({record}, {version})", TLS_ADVICE.get(data[0], TLS_INSIDE))
+    for beginning, found in BEGINNINGS.items():
+        if len(data) >= 4 and data.startswith(beginning):
+            return ForeignProtocol(*found)
+    return None
+
+
+def looks_like(data: bytes) -> str:
+    """What the first bytes of a stream are, in a few words; "" if they are nothing well known."""
+    found = recognise(data)
+    return found.what if found else ""
+
+
+def number(value: int) -> ForeignProtocol | None:
+    """What a number in an error log is, if its four bytes are the beginning of something else."""
+    if not -(1 << 31) <= value < 1 << 31:
+        return None
+    if value >> 8 == 0x030000:  # as bytes of a stream it may well be a large frame
+        return ForeignProtocol("a remote desktop connection (TPKT)", OTHER_CLIENT)
+    return recognise(struct.pack(">i", value))

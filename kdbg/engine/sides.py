@@ -1,0 +1,236 @@
+"""The two ends of a conversation as framing.Owners: what a request and a response look like where they are expected.
+
+A request names its API, and its client names itself the same in all of them. A response is told by the request that
+waits for it; one that nobody waits for is believed when what follows it is a response too.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from ..findings import Finding
+from ..grammars.sasl import api as SASL_TOKEN
+from ..messages.exchange import CapturedMessage, Exchange
+from . import requests
+from .pairing import Pairing
+from .requests import RequestHeader
+from .search import MAX_FRAME, WEAK_FRAME, Buffer
+from .validation import excess, extent, fits, may_fit
+
+GSSAPI_FIRST_BYTE = 0x60
+MAX_TOKEN = 1 << 20
+AHEAD, FAR = 100, 10_000
+"""How much higher the next correlation id may be, and how far from the newest request's: clients count."""
+KEEP_RESPONSES = 1 << 14
+"""Bytes of responses held where none is due: their requests may be on their way."""
+GROUPS = 64
+"""Sorts of correlation ids that are searched for at once; those of one sort differ in their last byte only."""
+_correlation_id = struct.Struct(">i").unpack_from
+_size_and_correlation_id = struct.Struct(">ii").unpack_from
+_NOBODY = object()
+
+
+class _Side:
+    """What both ends have in common: the words of complaint, and the frame handed over last."""
+
+    sender = ""
+
+    def __init__(self, conversation: Pairing) -> None:
+        self.conversation = conversation
+        self.last: CapturedMessage | None = None
+
+    def surplus(self) -> bytes:
+        half = self.last
+        if half is None or half.api is None or half.missing:
+            return b""
+        length = excess(half.api, half.version, half.direction, half.data)
+        return half.data[len(half.data) - length :]
+
+    def give_back(self, length: int) -> None:
+        if self.last is not None and length:
+            self.last.cut(length)
+            self.wrong_length(length)
+        self.last = None
+
+    def wrong_length(self, excess: int) -> None:
+        text = f"the length of a message from the {self.sender} claims {excess} bytes that are other messages"
+        self.conversation.findings.append(Finding("bad-length", text, "", None, excess))
+
+    def skipped(self, length: int) -> None:
+        text = f"{length} bytes from the {self.sender} belong to no frame that could be proved"
+        self.conversation.findings.append(Finding("skipped", text, "", None, length))
+
+    def lost(self, length: int, number: int) -> None:
+        text = f"{length} bytes from the {self.sender} are missing from the capture before packet {number}"
+        self.conversation.findings.append(Finding("gap", text, "", None, length))
+
+    def end(self) -> None:
+        self.conversation.end()
+
+
+class RequestSide(_Side, requests.AnyRequest):
+    """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token."""
+
+    sender = "client"
+
+    def __init__(self, conversation: Pairing) -> None:
+        super().__init__(conversation)
+        self.client_id: Any = _NOBODY
+
+    def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+        if self.conversation.tokens:
+            return self._judge_token(data, start, size)
+        accepted, header = requests.read_header(data, start, size)
+        if header is not None:
+            if header.client_id == self.client_id:
+                return True, header
+            if self.client_id is _NOBODY:
+                return self.conversation.whole or size < WEAK_FRAME, header
+            return self._judge_stranger(data, start, start + size, header), header
+        if accepted is False and self.client_id is _NOBODY and self.conversation.whole:
+            return _gssapi(data, start, size), None
+        return accepted, None
+
+    def _judge_stranger(self, data: Buffer, start: int, end: int, header: RequestHeader) -> bool | None:
+        """A request under another name than those before it must prove itself."""
+        if not header.known or (end > len(data) and end - start >= WEAK_FRAME):
+            return False
+        return self.prove(data, start, end) if end <= len(data) else None
+
+    def _judge_token(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+        """Where tokens are due, a request is one whose body its grammar can read."""
+        end = start + size
+        if not 0 <= size <= MAX_TOKEN:
+            return False, None
+        if end > len(data):
+            return None, None
+        _, header = requests.read_header(data, start, size)
+        if header is None or not header.known:
+            return True, None
+        readable = extent(header.api, header.version, "request", bytes(data[start:end])) is not None
+        return True, header if readable else None
+
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
+        client_id = None if self.client_id is _NOBODY else self.client_id
+        return requests.prove_here(data, start, end, final, client_id)
+
+    def extent(self, data: bytes, token: Any) -> int | None:
+        return extent(token.api, token.version, "request", data) if token is not None else None
+
+    def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        self.last = half = CapturedMessage(data, times, packets, "request", missing)
+        if token is not None:
+            self.client_id = token.client_id
+        self.conversation.request(token, half)
+
+    def lost(self, length: int, number: int) -> None:
+        self.conversation.whole = False
+        super().lost(length, number)
+
+
+class ResponseSide(_Side):
+    """Owner of the bytes that the broker sent. The token of a frame is the exchange that waits for it, if one does."""
+
+    sender = "broker"
+    keep = KEEP_RESPONSES
+
+    def __init__(self, conversation: Pairing) -> None:
+        super().__init__(conversation)
+        self._wanted: tuple[Any, ...] = ()
+        self._pattern: re.Pattern[bytes] | None = None
+
+    def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Exchange | None]:
+        waiting = self.conversation.waiting
+        if waiting:
+            first = waiting[0]
+            if first.api is SASL_TOKEN:
+                return 0 <= size <= MAX_TOKEN, first
+            if size >= 4 and len(data) - start >= 4 and _correlation_id(data, start)[0] == first.correlation_id:
+                return True, first
+        if size < 4:
+            return False, None
+        if len(data) - start < 4:
+            return None, None
+        exchange = self.conversation.expected(_correlation_id(data, start)[0])
+        if exchange is None:
+            return self._judge_unasked(data, start, start + size), None
+        return start + size > len(data) or self.prove(data, start, start + size), exchange
+
+    def _judge_unasked(self, data: Buffer, start: int, end: int) -> bool | None:
+        """A response that nobody waits for: its request may be missing, or come later in the capture.
+
+        What comes behind it must be a response to one of the next requests: clients number them. Its own number cannot
+        be far from those of the requests that were seen.
+        """
+        correlation_id = _correlation_id(data, start)[0]
+        if abs(_steps(self.conversation.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
+            return False
+        if end + 8 > len(data):
+            self.conversation.undecided = True
+            return None
+        size, following = _size_and_correlation_id(data, end)
+        return 4 <= size <= MAX_FRAME and 0 < _steps(correlation_id, following) <= AHEAD
+
+    def search(self, data: Buffer, start: int) -> int | None:
+        """Where the correlation id of a waiting request stands behind a length that can be."""
+        waiting = self.conversation.waiting
+        self.conversation.undecided = True
+        self.conversation.give_up_tokens()
+        if not waiting:
+            return None
+        wanted = len(waiting), waiting[0], waiting[-1]
+        if self._pattern is None or wanted != self._wanted:
+            ids = dict.fromkeys(exchange.correlation_id for exchange in waiting)
+            self._wanted, self._pattern = wanted, _candidate(ids)
+        found = self._pattern.search(data, start)
+        return found.start() if found else None
+
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
+        """A response to a waiting request whose body ends where its length says; an odd one, if another follows."""
+        exchange = self.conversation.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
+        if exchange is None or exchange.api is None:
+            return False
+        frame = bytes(data[start:end])
+        if fits(exchange.api, exchange.version, "response", frame):
+            return True
+        followed = self._followed(data, end, final)
+        return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
+
+    def _followed(self, data: Buffer, end: int, final: bool) -> bool | None:
+        """Whether another response that is waited for begins here, or nothing; None: more bytes are needed."""
+        if end + 8 > len(data):
+            return True if final and end == len(data) else None
+        size, correlation_id = _size_and_correlation_id(data, end)
+        return 4 <= size <= MAX_FRAME and self.conversation.expected(correlation_id) is not None
+
+    def extent(self, data: bytes, token: Any) -> int | None:
+        return extent(token.api, token.version, "response", data) if token is not None else None
+
+    def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        self.last = half = CapturedMessage(data, times, packets, "response", missing)
+        self.conversation.response(half)
+
+
+def _steps(one: int, other: int) -> int:
+    """How far it is from one correlation id to another; they wrap."""
+    return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _gssapi(data: Buffer, start: int, size: int) -> bool:
+    """Whether a client of 0.9 begins with a GSSAPI token: an ASN.1 application tag (RFC 2743)."""
+    return len(data) > start and data[start] == GSSAPI_FIRST_BYTE and 0 < size <= MAX_TOKEN
+
+
+def _candidate(ids: Iterable[int]) -> re.Pattern[bytes]:
+    """A length of 4 bytes to 128 MiB, then one of these correlation ids."""
+    words = [struct.pack(">i", number) for number in ids]
+    sorts = [(head, [word[3] for word in same]) for head, same in groupby(words, lambda word: word[:3])]
+    if len(sorts) > GROUPS:
+        sorts = sorts[: GROUPS // 2] + sorts[-GROUPS // 2 :]
+    choices = [re.escape(head) + b"[%b]" % b"".join(b"\\x%02x" % last for last in lasts) for head, lasts in sorts]
+    size = rb"(?:\x00(?:\x00(?:\x00[\x04-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
+    return re.compile(size + b"(?:" + b"|".join(choices) + b")", re.DOTALL)

@@ -1,0 +1,54 @@
+"""Does a message end where its length says? That tells a message from bytes that only look like one.
+
+Answered by the compiled grammars, so that wrong places cost little; the slow reading of an odd message is paid for only
+where what stands around it speaks for it.
+"""
+
+from __future__ import annotations
+
+from ..messages.message import forms, read, read_slowly
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.readings.compiled import UNREADABLE
+
+BROKEN = frozenset({"truncated", "bad-length", "bad-value"})
+"""Findings of bytes that are not what they were taken for."""
+CLOSE_LOOK = 1 << 18
+"""Messages up to so many bytes are read slowly for a proof."""
+
+
+def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
+    """How many bytes the message takes that begins here, by its grammar; None where it does not end within them."""
+    found = None
+    for _, _, read_both in forms(api, version, direction, True, True):
+        try:
+            _, end = read_both(data, 0)
+        except UNREADABLE:
+            continue
+        if end == len(data):
+            return end
+        if end < len(data) and found is None:
+            found = end
+    return found
+
+
+def fits(api: Api, version: int, direction: Direction, data: bytes) -> bool:
+    """Whether these bytes, no more and no fewer, are such a message without anything odd."""
+    return api.reads(direction, version) and extent(api, version, direction, data) == len(data)
+
+
+def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
+    """Whether they can be one with something odd in it (a tag, a null, bytes left over), or one that nobody knows."""
+    if not api.reads(direction, version):
+        return True
+    if len(data) > CLOSE_LOOK:
+        return False
+    return not BROKEN & {finding.kind for finding in read_slowly(api, version, direction, data).findings}
+
+
+def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
+    """How many bytes at the end of a message its grammar has no use for; 0 where it does not even get there."""
+    findings = read(api, version, direction, data, shallow=True).findings
+    if BROKEN & {finding.kind for finding in findings}:
+        return 0
+    return sum(finding.length for finding in findings if finding.kind == "leftover")

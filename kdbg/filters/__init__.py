@@ -1,0 +1,1 @@
+"""Conditions on exchanges: which of them a person wants to see."""

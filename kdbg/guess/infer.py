@@ -1,0 +1,286 @@
+"""Bytes of which little or nothing is known go in; what they may be comes out, the likeliest first.
+
+A request is known by its header. Nothing in a response says what it answers: every layout that reads it to its last
+byte is a guess, and plausible.py says which of them makes the most sense. Record sets and SASL tokens that stand alone
+are known too. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ..engine.foreign import looks_like
+from ..engine.requests import RequestHeader, read_header
+from ..engine.search import MAX_FRAME
+from ..errors import Truncated
+from ..grammars import apis, find
+from ..messages.message import explain, forms, header_grammar
+from ..wire import Api
+from ..wire.language.api import DIRECTIONS, Direction
+from ..wire.nodes import WireStruct
+from ..wire.readings.compiled import UNREADABLE
+from .headerless import known_headerless
+from .score import number, rarity, score
+
+MOST_LEFT = 16
+"""A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
+SMALL = 1 << 16
+"""Bytes that are few enough to be read slowly by every layout."""
+BY_HEADER = "its header says so"
+UNREAD, UNSIZED, STRAY = 60.0, 16.0, 24.0
+"""Bits for a message that does not end where it should, that has no size, whose size ends among the bytes."""
+
+
+class Told(NamedTuple):
+    """What the user said of the bytes. `header` False: messages begin at their body, without size and header."""
+
+    api: Api | None = None
+    version: int | None = None
+    direction: Direction | None = None
+    header: bool = True
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What bytes may be: a message that begins at `start` and ends at `end`, as far as it is there.
+
+    `size` is what stands in front (then `start` is 4), None where nothing does. `versions` are all that read the same
+    out of the bytes; `version` is the newest of them. `exact`: it reads to the last byte, and not further.
+    """
+
+    api: Api
+    version: int
+    direction: Direction
+    start: int
+    end: int
+    score: float
+    reason: str
+    size: int | None = None
+    header: bool = True
+    exact: bool = True
+    versions: tuple[int, ...] = ()
+    likelihood: float = 0.0
+    """Among the guesses made together: they add up to one."""
+
+
+class Extent(NamedTuple):
+    """Where a message may stand in the bytes, and how odd that would be."""
+
+    start: int
+    end: int
+    size: int | None
+    score: float
+
+
+Candidate = tuple[Api, int, Direction]
+Reading = tuple[WireStruct, Any, Any, int]
+"""What a layout makes of bytes: (layout, header, body, where it ended)."""
+Asked = Mapping[int, tuple[Api, int]]
+"""Requests seen before, by their correlation id: (api, version)."""
+NOTHING, NOBODY = Told(), dict[int, tuple[Api, int]]()
+
+
+def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
+    """What the bytes may begin with, likeliest first."""
+    if told == NOTHING and looks_like(data):
+        return []
+    if not told.header:
+        place = Extent(0, len(data), None, 0.0)
+        found = _grouped(_fits(data, place, _candidates(told, DIRECTIONS), header=False))
+    else:
+        found = [] if told.api or told.direction else _alone(data)
+        if not found and told.direction != "response":
+            found = list(_requests(data, told))
+        if not any(guess.exact and guess.api.key for guess in found) and told.direction != "request":
+            found += (_answers(data, asked) if told == NOTHING else []) or _responses(data, told)
+    if not found and told.api is not None:
+        found = _anyway(data, told)
+    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess)], told)
+
+
+def _ranked(found: list[Guess], told: Told) -> list[Guess]:
+    """Sorted, with a likelihood for each."""
+    if told.api is not None:
+        reason = "as told" if told.version is not None else "as told, but for the version"
+        found = [guess if guess.reason == BY_HEADER else replace(guess, reason=reason) for guess in found]
+    found = sorted(found, key=lambda guess: (guess.score, -guess.version))
+    weights = [2.0 ** max(found[0].score - guess.score, -1000.0) for guess in found]
+    return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
+
+
+def _nonsense(guess: Guess) -> bool:
+    """Whether a response says less of its bytes than they say themselves."""
+    return guess.direction == "response" and guess.score > UNREAD + 8.0 * (guess.end - guess.start)
+
+
+def int32(data: bytes, start: int) -> int:
+    return int.from_bytes(data[start : start + 4], "big", signed=True)
+
+
+def places(data: bytes) -> Iterator[Extent]:
+    """Where a message may stand: behind its size, or from the first byte on."""
+    size, length = int32(data, 0), len(data) - 4
+    if 4 <= size <= MAX_FRAME and length >= 4:
+        odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + 8.0 * max(length - size, 0)
+        yield Extent(4, min(4 + size, len(data)), size, odd)
+    yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
+
+
+def _chained(data: bytes) -> bool:
+    """Whether the bytes are several frames one after the other, and nothing else."""
+    start = frames = 0
+    while len(data) - start >= 4:
+        size = int32(data, start)
+        if not 4 <= size <= MAX_FRAME:
+            return False
+        start, frames = start + 4 + size, frames + 1
+    return frames > 1 and start == len(data)
+
+
+def _requests(data: bytes, told: Told) -> Iterator[Guess]:
+    """Requests by their header, the body read to see whether it ends where it should."""
+    for place in places(data):
+        size = place.end - place.start if place.size is None else place.size
+        accepted, head = read_header(data[: place.end], place.start, size)
+        head = _header_so_far(data, place) if accepted is None and place.size is not None else head
+        if head is None or (told.api is not None and told.api.key != head.api.key):
+            continue
+        candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
+        fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
+        yield from (replace(guess, reason=BY_HEADER) for guess in fits)
+        if not fits:
+            yield _guess(place, candidate, _doubt(data, place, candidate, head), BY_HEADER, exact=False)
+
+
+def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
+    """What a header says that the bytes end in, if its key and version are known ones."""
+    key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
+    api = find(key) if key else None
+    if api is None or not api.reads("request", version):
+        return None
+    return RequestHeader(api, version, int32(data, place.start + 4), None, True)
+
+
+def _doubt(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader) -> float:
+    """The score of a request that breaks: few where the bytes end before the message does, as its size says.
+
+    The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
+    """
+    frame = data[place.start : place.end]
+    inspection = explain(*candidate, frame)[1]
+    cut = place.size is not None and place.size > len(frame) and isinstance(inspection.broken, Truncated)
+    doubt = 3.0 * len(frame) + (0.0 if cut else UNREAD + 8.0 * (len(frame) - inspection.end))
+    weak = not cut and (not head.client_id or head.api.key == 0)
+    return doubt + (UNREAD + 4.0 * len(frame)) * weak
+
+
+def _answers(data: bytes, asked: Asked) -> list[Guess]:
+    """The response to a request seen before, by its correlation id."""
+    for place in places(data):
+        correlation_id = int32(data, place.start)
+        if correlation_id in asked:
+            found = infer(data[: place.end], Told(*asked[correlation_id], "response"))
+            reason = f"it answers the request with correlation id {correlation_id}"
+            return [replace(guess, reason=reason) for guess in found[:1]]
+    return []
+
+
+def _responses(data: bytes, told: Told) -> list[Guess]:
+    """Responses that fit to the last byte; failing that, those that leave few bytes over, or have odd values."""
+    candidates = list(_candidates(told, ("response",)))
+    found: list[Guess] = []
+    for slowly in (False, True)[: 1 + (len(data) <= SMALL)]:
+        fits = (_fits(data, place, candidates, header=True, slowly=slowly) for place in places(data))
+        found += _grouped(fit for some in fits for fit in some)
+        if exact := [guess for guess in found if guess.exact]:
+            return exact
+    return found
+
+
+def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candidate]:
+    """Every API, version and direction that what was told leaves open."""
+    for direction in directions:
+        for api in apis() if told.api is None else (told.api,):
+            for version in api.versions if told.version is None else (told.version,):
+                if told.direction in (None, direction) and (told.api or api.reads(direction, version)):
+                    yield api, version, direction
+
+
+def _guess(
+    place: Extent, candidate: Candidate, score: float, reason: str, *, exact: bool = True, header: bool = True
+) -> Guess:
+    api, version, direction = candidate
+    return Guess(
+        api, version, direction, place.start, place.end, place.score + rarity(api) + score, reason, place.size,
+        header, exact, (version,),
+    )  # fmt: skip
+
+
+def _fits(
+    data: bytes, place: Extent, candidates: Iterable[Candidate], *, header: bool, slowly: bool = False
+) -> Iterator[tuple[Guess, Any]]:
+    """(guess, what was read) of each candidate whose layout reads the bytes, or nearly all of them.
+
+    `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
+    """
+    frame = data[place.start : place.end]
+    for candidate in candidates:
+        read = _slowly if slowly else _quickly
+        for grammar, head, body, end in read(candidate, frame, header):
+            left = len(frame) - end
+            if not left or 0 < left <= MOST_LEFT < end:
+                cost = score(grammar, body) + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
+                cost += score(header_grammar(*candidate), head) if head else 0.0
+                reason = f"it leaves {left} of the bytes over" if left else "it reads to the last byte"
+                exact = not left and not slowly and place.size in (None, len(frame))
+                yield _guess(place, candidate, cost, reason, exact=exact, header=header), (head, body)
+                break
+
+
+def _quickly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
+    for _, grammar, read in forms(*candidate, header, False):
+        try:
+            (head, body), end = read(frame, 0)
+        except UNREADABLE:
+            continue
+        yield grammar, head, body, end
+
+
+def _slowly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
+    grammar, inspection = explain(*candidate, frame, header=header)
+    if inspection.broken is None and inspection.end == len(frame):
+        yield grammar, inspection.header, inspection.value, inspection.end
+
+
+def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
+    """Versions of one API that read the same out of the same bytes as one guess, the newest."""
+    groups: list[tuple[Guess, Any]] = []
+    for guess, value in fits:
+        last, same = groups[-1] if groups else (guess, NOTHING)
+        if same == value and (last.api, last.direction, last.start) == (guess.api, guess.direction, guess.start):
+            groups.pop()
+            guess = replace(guess, versions=last.versions + guess.versions)
+        groups.append((guess, value))
+    return [guess for guess, _ in groups]
+
+
+def _anyway(data: bytes, told: Told) -> list[Guess]:
+    """What was told, though it does not fit: the layouts that get the furthest."""
+    found = []
+    for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
+        for candidate in _candidates(told, DIRECTIONS):
+            reached = explain(*candidate, data[place.start : place.end], header=told.header)[1].end
+            cost = UNREAD + 8.0 * (place.end - place.start - reached)
+            found.append(_guess(place, candidate, cost, "it gets the furthest", exact=False, header=told.header))
+    return found
+
+
+def _alone(data: bytes) -> list[Guess]:
+    """Record sets and SASL tokens, which have no header, with or without the size in front."""
+    for place in places(data):
+        found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
+        if found is not None:
+            return [_guess(place, (found[0], 0, "request"), 0.0, found[1], header=False)]
+    return []

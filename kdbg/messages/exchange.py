@@ -1,0 +1,165 @@
+"""A request and its response, as they stood on the wire: plain data, read when somebody looks."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ..findings import Finding
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.language.payload import Around
+from ..wire.readings.topic_names import ALWAYS
+from .message import Message, read
+from .payloads import Context, may_hold_payloads, open_payloads
+
+
+class Peers(NamedTuple):
+    """A connection: `number` in order of appearance, its ends as (address, port)."""
+
+    number: int
+    client: tuple[str, int]
+    broker: tuple[str, int]
+
+
+class Known(NamedTuple):
+    """What messages have told that helps to read later ones.
+
+    `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
+    itself, such as the `mechanism` of its SASL tokens.
+    """
+
+    topics: dict[UUID, str]
+    facts: dict[str, Any]
+
+    @classmethod
+    def nothing(cls) -> Known:
+        """At the beginning."""
+        return cls(ALWAYS.copy(), {})
+
+
+class CapturedMessage:
+    """One message of an exchange: its bytes from the header on, when they came and in which packets.
+
+    Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
+    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some. `known` is what
+    was known when it came, `asked` the request that a response answers.
+    """
+
+    __slots__ = (
+        "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
+        "last_packet", "last_time", "missing", "version",
+    )  # fmt: skip
+
+    def __init__(
+        self, data: bytes, times: tuple[int, int], packets: tuple[int, int], direction: Direction, missing: int = 0
+    ) -> None:
+        self.data, self.direction, self.missing = data, direction, missing
+        self.first_time, self.last_time = times
+        self.first_packet, self.last_packet = packets
+        self.api: Api | None = None
+        self.version = 0
+        self.known: Known | None = None
+        self.asked: CapturedMessage | None = None
+        self._message: Message | None = None
+        self._shallow = False
+
+    @property
+    def size(self) -> int:
+        """Bytes on the wire, the 4-byte size included."""
+        return len(self.data) + self.missing + 4
+
+    def cut(self, length: int) -> None:
+        """Take the last bytes away: they turned out to be no part of the message."""
+        self.data = self.data[: len(self.data) - length]
+        self._message = None
+
+    def message(self, *, shallow: bool = False) -> Message | None:
+        """The message, read when first asked for; None for a response whose request nobody saw.
+
+        `shallow` is content with a message whose batches were not read down to their records, and whose payloads were
+        not opened.
+        """
+        if self.api is None:
+            return None
+        if self._message is None or (self._shallow and not shallow):
+            self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
+            self._shallow = shallow
+            if not shallow and may_hold_payloads(self._message.grammar):
+                open_payloads(self._message, self.data, self.context)
+        return self._message
+
+    @property
+    def context(self) -> Context:
+        """What its payloads may be told by, beside the message itself."""
+        known = self.known or Known.nothing()
+        return Context(known.topics, lambda: self._around(known.facts))
+
+    def _around(self, facts: dict[str, Any]) -> Around:
+        asked = self.asked.message() if self.asked is not None else None
+        return facts if asked is None else ChainMap(asked.body, facts)
+
+    def take(self) -> Message | None:
+        """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""
+        message, self._message = self.message(), None
+        return message
+
+
+class Exchange:
+    """A request and its response; either may be missing from the capture.
+
+    `number` counts exchanges in the order in which they were completed, from 1. `findings` are those of the exchange
+    and of its connection just before it; each half's message has its own.
+    """
+
+    __slots__ = (
+        "answered", "api", "client_id", "correlation_id", "findings", "number", "peers", "request", "response",
+        "version",
+    )  # fmt: skip
+
+    def __init__(self, peers: Peers, api: Api | None, version: int, correlation_id: int, client_id: str | None) -> None:
+        self.number = 0
+        self.peers, self.api, self.version = peers, api, version
+        self.correlation_id, self.client_id = correlation_id, client_id
+        self.request: CapturedMessage | None = None
+        self.response: CapturedMessage | None = None
+        self.findings: list[Finding] = []
+        self.answered = True
+        """False for a request that wants no response (acks=0)."""
+
+    @property
+    def latency(self) -> int | None:
+        """Nanoseconds from the last byte of the request to the first byte of the response."""
+        if self.request is None or self.response is None:
+            return None
+        return self.response.first_time - self.request.last_time
+
+    @property
+    def size(self) -> int:
+        """Bytes of both halves on the wire."""
+        request, response = self.request, self.response
+        return (request.size if request is not None else 0) + (response.size if response is not None else 0)
+
+    @property
+    def time(self) -> int:
+        """When the exchange began, in nanoseconds since the epoch."""
+        half = self.request or self.response
+        return half.first_time if half else 0
+
+    def messages(self, *, shallow: bool = False) -> list[Message]:
+        """The halves that could be read, request first."""
+        halves = (half.message(shallow=shallow) for half in (self.request, self.response) if half is not None)
+        return [message for message in halves if message is not None]
+
+    def all_findings(self, *, shallow: bool = False) -> list[Finding]:
+        """The exchange's own findings, then those of its messages.
+
+        A message that the capture holds only in part breaks off where its bytes do: that is said once.
+        """
+        found = self.findings[:]
+        for half in (self.request, self.response):
+            message = half.message(shallow=shallow) if half is not None else None
+            if half is not None and message is not None and message.findings:
+                found += [f for f in message.findings if not (half.missing and f.kind in ("truncated", "record-set"))]
+        return found

@@ -1,0 +1,185 @@
+"""One message's bytes, read: by the compiled grammar where they are clean, with places and findings where not.
+
+`read` never raises for what the bytes hold. A message in another known form of its version (`Api.dialects`) is read in
+that form and says so; one of an unknown API or version keeps its body as bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadLength, Leftover, Truncated, WireError
+from ..findings import Finding
+from ..grammars import find, headers, kept
+from ..wire import Api
+from ..wire.language.api import DIRECTIONS, Direction
+from ..wire.language.payload import Opened
+from ..wire.language.types import FOREVER, Unread
+from ..wire.nodes import WireStruct
+from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
+from ..wire.readings.secrets import SHIFTING, has_secrets, hide, hide_all
+
+if TYPE_CHECKING:
+    from ..wire.readings.spans import Inspection
+
+NO_HEADER = WireStruct((), None)
+
+
+@dataclass(slots=True)
+class Message:
+    """A request or a response, read.
+
+    `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID; what could not be read is missing
+    from it and named in `findings`. `header` is None for a body that stood alone. `grammar` is the layout that fitted.
+    """
+
+    api: Api
+    version: int
+    direction: Direction
+    header: dict[str, Any] | None
+    body: dict[str, Any]
+    grammar: WireStruct
+    size: int
+    findings: tuple[Finding, ...] = ()
+    unexplained: int = 0
+    """Bytes of the message that no field claims; each has a finding."""
+    payloads: tuple[Opened, ...] = ()
+    """Those that were opened (payloads.py), innermost first."""
+
+    @property
+    def shifted(self) -> bool:
+        """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
+        return any(finding.kind in SHIFTING for finding in self.findings) and has_secrets(self.grammar)
+
+    @property
+    def open_body(self) -> Any:
+        """The body with its secrets hidden, and with all strings and bytes where it has shifted."""
+        return hide_all(self.body) if self.shifted else hide(self.grammar, self.body)
+
+
+def read(
+    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True, shallow: bool = False
+) -> Message:
+    """Read a message that begins at its header, or at its body with `header=False`.
+
+    `shallow` leaves the records of batches unread: enough to count and to prove them.
+    """
+    for name, grammar, reader_of_both in forms(api, version, direction, header, shallow):
+        try:
+            (head, body), end = reader_of_both(data, 0)
+        except UNREADABLE:
+            continue
+        if end == len(data) and (name or api.reads(direction, version)):
+            notes = (Finding("dialect", f"this is {name}"),) if name else ()
+            return Message(api, version, direction, head or None, body, grammar, len(data), notes)
+    return read_slowly(api, version, direction, data, header=header)
+
+
+def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
+    """The same with every byte's place looked at: for messages that are not clean."""
+    grammar, inspection = explain(api, version, direction, data, header=header)
+    head, body = inspection.header, inspection.value or {}
+    unexplained = sum(
+        span.end - span.start
+        for span in inspection.spans
+        if span.buffer == 0 and span.role == "raw" and span.type == "BYTES"
+    )
+    findings = tuple(inspection.findings)
+    return Message(api, version, direction, head, body, grammar, len(data), findings, unexplained)
+
+
+def explain(
+    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True
+) -> tuple[WireStruct, Inspection]:
+    """The layout that fits best, and what it says of every byte: the one that leaves no finding, else the real one."""
+    from ..wire.readings.spans import inspect
+
+    head = header_grammar(api, version, direction) if header and not api.headerless else None
+    real: tuple[WireStruct, Inspection] | None = None
+    for name, grammar, _ in forms(api, version, direction, header, False):
+        inspection = inspect(grammar, data, header=head, opaque=carries_secrets(grammar))
+        if name:
+            inspection.findings.append(Finding("dialect", f"this is {name}"))
+            if not inspection.broken and inspection.end == len(data):
+                return grammar, inspection
+            continue
+        real = grammar, inspection
+        if not api.reads(direction, version):
+            inspection.findings.insert(0, unknown(api, version, direction, data, inspection))
+        elif not inspection.findings:
+            break
+    assert real is not None
+    return real
+
+
+def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
+    """The finding for a message whose body no grammar is known for."""
+    start = inspection.spans[-1].start if inspection.spans else 0
+    kind = "unknown-api" if find(api.key) is None else "unknown-version"
+    missing = f"API key {api.key}" if kind == "unknown-api" else f"version {version} of {api.name}"
+    whose = f"{direction}s of " if version in api.versions and kind != "unknown-api" else ""
+    text = f"kdbg has no grammar for {whose}{missing}; {len(data) - start} bytes of body left unread"
+    return Finding(kind, text, "body", start, len(data) - start)
+
+
+@cache
+def forms(
+    api: Api, version: int, direction: Direction, header: bool, shallow: bool
+) -> tuple[tuple[str, WireStruct, Reader], ...]:
+    """(name, grammar, reader of header and body) of every form a message may have: the real one, then the dialects."""
+    head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
+    found = [("", grammar_of(api, version, direction)), *api.dialects_of(direction, version)]
+    if version not in api.versions and len(found) > 1:
+        found = found[1:] + found[:1]
+    return tuple((name, grammar, message_reader(head, grammar, shallow=shallow)) for name, grammar in found)
+
+
+def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:
+    """The grammar of a body; for a version that kdbg does not know, one that keeps it as bytes."""
+    if version in api.versions:
+        return api.at(direction, version)
+    return opaque_api(api.key, api.name).at(direction, 0)
+
+
+def header_grammar(api: Api, version: int, direction: Direction) -> WireStruct:
+    grammars = headers.REQUEST if direction == "request" else headers.RESPONSE
+    return grammars[api.header_version(direction, version)]
+
+
+@cache
+def carries_secrets(grammar: WireStruct) -> bool:
+    return has_secrets(grammar)
+
+
+@kept
+def opaque_api(key: int, name: str = "") -> Api:
+    """An API of which only the header is understood. Its body counts as secret where the real one has secrets."""
+    real = find(key)
+    secret = real is not None and any(has_secrets(real.at(side, real.versions[-1])) for side in DIRECTIONS)
+    body = Unread(secret=secret)
+    return Api(key, name or f"Unknown({key})", body, body, range(1), real.flexible if real else FOREVER)
+
+
+def strict(message: Message) -> Message:
+    """The message, if every byte of it was as its grammar wants; else the error that its first finding stands for."""
+    for finding in message.findings:
+        if finding.kind in ("dialect", "not-utf8", "unknown-tag", "non-minimal-varint", "payload"):
+            continue
+        raise _error(finding, message)
+    return message
+
+
+def _error(finding: Finding, message: Message) -> WireError:
+    start = finding.start or 0
+    if finding.kind == "leftover":
+        return Leftover(start, finding.length)
+    if finding.kind == "truncated":
+        error = Truncated(finding.path, start, "", 0, message.size - start)
+        error.problem = finding.text.split(": ", 1)[-1].rsplit(" at byte ", 1)[0]
+        return error
+    kind = BadLength if finding.kind in ("bad-length", "null") else WireError
+    found = kind(finding.path, start, finding.text)
+    found.kind = finding.kind
+    return found

@@ -1,0 +1,256 @@
+"""Payloads opened in place: bytes of a message that say something by a grammar of their own are read by it.
+
+`open_payloads` goes through a message that was read, `open_inspection` through one whose every byte was looked at.
+Bytes that open become `Opened`, which are the same bytes still; those that do not stay as they are, and where it is
+known what they should have been, a finding of the kind "payload" says what is wrong and where. No byte is ever lost.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from ..errors import WireError
+from ..findings import NOTICES, Finding
+from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
+from ..wire.nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct, join
+from ..wire.readings.compiled import read_whole
+from ..wire.readings.secrets import SHIFTING, has_secrets
+from ..wire.readings.topic_names import ALWAYS, learn
+from ..wire.records.node import RecordsNode
+from .message import Message, explain
+
+if TYPE_CHECKING:
+    from ..wire.readings.spans import Inspection
+
+DEEPEST = 8
+"""Payloads inside payloads are opened so far; Kafka's own go three deep."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
+
+    That is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
+    response the body of its request, then what its connection has told, such as SASL's `mechanism`.
+    """
+
+    topics: dict[UUID, str] = field(default_factory=ALWAYS.copy)
+    around: Callable[[], Around] = dict
+
+
+def may_hold_payloads(grammar: WireStruct) -> bool:
+    """Whether there is anything in values of a grammar that could be opened."""
+    return plan(grammar) is not None
+
+
+def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:
+    """Open what can be opened in the message, which was read of `data`; what is odd in it joins the findings."""
+    walk = plan(message.grammar)
+    if walk is None or (message.findings and message.shifted):
+        return message
+    opener = Opener(context or Context())
+    walk(opener, message.body, None)
+    message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, Opened))
+    if opener.odd:
+        header = message.header is not None
+        _, inspection = explain(message.api, message.version, message.direction, data, header=header)
+        message.findings += opener.told(inspection)
+    return message
+
+
+def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
+    """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
+    walk = plan(grammar)
+    shifted = has_secrets(grammar) and any(finding.kind in SHIFTING for finding in inspection.findings)
+    if walk is None or shifted or not inspection.value:
+        return
+    opener = Opener(context or Context())
+    walk(opener, inspection.value, None)
+    inspection.findings += opener.told(inspection)
+
+
+class Odd(NamedTuple):
+    """What is odd in the payload at `path`; `name` is what it should have been, where it is not that at all."""
+
+    path: str
+    finding: Finding
+    name: str = ""
+
+
+class Opener:
+    """One message while its payloads are opened: `around` are the structures that stand around, the nearest last.
+
+    `seen` are the payloads by their paths, opened or not; `odd` is what is odd in them, counted from their beginning.
+    `sealed` are the paths below which no bytes may be shown; `secret`: something in what is at hand must be hidden.
+    """
+
+    topic: Any = None
+    depth = 0
+    secret = False
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.around: list[Mapping[str, Any]] = []
+        self.seen: dict[str, bytes] = {}
+        self.sealed: set[str] = set()
+        self.odd: list[Odd] = []
+
+    def open(self, holding: Holding, data: Any, path: str, *, secret: bool = False) -> Any:
+        """The payload that these bytes are; themselves if they are none that kdbg can read.
+
+        `secret`: in that case they may be a secret.
+        """
+        if not data or self.depth >= DEEPEST:
+            return data
+        scopes: list[Any] = [*reversed(self.around), self.context.around()]
+        candidates = list(holding(data, ChainMap(*scopes)))
+        opened: bytes | None = self._by_any(candidates, data, path)
+        if opened is None and len(candidates) == 1:
+            opened = self._slowly(candidates[0], data, path, secret)
+        if opened is None:
+            return self.seal(data, path) if secret else data
+        self.seen[path] = opened
+        return opened
+
+    def _by_any(self, candidates: list[Readable], data: bytes, path: str) -> Opened | None:
+        """The bytes as the first of these that reads them to the last byte."""
+        for readable in candidates:
+            try:
+                reading = readable.choose(data)
+            except WireError:
+                continue
+            for form in (reading, *reading.former):
+                value = read_whole(form.grammar, data)
+                if value is None:
+                    continue
+                if form.note:
+                    self.odd.append(Odd(path, Finding("dialect", f"this is {form.note}")))
+                return self._opened(form, data, value, path)
+        return None
+
+    def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
+        """Bytes that are not cleanly what they should be: opened if they are only odd, else it is said why not."""
+        try:
+            reading = readable.choose(data)
+        except WireError as error:
+            self.odd.append(Odd(path, Finding(error.kind, str(error), error.path, error.start)))
+            return self.seal(data, path) if secret else data
+        from ..wire.readings.spans import inspect
+
+        secret = secret or has_secrets(reading.grammar)
+        inspection = inspect(reading.grammar, data, opaque=secret)
+        broken = next((finding for finding in inspection.findings if finding.kind in SHIFTING), None)
+        if broken is not None:
+            self.odd.append(Odd(path, broken, reading.name))
+            return self.seal(data, path) if secret else data
+        self.odd += [Odd(path, finding) for finding in inspection.findings]
+        return self._opened(reading, data, inspection.value, path)
+
+    def seal(self, data: bytes, path: str) -> Sealed:
+        """Bytes that no view may show, nor any below this path."""
+        self.secret = True
+        self.sealed.add(path)
+        return Sealed(data)
+
+    def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str) -> Opened:
+        """The payload, with the payloads inside it opened too."""
+        outside, self.secret = self.secret, has_secrets(reading.grammar)
+        walk = plan(reading.grammar)
+        if walk is not None:
+            self.depth += 1
+            walk(self, value, (None, path))
+            self.depth -= 1
+        learn(reading.grammar, value, self.context.topics)
+        opened = Opened.of(data, reading.name, reading.grammar, value, secret=self.secret)
+        self.secret = outside or self.secret
+        return opened
+
+    def told(self, inspection: Inspection) -> tuple[Finding, ...]:
+        """What is odd, with its place in the message that was looked at, whose spans are opened on the way."""
+        from ..wire.readings.payload_spans import lay_open
+
+        places = lay_open(inspection, self.seen, self.sealed)
+        return tuple(_placed(odd, places.get(odd.path)) for odd in self.odd)
+
+
+def _placed(odd: Odd, start: int | None) -> Finding:
+    """The finding as the message has it, where the payload's first byte stands at `start`."""
+    finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
+    problem = finding.text.removesuffix(f" at byte {finding.start} (0x{finding.start or 0:04x})")
+    said = "" if problem == finding.text else " at byte {0} (0x{0:04x})"
+    problem = problem.removeprefix(f"{finding.path}: ")
+    at = start + finding.start if start is not None and finding.start is not None else None
+    text = f"{here}: {f'no {odd.name}: ' if odd.name else ''}{problem}{said.format(at) if at is not None else ''}"
+    kind = finding.kind if finding.kind in NOTICES else "payload"
+    return Finding(kind, text, here, at, finding.length)
+
+
+ValuePath: TypeAlias = "tuple[ValuePath, str | int] | None"
+"""Where a value stands: where what it is part of stands, and its name or index there; None is the message."""
+Walk = Callable[[Opener, Any, ValuePath], Any]
+"""Goes through (opener, value, place): gives the value with its payloads opened, structures and arrays in place."""
+
+
+def path_of(place: ValuePath) -> str:
+    """A place as findings and spans name it."""
+    if place is None:
+        return ""
+    outside, last = place
+    return f"{path_of(outside)}[{last}]" if isinstance(last, int) else join(path_of(outside), last)
+
+
+@cache
+def plan(node: Node) -> Walk | None:
+    """The way to the payloads in values of a grammar; None where there are none."""
+    if isinstance(node, RecordsNode):
+        from .record_payloads import open_records
+
+        return open_records
+    if isinstance(node, (Sized, Rest)):
+        return None if node.holds is None else partial(_payload, node.holds)
+    if isinstance(node, WireStruct):
+        return _structure(node)
+    if isinstance(node, NullableStruct):
+        return plan(node.struct)
+    if isinstance(node, LengthPrefixed):
+        return plan(node.item)
+    item = plan(node.item) if isinstance(node, WireArray) else None
+    return None if item is None else partial(_array, item)
+
+
+def _payload(holding: Holding, opener: Opener, data: Any, place: ValuePath) -> Any:
+    return opener.open(holding, data, path_of(place)) if data else data
+
+
+def _array(item: Walk, opener: Opener, items: Any, place: ValuePath) -> Any:
+    for i, value in enumerate(items or ()):
+        items[i] = item(opener, value, (place, i))
+    return items
+
+
+def _structure(node: WireStruct) -> Walk | None:
+    below = [(known.name, inner) for known in node.members if (inner := plan(known.node)) is not None]
+    topics = [known.name for kind in ("topic_id", "topic") for known in node.fields if known.node.kind == kind]
+    if not below:
+        return None
+
+    def walk(opener: Opener, value: Any, place: ValuePath) -> Any:
+        if not value:
+            return value
+        outside = opener.topic
+        opener.around.append(value)
+        for name in topics:
+            opener.topic = value.get(name) or opener.topic
+        for name, inner in below:
+            if name in value:
+                value[name] = inner(opener, value[name], (place, name))
+        opener.topic = outside
+        opener.around.pop()
+        return value
+
+    return walk

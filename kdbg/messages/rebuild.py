@@ -1,0 +1,70 @@
+"""Opened payloads as JSON has them, back to bytes: {"base64": "...", "payload": "...", "value": {...}} in a body.
+
+The bytes that were seen are kept as long as they say what `value` says; an edited value is written anew, as the
+payload of that name, in the version that it says itself, and so is one without bytes beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import BuildError, UnknownPayload
+from ..wire.language.payload import Reading
+from ..wire.nodes import build, join, to_bytes
+from ..wire.readings.compiled import read_whole
+
+KEYS = {"base64", "payload", "value"}
+
+
+def rebuild(value: Any, path: str = "") -> Any:
+    """The body with the bytes of each payload in its place; what holds none is shared, not copied."""
+    if isinstance(value, Mapping):
+        if set(value) <= KEYS and isinstance(value.get("payload"), str) and isinstance(value.get("value"), Mapping):
+            return _payload(value, path)
+        made = {key: rebuild(item, join(path, str(key))) for key, item in value.items()}
+        return made if any(made[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list):
+        items = [rebuild(item, f"{path}[{i}]") for i, item in enumerate(value)]
+        return items if any(new is not item for new, item in zip(items, value, strict=True)) else value
+    return value
+
+
+def _payload(opened: Mapping[str, Any], path: str) -> bytes:
+    """The bytes of one payload."""
+    seen = to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
+    value = rebuild(opened["value"], path)
+    try:
+        reading = _reading(opened["payload"], value, path)
+    except UnknownPayload as error:
+        if seen is None:
+            raise BuildError(path, str(error)) from None
+        return seen
+    return build(reading.grammar, value, path) if seen is None else _like(seen, value, reading, path)
+
+
+def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) -> bytes:
+    """The bytes that were seen, if they say `value`; else its own, in the form that those have."""
+    for form in (reading, *reading.former):
+        said = read_whole(form.grammar, seen)
+        if said is not None:
+            written = build(form.grammar, value, path)
+            return seen if read_whole(form.grammar, written) == said else written
+    return build(reading.grammar, value, path)
+
+
+def _reading(name: str, value: Mapping[str, Any], path: str) -> Reading:
+    """How a payload of this name, and of the version that `value` says, is written."""
+    from ..grammars.payloads import forwarded, payload, sasl_tokens, telemetry
+
+    for named in (sasl_tokens.named, forwarded.named, telemetry.named):
+        if (reading := named(name)) is not None:
+            return reading
+    known = payload(name)
+    version = value.get(known.version_field, known.versions[0])
+    if type(version) is not int or version not in known.versions:
+        versions = f"{known.versions[0]} to {known.versions[-1]}"
+        raise BuildError(
+            join(path, known.version_field), f"{known.name} has no version {version!r}; kdbg knows {versions}"
+        )
+    return known.reading(version)

@@ -1,0 +1,65 @@
+"""The records of a record set as payloads: those of Kafka's own topics, and the control records of any topic.
+
+In a topic whose records may hold secrets, what cannot be read is sealed, and so are compressed bytes with secrets in
+them: what is hidden in a record must not be seen beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from ..grammars.payloads import CONTROL as CONTROL_RECORDS
+from ..grammars.payloads import TOPICS
+from ..wire.language.payload import RecordPayloads
+from ..wire.nodes import join
+from ..wire.records.sets import CONTROL
+from .payloads import Opener, ValuePath, path_of
+
+
+def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
+    """Go through a record set, which is changed in place."""
+    topic = opener.context.topics.get(opener.topic) if isinstance(opener.topic, UUID) else opener.topic
+    kinds = TOPICS.get(topic) if topic is not None else None
+    for i, entry in enumerate(entries or ()):
+        control = entry.get("magic") == 2 and entry["attributes"] & CONTROL
+        chosen = CONTROL_RECORDS if control else kinds
+        if chosen is not None:
+            _open_entry(opener, chosen, entry, f"{path_of(place)}[{i}]")
+    return entries
+
+
+def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], path: str) -> None:
+    """One batch, or one message with those inside it."""
+    outside, opener.secret = opener.secret, False
+    for i, record in enumerate(entry.get("records") or ()):
+        opened = _open_record if entry.get("magic") == 2 else _open_entry
+        opened(opener, kinds, record, f"{path}.records[{i}]")
+    if "key" in entry and "records" not in entry:
+        _open_record(opener, kinds, entry, path)
+    if kinds.secret:
+        _seal(opener, entry, path)
+    opener.secret = outside or opener.secret
+
+
+def _open_record(opener: Opener, kinds: RecordPayloads, record: dict[str, Any], path: str) -> None:
+    """Key and value of one record; what the value is, the key says."""
+    opener.around.append(record)
+    for name, holding in (("key", kinds.key), ("value", kinds.value)):
+        if record.get(name):
+            record[name] = opener.open(holding, record[name], join(path, name), secret=kinds.secret)
+    opener.around.pop()
+
+
+def _seal(opener: Opener, entry: dict[str, Any], path: str) -> None:
+    """Seal what was left unread, and the compressed form of what has secrets or was left unread itself."""
+    compressed = "compressed_records" if entry.get("magic") == 2 else "value"
+    if opener.secret or "records" not in entry:
+        _seal_one(opener, entry, compressed, f"{path}.{compressed}")
+    for name, place in (("partial", path), ("raw", path), ("raw_records", f"{path}.records")):
+        _seal_one(opener, entry, name, place)
+
+
+def _seal_one(opener: Opener, entry: dict[str, Any], name: str, place: str) -> None:
+    if type(entry.get(name)) is bytes:
+        entry[name] = opener.seal(entry[name], place)

@@ -1,0 +1,111 @@
+"""The reduce side: the runs of a partition, sorted, go through the very engine that `kdbg decode` runs.
+
+One connection after the other, each through a `Engine` of its own; so memory holds one connection's loose ends, and a
+few bounded buffers. Exchanges are paired and proved here, and written as they are: decoding them is work for the next
+stage, where one large connection does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+from ...engine.engine import Engine
+from ...messages.exchange import Exchange
+from ...tables.connections import Connections, ConnectionStatistics
+from ...wire.readings.topic_names import MOST
+from ..parquet import Tables
+from .pieces import Pieces
+from .raw import pack
+from .runs import Run
+
+HELD, HELD_BYTES = 64, 1 << 18
+"""Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""
+
+
+class Pairer:
+    """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
+
+    def __init__(self, captures: list[str], folder: str) -> None:
+        self.captures = captures
+        self.tables, self.pieces = Tables(folder), Pieces(folder)
+        self.counts: Counter[str] = Counter()
+        self.topics: dict[UUID, str] = {}
+        self._now: tuple[int, bytes] | None = None
+        self._capture = 0
+        self._session = Engine()
+        self._spoken = Connections()
+        self._done: list[Exchange] = []
+        self._size = 0
+
+    def run(self, capture: int, run: Run) -> None:
+        """The next packets of a connection, or the first of the next one."""
+        if (capture, run.key) != self._now:
+            self._end()
+            self._now, self._capture = (capture, run.key), capture
+            self._session = Engine(watch=self._spoken.watch)
+        receive = self._session.receive
+        count = 0
+        for packet in run.unpack():
+            count += 1
+            done = receive(packet)
+            if done:
+                self._keep(done)
+        self.counts["packets"] += count
+
+    def close(self) -> dict[str, Any]:
+        """What was written, and what was counted."""
+        self._end()
+        return {
+            **self.tables.close(),
+            "pieces": self.pieces.close(),
+            "counts": self.counts,
+            "topics": {str(topic): name for topic, name in self.topics.items()},
+        }
+
+    def _keep(self, done: list[Exchange]) -> None:
+        for exchange in done:
+            self._done.append(exchange)
+            self._size += exchange.size
+        if len(self._done) >= HELD or self._size > HELD_BYTES:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        """Pack the exchanges that were kept back, and tell of connections that are over."""
+        for exchange in self._done:
+            exchange.peers = self._spoken.heard(exchange).peers
+            self.counts["exchanges"] += 1
+            self.counts["frames"] += (exchange.request is not None) + (exchange.response is not None)
+            self.counts["frame_bytes"] += exchange.size
+            self.pieces.add(pack(exchange, self._capture), exchange.size)
+        self._done, self._size = [], 0
+        self._tell_all(but=1)
+
+    def _end(self) -> None:
+        """The connection is over, and all that used its ports before."""
+        self._keep(self._session.close())
+        self._hand_on()
+        self._tell_all(but=0)
+        self._now = None
+        self._learn()
+
+    def _learn(self) -> None:
+        """Keep the names of topic ids that the connection told."""
+        for topic, name in self._session.topic_names.items():
+            if len(self.topics) < MOST:
+                self.topics[topic] = name
+
+    def _tell_all(self, *, but: int) -> None:
+        """Tell of the connections, `but` for the latest: those before it are over, for their ports are used anew."""
+        for number in list(self._spoken)[: len(self._spoken) - but]:
+            self._tell(self._spoken.pop(number))
+
+    def _tell(self, spoken: ConnectionStatistics) -> None:
+        """The row of a connection, and the problems that no exchange has."""
+        connection, capture = spoken.connection, self.captures[self._capture]
+        findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
+        spoken.tell(capture, findings, self.tables.add)
+        self.counts.update(f"problem {finding.kind}" for finding in findings)
+        self.counts["connections" if spoken.client is not None else "other_connections"] += 1
+        self.counts["connection_packets"] += connection.packets

@@ -1,0 +1,345 @@
+"""The words grammars are written in: a declaration for all versions of a message, and `at(version)` to make it one.
+
+    request = Struct(
+        "topics" / NullableSince(1, Array(
+            "topic_id" / Since(10, TopicId),
+            "name" / NullableSince(10, TopicName),
+        )),
+        "allow_auto_topic_creation" / Since(4, Default(Boolean, True)),
+    )
+
+Version words stand in front of the type and say nothing where a field has always been there. In flexible versions
+(KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves; in
+versions with optional fields (the draft of KIP-482) every structure begins with those.
+A declaration holds no bytes and reads none: `specialise` turns it into the nodes of nodes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import construct
+
+from ..nodes import (
+    BOOLEAN,
+    COMPACT_LENGTH,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NO_DEFAULT,
+    UINT16,
+    UINT32,
+    UVARINT,
+    VARINT,
+    VARLONG,
+    Field,
+    Fixed,
+    Length,
+    LengthPrefixed,
+    Node,
+    NullableStruct,
+    Rest,
+    Sized,
+    UnreadStruct,
+    UuidNode,
+    Varint,
+    WireArray,
+    WireStruct,
+)
+
+if TYPE_CHECKING:
+    from .payload import Holding
+
+FOREVER = 1 << 15
+"""One more than any version: API versions are INT16."""
+
+
+Release = tuple[int, int]
+"""A release of Kafka, as (3, 6)."""
+NEWEST: Release = (FOREVER, 0)
+
+
+class At(NamedTuple):
+    """Which version a declaration is specialised to, and whether that version is flexible.
+
+    `release` asks for the form that the version had in an older release of Kafka; see `BeforeRelease`.
+    `optional`: the version has optional fields (the draft of KIP-482); it is not flexible then.
+    """
+
+    version: int
+    flexible: bool
+    release: Release = NEWEST
+    optional: bool = False
+
+
+class Declaration(construct.Construct):  # type: ignore[type-arg]
+    """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct."""
+
+    def at(self, at: At, *, nullable: bool = False) -> Node:
+        raise NotImplementedError
+
+
+def specialise(subcon: construct.Construct[Any, Any], at: At, *, nullable: bool = False) -> Node:
+    """The node that `subcon` is at one version; a node is already itself."""
+    if isinstance(subcon, Declaration):
+        return subcon.at(at, nullable=nullable)
+    if nullable:
+        raise TypeError(f"{subcon!r} cannot be null")
+    assert isinstance(subcon, Node)
+    return subcon
+
+
+class Text(Declaration):
+    """STRING or BYTES in the form the version wants; `number` is the classic length's type."""
+
+    when = ""
+    holds: Holding | None = None
+
+    def __init__(self, bnf: str, number: Fixed | Varint, *, text: bool, kind: str = "") -> None:
+        super().__init__()
+        self.bnf, self.number, self.text, self.kind = bnf, number, text, kind
+
+    def means(self, kind: str, when: str = "", holds: Holding | None = None) -> Text:
+        """The same type on the wire, with a meaning of its own; see `Secret` and `Holds`."""
+        meant = Text(self.bnf, self.number, text=self.text, kind=kind)
+        meant.when, meant.holds = when, holds
+        return meant
+
+    def at(self, at: At, *, nullable: bool = False) -> Sized:
+        compact = at.flexible and isinstance(self.number, Fixed)
+        name = f"{'COMPACT_' * compact}{'NULLABLE_' * nullable}{self.bnf}"
+        length = COMPACT_LENGTH if compact else Length(self.number, 0)
+        sized = Sized(name, length, text=self.text, nullable=nullable, kind=self.kind)
+        sized.when, sized.holds = self.when, self.holds
+        return sized
+
+
+class Struct(Declaration):
+    """Fields in wire order, each `"name" / type`; two fields may share a name when their versions do not meet."""
+
+    def __init__(self, *fields: construct.Renamed[Any, Any]) -> None:
+        super().__init__()
+        self.declared = fields
+
+    def at(self, at: At, *, nullable: bool = False) -> Node:
+        struct = self.structure(at)
+        return NullableStruct(struct) if nullable else struct
+
+    def structure(self, at: At) -> WireStruct:
+        """The structure itself, as it is at one version."""
+        fields, tags = [], {}
+        for declared in self.declared:
+            field = specialise_field(declared, at)
+            if field is None:
+                continue
+            if field.tag is None:
+                fields.append(field)
+            else:
+                tags[field.tag] = field
+        return WireStruct(tuple(fields), tags if at.flexible or at.optional else None, front=at.optional)
+
+
+class Unread(Struct):
+    """A body that nobody has a grammar for: its bytes as they are, with no tagged fields behind them."""
+
+    def __init__(self, *, secret: bool = False) -> None:
+        super().__init__()
+        self.body = SecretRemainder if secret else Remainder
+
+    def structure(self, at: At) -> UnreadStruct:
+        return UnreadStruct((Field("body", self.body),), None)
+
+
+class Array(Declaration):
+    """A count, then items: of one type, or of the anonymous structure that the given fields make."""
+
+    def __init__(self, *of: Any, number: Fixed | Varint = INT32) -> None:
+        super().__init__()
+        self.of = of[0] if len(of) == 1 and of[0].name is None else Struct(*of)
+        self.number = number
+
+    def at(self, at: At, *, nullable: bool = False) -> WireArray:
+        compact = at.flexible and isinstance(self.number, Fixed)
+        name = f"{'COMPACT_' * compact}{'NULLABLE_' * nullable}ARRAY"
+        length = COMPACT_LENGTH if compact else Length(self.number, 0)
+        return WireArray(name, length, specialise(self.of, at), nullable=nullable)
+
+
+class Prefixed(Declaration):
+    """A length in bytes, then one structure that fills it."""
+
+    def __init__(self, number: Fixed | Varint, of: Struct) -> None:
+        super().__init__()
+        self.number, self.of = number, of
+
+    def at(self, at: At, *, nullable: bool = False) -> LengthPrefixed:
+        return LengthPrefixed(self.number, self.of.structure(at))
+
+
+class Classic(Declaration):
+    """What never becomes compact, whatever the version: the client id of request header v2 (KIP-511)."""
+
+    def __init__(self, of: Declaration) -> None:
+        super().__init__()
+        self.of = of
+
+    def at(self, at: At, *, nullable: bool = False) -> Node:
+        return self.of.at(at._replace(flexible=False), nullable=nullable)
+
+
+@dataclass(frozen=True)
+class FieldRules:
+    """What the words in front of a field's type have said of it so far."""
+
+    first: int = 0
+    last: int = FOREVER
+    nullable_from: int = FOREVER
+    nullable_until: int = FOREVER
+    initial: Any = NO_DEFAULT
+    tag: int | None = None
+    optional: bool = False
+    since_release: Release = (0, 0)
+    before_release: Release = (FOREVER + 1, 0)
+    ignorable: bool = False
+
+    def has(self, at: At) -> bool:
+        """Whether a version has the field: a tagged one only where the version has tags, and in this form."""
+        here = self.first <= at.version <= self.last and self.since_release <= at.release < self.before_release
+        return here and (self.tag is None or (at.optional if self.optional else at.flexible))
+
+    def nullable(self, version: int) -> bool:
+        return self.nullable_from <= version <= self.nullable_until
+
+
+class Word(construct.Subconstruct):  # type: ignore[type-arg]
+    """A word in front of a type: it changes the field's rules, never the bytes of the type behind it."""
+
+    def __init__(self, subcon: construct.Construct[Any, Any], **rules: Any) -> None:
+        super().__init__(subcon)
+        self.rules: Mapping[str, Any] = rules
+
+
+def rules_of(declared: construct.Renamed[Any, Any]) -> tuple[FieldRules, construct.Construct[Any, Any]]:
+    """What the words in front of a field's type say of it, and the type."""
+    rules, subcon = FieldRules(), declared.subcon
+    while isinstance(subcon, Word):
+        rules, subcon = replace(rules, **subcon.rules), subcon.subcon
+    return rules, subcon
+
+
+def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | None:
+    """The field as it is at one version; None when that version does not have it."""
+    rules, subcon = rules_of(declared)
+    if not rules.has(at):
+        return None
+    node = specialise(subcon, at, nullable=rules.nullable(at.version))
+    if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
+        node = NullableStruct(node.struct, null=0)
+    return Field(declared.name or "", node, rules.initial, rules.tag, declared.docs)
+
+
+def Since(first: int, of: construct.Construct[Any, Any]) -> Word:
+    """A field that version `first` brought."""
+    return Word(of, first=first)
+
+
+def Until(last: int, of: construct.Construct[Any, Any]) -> Word:
+    """A field that version `last` was the last to have."""
+    return Word(of, last=last)
+
+
+def Between(first: int, last: int, of: construct.Construct[Any, Any]) -> Word:
+    """A field of the versions `first` to `last`, both included."""
+    return Word(of, first=first, last=last)
+
+
+def Only(version: int, of: construct.Construct[Any, Any]) -> Word:
+    """A field of one version."""
+    return Word(of, first=version, last=version)
+
+
+def BeforeRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+    """A field that only older releases wrote: Kafka has changed the layout of versions that were already in use."""
+    return Word(of, before_release=release)
+
+
+def SinceRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+    """A field that older releases did not write, in the same version."""
+    return Word(of, since_release=release)
+
+
+def Nullable(of: construct.Construct[Any, Any]) -> Word:
+    """A string, bytes, array, record set or structure that may be null."""
+    return Word(of, nullable_from=0)
+
+
+def NullableSince(first: int, of: construct.Construct[Any, Any]) -> Word:
+    """One that may be null from version `first` on."""
+    return Word(of, nullable_from=first)
+
+
+def NullableUntil(last: int, of: construct.Construct[Any, Any]) -> Word:
+    """One that may be null up to version `last`."""
+    return Word(of, nullable_from=0, nullable_until=last)
+
+
+def Default(of: construct.Construct[Any, Any], value: Any) -> Word:
+    """The value of a field that was left out, where it is not zero, empty or false."""
+    return Word(of, initial=value)
+
+
+def Tag(number: int, of: construct.Construct[Any, Any]) -> Word:
+    """A tagged field (KIP-482): behind the plain ones, and only when it was set."""
+    return Word(of, tag=number)
+
+
+def Optional(number: int, of: construct.Construct[Any, Any]) -> Word:
+    """An optional field (the draft of KIP-482): in front of the plain ones, and only when it was set."""
+    return Word(of, tag=number, optional=True)
+
+
+def Ignorable(of: construct.Construct[Any, Any]) -> Word:
+    """A field that says nothing vital: a version that lacks it is written without, even where it was set."""
+    return Word(of, ignorable=True)
+
+
+def Secret(of: Text, when: str = "") -> Text:
+    """Bytes or a string that no view shows by default; `when` names a boolean sibling that says so."""
+    return of.means("secret", when)
+
+
+def Holds(of: Text, holding: Holding) -> Text:
+    """Bytes with a grammar of their own; `holding` names it by the bytes and what stands around them (payload.py)."""
+    return of.means(of.kind, of.when, holding)
+
+
+def Enum(of: Fixed, names: Mapping[int, str]) -> Fixed:
+    """A number some of whose values have names."""
+    return of.means("enum", names)
+
+
+def Bits(of: Fixed, names: Mapping[int, str]) -> Fixed:
+    """A bit set: bit number -> name."""
+    return of.means("bits", names)
+
+
+Int8, Int16, Int32, Int64, UInt16, UInt32 = INT8, INT16, INT32, INT64, UINT16, UINT32
+Boolean, Float64 = BOOLEAN, FLOAT64
+Varint32, Varint64, UVarint = VARINT, VARLONG, UVARINT
+String, Bytes = Text("STRING", INT16, text=True), Text("BYTES", INT32, text=False)
+VarintString, VarintBytes = Text("VARINT_STRING", VARINT, text=True), Text("VARINT_BYTES", VARINT, text=False)
+Uuid = UuidNode()
+Remainder, SecretRemainder = Rest(), Rest("secret")
+
+ErrorCode = Int16.means("error")
+ApiKey = Int16.means("api")
+Partition = Int32.means("partition")
+Duration = Int32.means("duration")
+Duration64 = Int64.means("duration")
+Timestamp = Int64.means("timestamp")
+TopicName, TopicId = String.means("topic"), UuidNode("topic_id")
+GroupId = String.means("group")

@@ -1,0 +1,236 @@
+"""What a message is about: the topics, partitions, groups and error codes in a value, found by its grammar.
+
+`outline(grammar)` returns a function over values of that grammar, compiled once; so does `parts(grammar)`, which finds
+the structures of partitions. Filters, the summary and the tables are made of what they find; a message that was read
+only in part gives what is in that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+from ..nodes import Node, NullableStruct, WireArray, WireStruct
+from ..records.node import RecordsNode
+
+
+class PartitionOutline(NamedTuple):
+    """One topic, or one partition of it, as a message mentions it. `topic` is a UUID where only the id is given."""
+
+    topic: Any
+    partition: int | None
+    error: int
+    records: int | None
+
+
+class Part(NamedTuple):
+    """What a message says of one partition: the group and the topic around it, and its structure."""
+
+    group: str | None
+    topic: Any
+    partition: int
+    value: dict[str, Any]
+
+
+class Outline(NamedTuple):
+    """The rows of a message, the groups it names, and every error code in it that is not zero."""
+
+    rows: list[PartitionOutline]
+    groups: list[str]
+    errors: list[int]
+
+
+def count_records(entries: Any) -> int:
+    """How many records a record set holds, decoded or not."""
+    return sum(
+        entry["records_count"] if "records_count" in entry else len(entry["records"]) if "records" in entry else 1
+        for entry in entries or ()
+        if "magic" in entry
+    )
+
+
+def best_name(one: Any, other: Any) -> Any:
+    """Of a topic's name and its id, in either order, the name, unless it is missing."""
+    name, topic_id = (other, one) if isinstance(one, UUID) else (one, other)
+    return name if name else topic_id
+
+
+_KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "error": "error"}
+
+
+@cache
+def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
+    """The function that outlines values of `grammar`."""
+    walk = _Writer().compiled(grammar)
+
+    def read(value: Any) -> Outline:
+        found = Outline([], [], [])
+        try:
+            walk(value, *found)
+        except UNFINISHED:
+            return found
+        return found
+
+    return read
+
+
+@cache
+def parts(grammar: WireStruct) -> Callable[[Any], list[Part]]:
+    """The function that finds the structures of partitions in values of `grammar`, in their order."""
+    walk = _PartsWriter().compiled(grammar)
+
+    def read(value: Any) -> list[Part]:
+        found: list[Part] = []
+        try:
+            walk(value, found)
+        except UNFINISHED:
+            return found
+        return found
+
+    return read
+
+
+UNFINISHED = (KeyError, TypeError, AttributeError)
+"""What a message that broke off leads to; what was found before stands."""
+
+
+@cache
+def relevant(node: Node) -> bool:
+    """Whether anything below `node` says what a message is about."""
+    if isinstance(node, WireArray):
+        return relevant(node.item)
+    if isinstance(node, NullableStruct):
+        return relevant(node.struct)
+    if isinstance(node, WireStruct):
+        return any(relevant(known.node) for known in node.fields)
+    return node.kind in _KINDS or node.kind == "group" or isinstance(node, RecordsNode)
+
+
+class _Writer:
+    found = "rows, groups, errors"
+    """What the function adds to."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def compiled(self, grammar: WireStruct) -> Callable[..., None]:
+        self.struct(grammar, "value", {}, 1)
+        source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
+        names: dict[str, Any] = {
+            "PartitionOutline": PartitionOutline,
+            "Part": Part,
+            "count_records": count_records,
+            "best_name": best_name,
+        }
+        exec(compile(source, "<compiled outline>", "exec"), names)
+        return cast(Callable[..., None], names["walk"])
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def struct(self, node: WireStruct, value: str, around: dict[str, str], depth: int) -> None:
+        """Write the rows of one structure; `around` are the topic and partition that it stands in."""
+        own = around | {"value": value}
+        inner: list[tuple[Node, str]] = []
+        for known in node.fields:
+            if not relevant(known.node):
+                continue
+            item = f"{value}[{known.name!r}]"
+            if isinstance(known.node, (WireArray, WireStruct, NullableStruct)):
+                inner.append((known.node, item))
+            elif known.node.kind == "group":
+                own["group"] = item
+                self.group(item, depth)
+            elif isinstance(known.node, RecordsNode):
+                own["records"] = f"count_records({item})"
+            else:
+                self.leaf(_KINDS[known.node.kind], item, own, depth)
+        self.row(own, around, inner, depth)
+        for child, item in inner:
+            self.child(child, item, own, depth)
+
+    def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
+        name = f"{kind}_{self.fresh()}"
+        before = own.get(kind)
+        both = kind == "topic" and before is not None
+        self.line(depth, f"{name} = best_name({before}, {item})" if both else f"{name} = {item}")
+        if kind == "error":
+            self.error(name, depth)
+        own[kind] = name
+
+    def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
+        """A row for this structure; where it only frames others, only if it has an error or frames nothing."""
+        if set(own) - set(around) <= {"error", "group", "value"} and "topic" not in own:
+            return
+        if inner:
+            conditions = [f"not {item}" for _, item in inner] + [own[kind] for kind in ("error",) if kind in own]
+            self.line(depth, f"if {' or '.join(conditions)}:")
+            depth += 1
+        self.append(own, depth)
+
+    def child(self, node: Node, item: str, own: dict[str, str], depth: int) -> None:
+        around = {kind: name for kind, name in own.items() if kind in ("group", "topic", "partition")}
+        value = self.fresh()
+        if isinstance(node, WireArray):
+            self.line(depth, f"for {value} in {item} or ():")
+            self.item(node.item, value, around, depth + 1)
+        else:
+            self.line(depth, f"{value} = {item}")
+            self.line(depth, f"if {value} is not None:")
+            self.item(node, value, around, depth + 1)
+
+    def item(self, node: Node, value: str, around: dict[str, str], depth: int) -> None:
+        if isinstance(node, NullableStruct):
+            node = node.struct
+        if isinstance(node, WireStruct):
+            self.line(depth, "pass")
+            self.struct(node, value, around, depth)
+        elif node.kind == "group":
+            self.group(value, depth)
+        elif node.kind == "error":
+            self.error(value, depth)
+        else:
+            self.append(around | {_KINDS[node.kind]: value}, depth)
+
+    def group(self, item: str, depth: int) -> None:
+        self.line(depth, f"groups.append({item})")
+
+    def error(self, item: str, depth: int) -> None:
+        self.line(depth, f"if {item}: errors.append({item})")
+
+    def append(self, own: dict[str, str], depth: int) -> None:
+        known = [own.get(kind, default) for kind, default in (("topic", None), ("partition", None), ("error", 0))]
+        self.line(depth, f"rows.append(PartitionOutline({', '.join(map(str, known))}, {own.get('records')}))")
+
+
+class _PartsWriter(_Writer):
+    """Writes the way to the structures of partitions alone."""
+
+    found = "parts"
+
+    def group(self, item: str, depth: int) -> None:
+        """It is named by its partitions."""
+
+    def error(self, item: str, depth: int) -> None:
+        """It is found in its structure."""
+
+    def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
+        if kind != "error":  # a structure that broke off in front of it has its partition none the less
+            super().leaf(kind, item, own, depth)
+
+    def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
+        """A row for a structure that has a partition in it."""
+        if own.get("partition") != around.get("partition"):
+            place = ", ".join(str(own.get(kind)) for kind in ("group", "topic", "partition", "value"))
+            self.line(depth, f"parts.append(Part({place}))")
+
+    def append(self, own: dict[str, str], depth: int) -> None:
+        """A partition's number alone has no structure."""
+        self.line(depth, "pass")

@@ -1,0 +1,90 @@
+"""What the functions that compiled.py writes call: varints, tagged fields, and many numbers at once.
+
+Whatever is odd raises `Unreadable`, or an `IndexError` or `struct.error` of its own; nothing is explained here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ..nodes.leaves import VARINT
+
+Known = dict[int, tuple[str, Callable[[bytes, int], tuple[Any, int]]]]
+"""The tagged fields that a structure knows: tag -> (name, compiled reader of the value)."""
+
+
+class Unreadable(IndexError):
+    """Raised by generated code; says nothing on purpose."""
+
+
+def uvarint(data: bytes, pos: int) -> tuple[int, int]:
+    """An unsigned varint of at most ten bytes, written in as few as it needs."""
+    value = shift = 0
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 63:
+            raise Unreadable
+    if byte == 0 and shift:
+        raise Unreadable
+    return value, pos
+
+
+def tags(data: bytes, pos: int, value: dict[str, Any], known: Known) -> int:
+    """Read the tagged fields behind one structure into `value`."""
+    count, pos = uvarint(data, pos)
+    last = -1
+    for _ in range(count):
+        tag, pos = uvarint(data, pos)
+        size, pos = uvarint(data, pos)
+        pos = _tag(data, pos, value, known, tag, size, last)
+        last = tag
+    return pos
+
+
+def front_tags(data: bytes, pos: int, value: dict[str, Any], known: Known) -> int:
+    """Read the optional fields in front of one structure into `value`."""
+    last = -1
+    while True:
+        length, pos = uvarint(data, pos)  # zigzag: even numbers are twice the length, odd ones negative
+        if not length:
+            return pos
+        if length & 1 or length >> VARINT.bits:
+            raise Unreadable
+        tag = data[pos] << 8 | data[pos + 1]
+        pos = _tag(data, pos + 2, value, known, tag, length >> 1, last)
+        last = tag
+
+
+def _tag(data: bytes, pos: int, value: dict[str, Any], known: Known, tag: int, size: int, last: int) -> int:
+    """Read the value of one tagged field, which follows that of the tag `last`."""
+    if tag <= last or tag not in known:
+        raise Unreadable
+    name, read = known[tag]
+    value[name], end = read(data, pos)
+    if end != pos + size or end > len(data):
+        raise Unreadable
+    return end
+
+
+class Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
+    """How many -> what unpacks so many numbers of one type; remembers small counts, which is nearly all there are."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
+        unpack = struct.Struct(f">{count}{self.code}").unpack_from
+        if count < 256:
+            self[count] = unpack
+        return unpack
+
+
+MANY = {code: Many(code) for code in "bBhHiIqd"}

@@ -1,0 +1,181 @@
+"""Record sets with their places: the slow reading of recordset.py's walk.
+
+A batch or message that cannot be read is a finding of its own; the entries around it are read all the same.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from ...errors import Truncated, WireError
+from ..nodes import INT32, INT64
+from .checksum import crc32, crc32c
+from .compression import decompress
+from .node import RecordsNode
+from .sets import CODEC_MASK, RecordFormat, RecordSetEntry, absolute, entries, inherit, unwrap
+
+if TYPE_CHECKING:
+    from ..readings.spans import Walker
+
+
+def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
+    """Read a record set into `holder[key]`."""
+    start = walker.stream.tell()
+    length = walker.length(node.length, path, node, node.nullable)
+    walker.span(path, start, node.bnf, None if length < 0 else length, node, "size")
+    holder[key] = None if length < 0 else []
+    if length < 0:
+        return
+    start = walker.stream.tell()
+    end = min(start + length, len(walker.data))
+    _entries(walker, node.format, path, holder[key], (start, end), node.cut or end < start + length)
+    if end < start + length:
+        raise Truncated(path, start, node.bnf, length, end - start)
+
+
+def _entries(
+    walker: Walker, format: RecordFormat, path: str, found: list[Any], place: tuple[int, int], cut: bool, depth: int = 0
+) -> None:
+    for i, entry in enumerate(entries(walker.data, *place, format)):
+        here = f"{path}[{i}]"
+        if entry.magic is None:
+            found.append(_raw(walker, entry, here, cut))
+        elif entry.magic == 2 and depth == 0:
+            found.append(_contained(walker, entry, here, _batch, format, depth))
+        elif entry.magic < 2:
+            found.append(_contained(walker, entry, here, _message, format, depth))
+        else:
+            found.append(_raw(walker, entry, here, cut))
+
+
+def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[str, bytes]:
+    data = walker.data[entry.start : entry.end]
+    walker.stream.seek(entry.end)
+    walker.span(path, entry.start, "BYTES", data, role="raw")
+    if not (entry.partial and cut):
+        what = "the record set ends inside a batch" if entry.partial else "neither a batch nor a message"
+        walker.finding("record-set", what, path, entry.start, len(data))
+    return {"partial" if entry.partial else "raw": data}
+
+
+def _contained(
+    walker: Walker, entry: RecordSetEntry, path: str, read: Any, format: RecordFormat, depth: int
+) -> dict[str, Any]:
+    """Read one entry; where it breaks, the rest of its bytes stay raw and the walk goes on behind it."""
+    value: dict[str, Any] = {}
+    try:
+        read(walker, entry, path, value, format, depth)
+    except WireError as error:
+        _claim_rest(walker, path, entry.start, entry.end)
+        walker.finding("record-set", str(error), error.path or path, error.start)
+        return {"raw": walker.data[entry.start : entry.end]}
+    return value
+
+
+def _claim_rest(walker: Walker, path: str, start: int, end: int) -> None:
+    """Make the spans tile `start` to `end`: drop those that ran past the end, and claim what none of them covers.
+
+    Findings that ran past the end go with them: they are about bytes of the next entry.
+    """
+    spans, findings = walker.result.spans, walker.result.findings
+    while findings and (findings[-1].start or 0) + findings[-1].length > end and walker.buffer == 0:
+        findings.pop()
+    while spans and spans[-1].buffer >= walker.buffer and spans[-1].end > end:
+        spans.pop()
+    if spans and spans[-1].buffer == walker.buffer:
+        start = max(start, spans[-1].end)
+    walker.stream.seek(end)
+    if start < end:
+        walker.span(path, start, "BYTES", walker.data[start:end], role="raw")
+
+
+def _batch(
+    walker: Walker, entry: RecordSetEntry, path: str, batch: dict[str, Any], format: RecordFormat, depth: int
+) -> None:
+    walker.stream.seek(entry.start)
+    walker.struct(format.batch, path, batch)
+    crc_at = entry.start + format.crc_at
+    proved = crc32c(memoryview(walker.data)[crc_at + 4 : entry.end])
+    if proved != batch["crc"]:
+        text = f"the batch says CRC-32C 0x{batch['crc']:08x}, its bytes give 0x{proved:08x}"
+        walker.finding("crc", text, f"{path}.crc", crc_at, 4)
+    start, codec = walker.stream.tell(), batch["attributes"] & CODEC_MASK
+    if not codec:
+        _records(walker, path, batch, format, entry.end)
+        return
+    data = batch["compressed_records"] = walker.data[start : entry.end]
+    inside = _decompressed(walker, f"{path}.compressed_records", start, entry.end, lambda: decompress(codec, data))
+    if inside is not None:
+        with _Inside(walker, f"{path}.records", inside):
+            _records(walker, path, batch, format, len(inside))
+
+
+def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFormat, end: int) -> None:
+    """The records of a batch; those that cannot be read stay `raw_records` (or compressed ones as they were)."""
+    start, raw = walker.stream.tell(), list[Any]()
+    try:
+        walker.items(format.records.item, batch["records_count"], f"{path}.records", raw)
+        if walker.stream.tell() != end:
+            raise WireError(f"{path}.records", walker.stream.tell(), "the records do not fill the batch")
+    except WireError as error:
+        _claim_rest(walker, f"{path}.records", start, end)
+        walker.finding("record-set", str(error), error.path, error.start)
+        if "compressed_records" not in batch:
+            batch["raw_records"] = walker.data[start:end]
+        return
+    batch["records"] = absolute(batch, raw)
+
+
+def _message(
+    walker: Walker, entry: RecordSetEntry, path: str, message: dict[str, Any], format: RecordFormat, depth: int
+) -> None:
+    assert entry.magic is not None
+    walker.stream.seek(entry.start)
+    for name, node in (("offset", INT64), ("message_size", INT32)):
+        message[name] = walker.leaf(node, f"{path}.{name}")
+    start = walker.stream.tell()
+    walker.struct(format.messages[entry.magic], path, message)
+    if walker.stream.tell() != entry.end:
+        raise WireError(path, walker.stream.tell(), "the message does not fill its size")
+    proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
+    if proved != message["crc"] & 0xFFFFFFFF:
+        text = f"the message says CRC-32 0x{message['crc'] & 0xFFFFFFFF:08x}, its bytes give 0x{proved:08x}"
+        walker.finding("crc", text, f"{path}.crc", start, 4)
+    if message["attributes"] & CODEC_MASK and message["value"] is not None:
+        at = entry.end - len(message["value"])
+        inside = _decompressed(walker, f"{path}.value", at, None, lambda: unwrap(message, depth))
+        if inside is not None:
+            inner: list[Any] = []
+            with _Inside(walker, f"{path}.records", inside):
+                _entries(walker, format, f"{path}.records", inner, (0, len(inside)), False, depth + 1)
+            clean = all("raw" not in part and "partial" not in part for part in inner)
+            message["records"] = inherit(message, inner) if clean else inner
+
+
+def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack: Any) -> bytes | None:
+    """What a compressed field holds; None, with a finding, where it does not decompress."""
+    if end is not None:
+        walker.stream.seek(end)
+        walker.span(path, start, "COMPRESSED", walker.data[start:end], role="raw")
+    try:
+        return unpack()  # type: ignore[no-any-return]
+    except WireError as error:
+        walker.finding("compression", error.problem, path, start)
+        return None
+
+
+class _Inside:
+    """Lets a walker read in a decompressed buffer for a while."""
+
+    def __init__(self, walker: Walker, name: str, data: bytes) -> None:
+        from ..readings.spans import Buffer
+
+        self.walker, self.outer = walker, (walker.data, walker.buffer, walker.stream)
+        walker.result.buffers.append(Buffer(name, data))
+        walker.data, walker.buffer, walker.stream = data, len(walker.result.buffers) - 1, io.BytesIO(data)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self.walker.data, self.walker.buffer, self.walker.stream = self.outer

@@ -1,0 +1,252 @@
+"""Is it Kafka, and who is the client? On any port, from either end, from the middle; what is not Kafka is let go."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+import pytest
+
+from kdbg.capture.packet import ACK, FIN, RST, SYN
+from kdbg.engine import classifier as opening
+from kdbg.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_WHOLE
+from kdbg.engine.engine import Engine
+
+from .playbook import Lost, Playbook, flow, framed, opaque, request, response
+
+PORTS = [(51514, 9092), (9092, 51514), (9092, 9093), (40000, 50000), (50000, 40000), (1, 65535)]
+
+
+@pytest.mark.parametrize("ports", PORTS)
+@pytest.mark.parametrize("syn", [True, False], ids=["opened", "midway"])
+@pytest.mark.parametrize("first", ["request", "response"])
+def test_kafka_is_recognised(ports: tuple[int, int], syn: bool, first: str, cut: int) -> None:
+    """Whatever the ports, whether the capture saw the connection open, whichever side it heard first."""
+    playbook = Playbook(cut, syn=syn, path=flow(*ports))
+    if first == "request":
+        playbook >> request(5) << response(5)
+    else:
+        playbook << response(5)
+        playbook >> request(5)
+    playbook >> request(6) << response(6)
+    assert playbook.close() == ["5><", "6><"]
+    assert playbook.findings == []
+    assert {exchange.peers for exchange in playbook.exchanges} == {(1, ("10.0.0.1", ports[0]), ("10.0.0.2", ports[1]))}
+    assert (playbook.session.connections, playbook.session.other_connections) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "first", [request(5, "ApiVersions", 0), request(5, "ApiVersions", 3), request(5, "Produce", 3)]
+)
+def test_whatever_the_first_request(playbook: Playbook, first: bytes) -> None:
+    playbook >> first
+    playbook.fin()
+    assert len(playbook.seen) == 1
+
+
+@pytest.mark.parametrize("first", [opaque(5, 31999, 0, b"?"), opaque(5, 3, 99, b"?"), opaque(5, 18, 99, b"?", None)])
+def test_an_opened_connection_may_begin_with_an_unknown_request(playbook: Playbook, first: bytes) -> None:
+    playbook >> first >> request(6) << response(6)
+    assert playbook.close() == ["5>", "6><"]
+
+
+def test_a_first_request_that_is_long_is_not_held() -> None:
+    playbook = Playbook(1448) >> request(5, topics=[{"name": "t" * 200}] * 2000)[:300_000]
+    assert playbook.session.connections == 1
+    playbook.close()
+
+
+def test_a_response_is_not_taken_for_a_request(cut: int) -> None:
+    """A small correlation id and a list of one look like a Produce request from a client without a name."""
+    playbook = Playbook(cut, syn=False)
+    playbook << response(5, "Metadata", 0, brokers=[{"node_id": 0, "host": "h", "port": 9092}], topics=[])
+    playbook >> request(6) << response(6)
+    assert playbook.close() == ["6><"]
+    assert playbook.exchanges[0].peers.client == ("10.0.0.1", 51514)
+
+
+def test_a_capture_that_starts_in_the_middle_of_a_request(midway: Playbook) -> None:
+    midway >> request(5)[11:] + request(6) << response(6)
+    assert midway.close() == ["6><"]
+    assert midway.lengths("skipped") == [len(request(5)) - 11]
+
+
+def test_a_capture_that_starts_in_the_middle_of_a_response(midway: Playbook) -> None:
+    midway << response(5)[7:]
+    midway >> request(6) << response(6)
+    assert midway.close() == ["6><"]
+    assert midway.lengths("skipped") == [len(response(5)) - 7]
+
+
+def test_a_capture_that_starts_behind_some_requests(midway: Playbook) -> None:
+    midway << response(4) << response(5)
+    midway >> request(6) << response(6)
+    assert midway.close() == ["6><"]
+    assert midway.lengths("skipped") == [2 * len(response(5))]
+
+
+def test_a_capture_that_missed_the_first_request(cut: int) -> None:
+    playbook = Playbook(cut) >> Lost(len(request(5))) << response(5) >> request(6) << response(6)
+    assert playbook.close() == ["<5", "6><"]
+
+
+def test_an_opened_connection_whose_first_request_is_cut(cut: int) -> None:
+    asked = request(5)
+    playbook = Playbook(cut) >> asked[:30] >> Lost(len(asked) - 30) << response(5) >> request(6) << response(6)
+    assert playbook.close() == ["5><", "6><"]
+
+
+def test_midway_with_every_message_cut_by_the_snaplen() -> None:
+    """Nothing can prove itself; what seems to begin with a request is taken for the client in the end."""
+    playbook = Playbook(syn=False)
+    for n in range(5):
+        asked, told = request(n, topics=[{"name": "t" * 90}]), response(n)
+        playbook >> asked[:40] >> Lost(len(asked) - 40) << told[:20] << Lost(len(told) - 20)
+    playbook >> request(9)[:30]
+    assert playbook.close() == [*(f"{n}><" for n in range(5)), "9>"]
+
+
+def test_both_ends_may_be_slow_to_show_it(midway: Playbook) -> None:
+    """A consumer that catches up: many megabytes come before it asks again."""
+    chunk = random.Random(1).randbytes(1 << 16)
+    midway.cut = 1 << 16
+    for _ in range(100):
+        midway << chunk
+    midway >> request(6) << response(6)
+    assert midway.close() == ["6><"]
+    assert midway.lengths("skipped") == [100 << 16]
+
+
+def test_what_was_lost_before_it_was_given_up_is_still_said() -> None:
+    playbook = Playbook(1 << 16, syn=False) << b"rubbish" << Lost(1000)
+    for _ in range(100):
+        playbook << bytes(1 << 16)
+    playbook >> request(6) << response(6)
+    assert playbook.close() == ["6><"]
+    assert playbook.lengths("gap") == [1000]
+    assert playbook.lengths("skipped") == [7 + (100 << 16)]
+
+
+# Not Kafka
+
+HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(190)
+OTHERS = {
+    "TLS": HELLO,
+    "HTTP GET": b"GET / HTTP/1.1\r\nHost: example\r\n\r\n",
+    "HTTP POST": b"POST /topics/orders HTTP/1.1\r\n\r\n",
+    "SSH": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "PROXY": b"PROXY TCP4 10.0.0.1 10.0.0.2 51514 9092\r\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_well_known_is_named_and_let_go(playbook: Playbook, name: str) -> None:
+    data = OTHERS[name]
+    playbook >> data << b"answer" * 100 >> request(5)
+    assert playbook.close() == []
+    (finding,) = playbook.findings
+    assert (finding.kind, name in finding.text) == ("not-kafka", True)
+    assert (playbook.session.connections, playbook.session.other_connections) == (0, 1)
+
+
+def test_the_one_who_listens_may_speak_first(playbook: Playbook) -> None:
+    playbook << b"SSH-2.0-OpenSSH_9.6\r\n"
+    assert [finding.text for finding in playbook.findings] == ["an SSH banner; not decoded"][: len(playbook.findings)]
+    playbook.close()
+    assert len(playbook.findings) == 1
+
+
+def test_tls_midway_is_let_go_at_once(midway: Playbook) -> None:
+    midway << bytes.fromhex("17030304d2") + bytes(50)
+    assert [finding.kind for finding in midway.findings] == ["not-kafka"]
+
+
+def test_text_midway_may_be_a_record(midway: Playbook) -> None:
+    """Words at the beginning mean nothing where the capture starts in the middle of a message."""
+    midway >> b"GET /index.html" + request(5) << response(5)
+    assert midway.close() == ["5><"]
+
+
+def test_random_bytes_are_let_go(playbook: Playbook) -> None:
+    playbook >> random.Random(7).randbytes(PATIENCE_WHOLE // 8)
+    assert playbook.findings == []
+    playbook.close()
+    (finding,) = playbook.findings
+    assert finding.kind == "not-kafka"
+    assert f"nothing in its first {PATIENCE_WHOLE // 8} bytes is a Kafka request" in finding.text
+
+
+def test_patience_ends_early_where_the_connection_was_seen_to_open() -> None:
+    playbook = Playbook(1448) >> random.Random(7).randbytes(PATIENCE_WHOLE + 1448)
+    assert [finding.kind for finding in playbook.findings] == ["not-kafka"]
+
+
+def test_a_connection_without_a_byte_says_nothing(playbook: Playbook) -> None:
+    playbook.fin()
+    playbook.packet(True, RST)
+    assert playbook.close() == []
+    assert playbook.findings == []
+    assert playbook.session.other_connections == 1
+
+
+@pytest.mark.parametrize("way", [True, False], ids=["client", "broker"])
+@pytest.mark.parametrize("syn", [True, False], ids=["opened", "midway"])
+def test_what_is_not_kafka_takes_little_memory(way: bool, syn: bool) -> None:
+    playbook = Playbook(1 << 16, syn=syn)
+    rubbish = random.Random(7).randbytes(1 << 16)
+    tracemalloc.start()
+    try:
+        for _ in range(2 * PATIENCE_MIDSTREAM >> 16):
+            playbook.send(way, bytes(rubbish))
+        _, most = tracemalloc.get_traced_memory()
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 4 * HELD
+    assert left < 1 << 20
+    assert [finding.kind for finding in playbook.findings] == ["not-kafka"]
+    assert playbook.session.budget.left == opening.HELD_BY_ALL
+
+
+def test_all_openings_together_hold_only_so_much() -> None:
+    session = Engine()
+    session.budget.left = limit = 1 << 20
+    rubbish = random.Random(7).randbytes(1 << 15)
+    books = [Playbook(1 << 15, syn=False, path=flow(40000 + n), session=session) for n in range(100)]
+    for book in books:
+        book << rubbish
+    assert session.other_connections == 100 - limit // len(rubbish) - 0
+    good = Playbook(path=flow(39000), session=session) >> request(5) << response(5)
+    assert good.seen == ["5><"]
+
+
+def test_other_connections_are_unharmed() -> None:
+    session = Engine()
+    good = Playbook(path=flow(40001), session=session)
+    bad = Playbook(path=flow(40002), session=session)
+    for n in range(10):
+        good >> request(n)
+        bad >> b"\x16\x03\x01\x02" + bytes(700) << random.Random(n).randbytes(900)
+        good << response(n)
+    assert good.seen == [f"{n}><" for n in range(10)]
+    assert [(peers.client[1], finding.kind) for peers, finding in session.findings] == [(40002, "not-kafka")]
+
+
+def test_the_same_ports_again_are_another_connection(playbook: Playbook) -> None:
+    playbook >> b"SSH-2.0-client\r\n"
+    playbook.fin()
+    playbook.next = {True: 90_000, False: 95_000}
+    playbook.packet(True, SYN)
+    playbook.next[True] += 1
+    playbook.packet(False, SYN | ACK, ack=90_001)
+    playbook.next[False] += 1
+    playbook >> request(5) << response(5)
+    playbook.packet(True, FIN | ACK)
+    assert playbook.close() == ["5><"]
+    assert playbook.exchanges[0].peers.number == 2
+
+
+def test_a_frame_of_an_unknown_protocol_with_a_length_is_not_kafka(playbook: Playbook) -> None:
+    playbook >> framed(b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\0\x80\0")
+    assert playbook.close() == []
+    assert [finding.kind for finding in playbook.findings] == ["not-kafka"]

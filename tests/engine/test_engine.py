@@ -1,0 +1,261 @@
+"""Packets in, exchanges out, whatever the packets hold; and what is remembered on the way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdbg.capture import Packet, open_capture
+from kdbg.engine import engine as room
+from kdbg.engine.engine import Engine
+from kdbg.filters.filters import Filters, outlines_of
+from kdbg.wire.readings import topic_names as topicnames
+
+from .playbook import Lost, Playbook, flow, request, response, told
+
+CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"
+KRAFT = UUID(int=1)
+ORDERS = UUID(int=0xABC)
+
+
+def test_receive_gives_what_a_packet_completed() -> None:
+    session = Engine()
+    playbook = Playbook(session=session) >> request(5)
+    assert playbook.exchanges == []
+    playbook << response(5)
+    assert playbook.seen == ["5><"]
+    assert session.close() == []
+    assert session.count == 1
+
+
+def test_what_receive_gave_is_the_callers() -> None:
+    session = Engine()
+    idle = session.receive((1, 0, flow(), 0, 0, 2, b"", 0))
+    Playbook(session=session) >> request(5) << response(5)
+    assert idle == []
+
+
+def packets_of(playbook: Callable[[Playbook], Any]) -> list[Packet]:
+    """What a playbook sends."""
+    packets: list[Packet] = []
+
+    class Tape(Engine):
+        def receive(self, packet: Packet) -> list[Any]:
+            packets.append(packet)
+            return []
+
+    playbook(Playbook(session=Tape()))
+    return packets
+
+
+def test_run_gives_all_of_it_as_it_comes() -> None:
+    packets = packets_of(lambda book: book >> request(5) << response(5) >> request(6))
+    taken = 0
+
+    def live() -> Any:
+        nonlocal taken
+        for packet in packets:
+            taken += 1
+            yield packet
+
+    exchanges = Engine().run(live())
+    assert told(next(exchanges)) == "5><"
+    assert taken == len(packets) - 1
+    assert [told(exchange) for exchange in exchanges] == ["6>"]
+
+
+def test_ports_narrow_to_connections_with_one_of_them() -> None:
+    session = Engine(ports=[9092, 9093])
+    for n, port in enumerate([9092, 9093, 9094]):
+        book = Playbook(path=flow(40000 + n, port), session=session)
+        book >> request(n) << response(n)
+        assert book.seen == ([f"{n}><"] if port != 9094 else [])
+    assert (session.connections, session.other_connections, session.close()) == (2, 0, [])
+
+
+def test_connections_are_numbered_as_they_appear() -> None:
+    session = Engine()
+    books = [Playbook(path=flow(40000 + n), session=session) for n in range(3)]
+    for n in (2, 0, 1):
+        books[n] >> request(n) << response(n)
+    assert [book.exchanges[0].peers.number for book in books] == [1, 2, 3]
+    assert [book.exchanges[0].number for book in books] == [2, 3, 1]
+
+
+def test_ended_connections_leave_nothing_behind() -> None:
+    session = Engine()
+    Playbook(session=session) >> request(5) << response(5) >> Lost(9) >> b"rubbish" << Lost(9) << b"rubbish"
+    session.close()
+    assert {finding.kind for _, finding in session.findings} == {"gap", "skipped"}
+    assert session.budget.left == room.Budget().left
+
+
+# Topic names
+
+
+def metadata(version: int, *topics: tuple[str | None, UUID]) -> Playbook:
+    rows = [{"name": name, "topic_id": topic_id} if version >= 10 else {"name": name} for name, topic_id in topics]
+    return Playbook() >> request(5, 3, version, topics=None) << response(5, 3, version, topics=rows)
+
+
+def learnt(book: Playbook) -> dict[UUID, str]:
+    """What the traffic told: the log of KRaft has an id that is always known."""
+    return {topic: name for topic, name in book.session.topic_names.items() if topic != KRAFT}
+
+
+@pytest.mark.parametrize("version", [10, 12, 13])
+def test_names_are_learnt_from_metadata(version: int) -> None:
+    book = metadata(version, ("orders", ORDERS), ("payments", UUID(int=3)))
+    assert learnt(book) == {ORDERS: "orders", UUID(int=3): "payments"}
+
+
+def test_names_are_learnt_from_create_topics() -> None:
+    book = (
+        Playbook() >> request(5, 19, 7, topics=[]) << response(5, 19, 7, topics=[{"name": "new", "topic_id": ORDERS}])
+    )
+    assert learnt(book) == {ORDERS: "new"}
+
+
+def test_names_are_learnt_from_describe_topic_partitions() -> None:
+    book = (
+        Playbook() >> request(5, 75, 0, topics=[]) << response(5, 75, 0, topics=[{"name": "new", "topic_id": ORDERS}])
+    )
+    assert learnt(book) == {ORDERS: "new"}
+
+
+def test_names_are_learnt_from_whatever_has_both() -> None:
+    members = [{"assignment": {"topic_partitions": [{"topic_id": ORDERS, "topic_name": "orders"}]}}]
+    book = Playbook() >> request(5, 69, 1) << response(5, 69, 1, groups=[{"members": members}])
+    assert learnt(book) == {ORDERS: "orders"}
+    states = [{"topic_name": "old", "topic_id": ORDERS}]
+    book = Playbook() >> request(5, "LeaderAndIsr", 7, topic_states=states) << response(5, "LeaderAndIsr", 7)
+    assert learnt(book) == {ORDERS: "old"}, "a request tells as well"
+
+
+def test_no_id_names_no_topic() -> None:
+    assert learnt(metadata(12, ("orders", UUID(int=0)), (None, ORDERS))) == {}
+    assert learnt(metadata(9, ("orders", ORDERS))) == {}
+
+
+def test_a_topic_may_be_named_anew() -> None:
+    book = metadata(12, ("orders", ORDERS))
+    book >> request(6, 3, 12, topics=None) << response(6, 3, 12, topics=[{"name": "again", "topic_id": ORDERS}])
+    assert learnt(book) == {ORDERS: "again"}
+
+
+def test_only_so_many_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topicnames, "MOST", 3)
+    book = metadata(12, *((f"t{n}", UUID(int=n + 2)) for n in range(5)))
+    assert len(book.session.topic_names) == 3, "that of the log of KRaft among them"
+
+
+def test_a_broken_response_teaches_what_it_still_says() -> None:
+    rows = [{"name": f"t{n}", "topic_id": UUID(int=n + 2)} for n in range(5)]
+    cut = response(5, 3, 12, topics=rows)
+    book = Playbook() >> request(5, 3, 12, topics=None) << cut[:-60] << Lost(60) >> request(6) << response(6)
+    book.close()
+    assert book.session.topic_names[UUID(int=2)] == "t0"
+
+
+# Whatever the packets hold
+
+
+def small_captures() -> list[Path]:
+    names = ["rdkafka-basic.pcap", "rdkafka-oldversions.pcap", "kafka-python.pcap", "rdkafka-sasl.pcap", "errors.pcap"]
+    return [CAPTURES / name for name in [*names, "rdkafka-kip848.pcap", "segmented-mtu1500.pcap", "rdkafka-txn.pcap"]]
+
+
+def packets(path: Path) -> list[Packet]:
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    with open_capture(path) as capture:
+        return list(capture)
+
+
+def harm(packets: list[Packet], rng: random.Random) -> list[Packet]:
+    """Packets lost, doubled, out of order, cut short, with bytes changed, put in and taken out."""
+    out: list[Packet] = []
+    for packet in packets:
+        number, time, path, seq, ack, flags, payload, length = packet
+        roll = rng.random()
+        if roll < 0.03:
+            continue
+        if roll < 0.05:
+            payload = payload[: rng.randint(0, len(payload))]
+        elif roll < 0.15 and payload:
+            changed = bytearray(payload)
+            for _ in range(rng.randint(1, 4)):
+                changed[rng.randrange(len(changed))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+            payload = bytes(changed)
+        elif roll < 0.18:
+            payload = payload[: len(payload) // 2] + rng.randbytes(rng.randint(0, 50)) + payload[len(payload) // 2 :]
+            length = len(payload)
+        elif roll < 0.19:
+            seq = (seq + rng.choice([-5, 5, 1 << 20, 1 << 31])) & 0xFFFFFFFF
+        elif roll < 0.20:
+            flags = rng.randrange(256)
+        out.append((number, time, path, seq, ack, flags, payload, length))
+        if roll > 0.97:
+            out.append(out[-1])
+        if roll > 0.98 and len(out) > 3:
+            other = rng.randrange(max(0, len(out) - 10), len(out))
+            out[-1], out[other] = out[other], out[-1]
+    return out
+
+
+@settings(max_examples=40)
+@given(which=st.sampled_from(small_captures()), seed=st.integers(0, 2**32))
+def test_damaged_captures_never_raise(which: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    whole = packets(which)
+    start = rng.randrange(len(whole))
+    session = Engine()
+    everything = Filters(topic="no such", errors=True, group="no such")
+    for exchange in session.run(harm(whole[start : start + 120], rng)):
+        exchange.all_findings()
+        outlines_of(exchange)
+        list(everything.select([exchange], session.topic_names))
+        assert exchange.request is not None or exchange.response is not None
+        assert exchange.latency is None or isinstance(exchange.latency, int)
+
+
+@given(st.binary(max_size=2000), st.lists(st.integers(0, 1999), max_size=5), st.booleans(), st.booleans())
+def test_any_bytes_at_all(data: bytes, cuts: list[int], syn: bool, asked: bool) -> None:
+    playbook = Playbook(syn=syn)
+    if asked:
+        playbook >> request(1) >> request(2) << response(1)
+    places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    for n, (start, end) in enumerate(pairwise(places)):
+        playbook.send(bool(n % 2), data[start:end])
+    playbook.close()
+    for exchange in playbook.exchanges:
+        exchange.all_findings()
+
+
+FRAMES = st.builds(
+    lambda size, key, version, number, rest: (
+        size.to_bytes(4, "big") + key.to_bytes(2, "big") + version.to_bytes(2, "big") + number.to_bytes(4, "big") + rest
+    ),
+    st.integers(0, 60), st.integers(0, 93), st.integers(0, 18), st.integers(0, 5), st.binary(max_size=60),
+)  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.booleans(), FRAMES), max_size=12))
+def test_frames_of_rubbish(frames: list[tuple[bool, bytes]]) -> None:
+    """Headers that may well be, bodies that are not."""
+    playbook = Playbook()
+    for forth, frame in frames:
+        playbook.send(forth, frame)
+    playbook.close()
+    for exchange in playbook.exchanges:
+        exchange.all_findings()
+        outlines_of(exchange)

@@ -1,0 +1,348 @@
+"""Dialogues: which request and which response make an exchange, and what becomes of those that stay alone."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kdbg
+from kdbg.engine import pairing as room
+from kdbg.engine.pairing import Pairing, wants_no_answer
+from kdbg.engine.requests import RequestHeader
+from kdbg.grammars import by_key
+from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+
+from .playbook import Lost, Playbook, answer, framed, opaque, request, response
+
+BATCH: dict[str, Any] = {"magic": 2, "records": [{"value": b"x"}]}
+
+
+def produce(correlation_id: int, acks: int, version: int = 9, **body: Any) -> bytes:
+    topic = {"topic_id": "12345678-1234-1234-1234-123456789abc"} if version == 13 else {"name": "orders"}
+    parts = [{"index": 0, "records": b""}]
+    return request(correlation_id, 0, version, acks=acks, topic_data=[topic | {"partition_data": parts}], **body)
+
+
+# In order
+
+
+def test_a_request_and_its_response(playbook: Playbook) -> None:
+    playbook >> request(5)
+    assert playbook.seen == []
+    playbook << response(5)
+    assert playbook.seen == ["5><"]
+    assert playbook.close() == ["5><"]
+    assert playbook.findings == []
+
+
+def test_many_in_turn(playbook: Playbook) -> None:
+    for n in range(20):
+        playbook >> request(n) << response(n)
+    assert playbook.close() == [f"{n}><" for n in range(20)]
+
+
+def test_pipelined(playbook: Playbook) -> None:
+    playbook >> request(5) + request(6) >> request(7) << response(5) >> request(8) << response(6) + response(7)
+    assert playbook.seen == ["5><", "6><", "7><"]
+    assert playbook.close() == ["5><", "6><", "7><", "8>"]
+    assert [finding.kind for finding in playbook.findings] == ["unanswered"]
+
+
+def test_an_exchange_says_who_what_and_when(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5)
+    (exchange,) = playbook.exchanges
+    assert exchange.api is not None
+    assert (exchange.api.name, exchange.version, exchange.client_id, exchange.number) == ("Metadata", 1, "kdbg", 1)
+    assert exchange.peers == (1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
+    assert [message.body["topics"] for message in exchange.messages()] == [
+        [{"name": "orders"}, {"name": "payments"}],
+        [],
+    ]
+
+
+def test_latency_is_from_the_last_byte_asked_to_the_first_byte_told() -> None:
+    playbook = Playbook(10)
+    playbook >> request(5)
+    asked = playbook.number
+    playbook << response(5)
+    (exchange,) = playbook.exchanges
+    assert exchange.request is not None
+    assert exchange.response is not None
+    assert (exchange.request.first_packet, exchange.request.last_packet) == (4, asked)
+    assert (exchange.response.first_packet, exchange.response.last_packet) == (asked + 1, playbook.number)
+    assert exchange.latency == 1000
+    assert exchange.time == 4000
+
+
+# Correlation ids
+
+
+@pytest.mark.parametrize("first", [-(2**31), -3, 0, 2**31 - 2], ids=["lowest", "negative", "zero", "wrapping"])
+def test_any_correlation_ids(playbook: Playbook, first: int) -> None:
+    ids = [(first + n + 2**31) % 2**32 - 2**31 for n in range(5)]
+    for n in ids:
+        playbook >> request(n)
+    for n in ids:
+        playbook << response(n)
+    assert playbook.close() == [f"{n}><" for n in ids]
+    assert playbook.findings == []
+
+
+def test_the_same_correlation_id_again_and_again(playbook: Playbook) -> None:
+    playbook >> request(5) >> request(5) << response(5) << response(5) >> request(5) << response(5)
+    assert playbook.close() == ["5><"] * 3
+
+
+def test_a_response_that_is_passed_over(playbook: Playbook) -> None:
+    playbook >> request(5) >> request(6) >> request(7) << response(6) << response(7)
+    assert playbook.close() == ["5>", "6><", "7><"]
+    assert [finding.kind for finding in playbook.findings] == ["unanswered"]
+
+
+def test_a_response_that_nobody_asked_for(playbook: Playbook) -> None:
+    """Its request is not in the capture: it is believed once the next response stands behind it."""
+    playbook >> request(5) << response(5) << response(6) >> request(7) << response(7)
+    assert playbook.close() == ["5><", "<6", "7><"]
+    (finding,) = playbook.findings
+    assert (finding.kind, finding.path, finding.start) == ("unasked", "body", 4)
+    assert "bytes of body cannot be read" in finding.text
+    assert playbook.exchanges[1].messages() == []
+
+
+def test_the_last_response_that_nobody_asked_for(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5) << response(6)
+    assert playbook.close() == ["5><", "<6"]
+
+
+def test_bytes_that_are_no_response_are_not_made_one(playbook: Playbook) -> None:
+    rubbish = framed(struct.pack(">i", 0x40506070) + b"rubbish")
+    playbook >> request(5) << response(5) << rubbish >> request(6) << response(6)
+    assert playbook.close() == ["5><", "6><"]
+    assert playbook.lengths("skipped") == [len(rubbish)]
+
+
+# Shuffled captures
+
+
+def test_a_response_captured_before_its_request(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5) << response(6) >> request(6)
+    assert playbook.seen == ["5><", "6><"], "as soon as the request is there"
+    playbook >> request(7) << response(7)
+    assert playbook.close() == ["5><", "6><", "7><"]
+    assert playbook.findings == []
+
+
+def test_the_first_response_captured_before_its_request(playbook: Playbook) -> None:
+    playbook << response(5)
+    playbook >> request(5)
+    assert playbook.close() == ["5><"]
+
+
+def test_several_responses_captured_before_their_requests(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5) << response(6) + response(7) + response(8)
+    playbook >> request(6) + request(7) + request(8) >> request(9) << response(9)
+    assert playbook.close() == ["5><", "6><", "7><", "8><", "9><"]
+    assert playbook.findings == []
+
+
+def test_early_responses_give_up_what_they_pass_over(playbook: Playbook) -> None:
+    """7 and 8 were answered before they were asked: nothing can answer 5 and 6 any more."""
+    playbook >> request(5) >> request(6) << response(7) + response(8)
+    playbook >> request(7) + request(8)
+    assert playbook.close() == ["5>", "6>", "7><", "8><"]
+
+
+def test_responses_that_came_too_early_are_not_kept_for_ever() -> None:
+    playbook = Playbook()
+    playbook >> request(5) << response(5)
+    for n in range(6, 6 + 3 * room.MAX_EARLY):
+        playbook << response(n)
+    assert len(playbook.seen) >= 2 * room.MAX_EARLY
+    assert playbook.close() == ["5><", *(f"<{n}" for n in range(6, 6 + 3 * room.MAX_EARLY))]
+
+
+# Requests that nobody answers
+
+
+@pytest.mark.parametrize("version", by_key(0).versions)
+def test_a_produce_request_without_acks_is_not_waited_for(playbook: Playbook, version: int) -> None:
+    playbook >> produce(5, 0, version)
+    assert playbook.seen == ["5>!"]
+    playbook >> request(6) << response(6)
+    assert playbook.close() == ["5>!", "6><"]
+    assert playbook.findings == []
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+@pytest.mark.parametrize("version", by_key(0).versions)
+def test_a_produce_request_with_acks_is(playbook: Playbook, version: int, acks: int) -> None:
+    playbook >> produce(5, acks, version) << response(5, 0, version)
+    assert playbook.close() == ["5><"]
+
+
+def test_no_acks_among_others(playbook: Playbook) -> None:
+    playbook >> request(5) >> produce(6, 0) >> produce(7, 0) >> request(8) << response(5) << response(8)
+    assert playbook.close() == ["6>!", "7>!", "5><", "8><"]
+
+
+def test_a_produce_request_that_breaks_off_before_its_acks_waits() -> None:
+    half = CapturedMessage(produce(5, 0)[4:16], (0, 0), (1, 1), "request", 50)
+    half.version = 9
+    assert not wants_no_answer(half)
+
+
+def test_unanswered_requests_come_out_when_the_connection_ends(playbook: Playbook) -> None:
+    playbook >> request(5) >> request(6)
+    assert playbook.seen == []
+    playbook.fin()
+    assert playbook.seen == ["5>", "6>"]
+
+
+def conversation() -> tuple[Pairing, list[Exchange]]:
+    out: list[Exchange] = []
+    return Pairing(Peers(1, ("a", 1), ("b", 2)), out.append, whole=True), out
+
+
+def ask(talk: Pairing, correlation_id: int, size: int) -> None:
+    header = RequestHeader(by_key(3), 1, correlation_id, "kdbg", True)
+    talk.request(header, CapturedMessage(bytes(size), (0, 0), (1, 1), "request"))
+
+
+def test_only_so_many_requests_wait() -> None:
+    talk, out = conversation()
+    for n in range(room.MAX_WAITING + 3 * room.LOOK):
+        ask(talk, n, 10)
+    assert room.MAX_WAITING <= len(talk.waiting) < room.MAX_WAITING + room.LOOK
+    assert [exchange.correlation_id for exchange in out] == list(range(len(out)))
+    assert all(exchange.findings[0].kind == "unanswered" for exchange in out)
+
+
+def test_only_so_many_bytes_of_requests_wait() -> None:
+    talk, out = conversation()
+    for n in range(2 * room.LOOK):
+        ask(talk, n, room.MAX_HELD // room.LOOK)
+    assert len(talk.waiting) <= room.LOOK
+    assert len(out) >= room.LOOK
+
+
+# Raw SASL tokens (the guide's "SASL Authentication Sequence"; KIP-43, KIP-152)
+
+HANDSHAKE = {"mechanism": "PLAIN"}
+PLAIN = framed(b"\0alice\0example-pass")
+EMPTY = framed(b"")
+
+
+def test_plain_tokens_after_handshake_0(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0, mechanisms=["PLAIN"])
+    playbook >> PLAIN << EMPTY >> request(2) << response(2)
+    assert playbook.close() == ["1><", "token><", "2><"]
+    assert playbook.findings == []
+    assert playbook.exchanges[1].messages()[0].body == {"token": PLAIN[4:]}
+
+
+def test_scram_tokens_in_two_rounds(playbook: Playbook) -> None:
+    playbook >> request(1, "ApiVersions", 0) << response(1, "ApiVersions", 0)
+    playbook >> request(2, "SaslHandshake", 0, mechanism="SCRAM-SHA-256") << response(2, "SaslHandshake", 0)
+    playbook >> framed(b"n,,n=alice,r=fyko") << framed(b"r=fykoQ2,s=QSXC,i=4096")
+    playbook >> framed(b"c=biws,r=fykoQ2,p=dHzb") << framed(b"v=6rri")
+    playbook >> request(3, "ApiVersions", 3) << response(3, "ApiVersions", 3) >> request(4) << response(4)
+    assert playbook.close() == ["1><", "2><", "token><", "token><", "3><", "4><"]
+    assert playbook.findings == []
+
+
+def test_a_handshake_answered_after_the_token_was_seen(playbook: Playbook) -> None:
+    """A shuffled capture: what the client sends next does not depend on having seen the answer."""
+    playbook >> request(1, "SaslHandshake", 0, **HANDSHAKE) >> PLAIN << response(1, "SaslHandshake", 0) << EMPTY
+    playbook >> request(2) << response(2)
+    assert playbook.close() == ["1><", "token><", "2><"]
+
+
+def test_a_handshake_that_fails(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0, error_code=33)
+    playbook >> opaque(2, 3, 99, b"") << answer(2, b"")
+    assert playbook.close() == ["1><", "2><"]
+
+
+def test_sasl_authenticate_after_handshake_1(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 1, **HANDSHAKE) << response(1, "SaslHandshake", 1)
+    playbook >> request(2, "SaslAuthenticate", 1, auth_bytes=PLAIN[4:]) << response(2, "SaslAuthenticate", 1)
+    playbook >> request(3) << response(3)
+    assert playbook.close() == ["1><", "2><", "3><"]
+
+
+def test_gssapi_tokens_without_a_handshake(playbook: Playbook) -> None:
+    """As clients of 0.9 do it."""
+    playbook >> framed(b"\x60\x82\x02\x10 from the client") << framed(b"\x60\x40 from the broker")
+    playbook >> EMPTY << framed(b"\x05\x04\x05\xff\0\x0c") >> framed(b"\x05\x04\x04\xff\0\x0c") << EMPTY
+    playbook >> request(1) << response(1)
+    assert playbook.close() == ["token><"] * 3 + ["1><"]
+    assert playbook.findings == []
+
+
+def test_a_token_that_is_refused(playbook: Playbook) -> None:
+    """Brokers before KIP-152 just hang up."""
+    playbook >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0) >> PLAIN
+    playbook.fin()
+    assert playbook.seen == ["1><", "token>"]
+
+
+def test_a_token_whose_answer_is_lost(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0) >> PLAIN << Lost(4)
+    playbook >> request(2) << response(2) >> request(3) << response(3)
+    assert playbook.close() == ["1><", "token>", "2><", "3><"]
+
+
+def test_tokens_end_some_time() -> None:
+    """What comes after more tokens than any mechanism has is not made tokens for ever."""
+    playbook = Playbook() >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0)
+    for _ in range(30):
+        playbook >> framed(b"rubbish") << framed(b"rubbish")
+    assert playbook.close().count("token><") == room.ROUNDS
+
+
+# What kdbg has no grammar for
+
+
+@pytest.mark.parametrize(("key", "version"), [(31999, 0), (31999, 77), (3, 99), (18, 99)])
+@pytest.mark.parametrize("client", ["kdbg", None])
+def test_an_unknown_api_or_version_amid_good_traffic(
+    playbook: Playbook, key: int, version: int, client: str | None
+) -> None:
+    playbook >> request(5, client=client) >> opaque(6, key, version, b"who knows", client) >> request(7, client=client)
+    playbook << response(5) << answer(6, b"nobody knows") << response(7)
+    playbook >> request(8, client=client) << response(8)
+    assert playbook.close() == ["5><", "6><", "7><", "8><"]
+    assert playbook.findings == []
+    unknown = playbook.exchanges[1]
+    assert unknown.api is not None
+    assert (unknown.api.key, unknown.version, unknown.client_id) == (key, version, client)
+    kinds = {finding.kind for finding in unknown.all_findings()}
+    assert kinds & {"unknown-api", "unknown-version"}
+
+
+@given(st.lists(st.sampled_from(["ask", "tell", "skip", "quiet"]), max_size=40), st.integers(-(2**31), 2**31 - 41))
+def test_every_request_comes_out_once(steps: list[str], first: int) -> None:
+    """Asked, answered, passed over, not to be answered, in any order: nothing is lost, nothing is said twice."""
+    playbook, waiting, wanted, number = Playbook(), [], {}, first
+    for step in steps:
+        if step in ("ask", "quiet"):
+            playbook >> (request(number) if step == "ask" else produce(number, 0))
+            wanted[number] = f"{number}>" if step == "ask" else f"{number}>!"
+            waiting += [number] if step == "ask" else []
+            number += 1
+        elif waiting:
+            if step == "skip":
+                waiting.pop(0)
+            if waiting:
+                playbook << response(asked := waiting.pop(0))
+                wanted[asked] = f"{asked}><"
+    assert sorted(playbook.close()) == sorted(wanted.values())
+    assert [exchange.number for exchange in playbook.exchanges] == list(range(1, len(wanted) + 1))
+
+
+def test_encode_is_the_other_half_of_these_tests() -> None:
+    assert kdbg.decode(request(5)[4:], api="Metadata", version=1, direction="request").body["topics"]

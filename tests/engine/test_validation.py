@@ -1,0 +1,54 @@
+"""Does a message end where its length says?"""
+
+from __future__ import annotations
+
+import pytest
+
+from kdbg.engine.validation import CLOSE_LOOK, excess, extent, fits, may_fit
+from kdbg.grammars import by_key
+from kdbg.messages.message import opaque_api
+
+from .playbook import request, response
+
+METADATA = by_key(3)
+MESSAGE = request(5)[4:]
+
+
+@pytest.mark.parametrize("more", [b"", b"x", b"\0" * 500])
+def test_extent_is_where_the_grammar_ends(more: bytes) -> None:
+    assert extent(METADATA, 1, "request", MESSAGE + more) == len(MESSAGE)
+
+
+@pytest.mark.parametrize("end", range(len(MESSAGE)))
+def test_a_message_that_breaks_off_has_no_extent(end: int) -> None:
+    assert extent(METADATA, 1, "request", MESSAGE[:end]) is None
+
+
+def test_the_form_that_fits_exactly_is_taken() -> None:
+    """Brokers refuse an ApiVersions request of an unknown version in the form of version 0 (KIP-511)."""
+    refusal = response(5, "ApiVersions", 0, error_code=35)[4:]
+    assert extent(by_key(18), 3, "response", refusal) == len(refusal)
+    assert fits(by_key(18), 3, "response", refusal)
+
+
+def test_fits() -> None:
+    assert fits(METADATA, 1, "request", MESSAGE)
+    assert not fits(METADATA, 1, "request", MESSAGE + b"x")
+    assert not fits(METADATA, 1, "request", MESSAGE[:-1])
+    assert not fits(METADATA, 99, "request", MESSAGE), "nobody knows"
+    assert not fits(opaque_api(31999), 0, "request", MESSAGE)
+
+
+def test_may_fit() -> None:
+    assert may_fit(METADATA, 1, "request", MESSAGE)
+    assert may_fit(METADATA, 1, "request", MESSAGE + b"x")
+    assert not may_fit(METADATA, 1, "request", MESSAGE[:-1])
+    assert may_fit(METADATA, 99, "request", MESSAGE), "who knows"
+    assert not may_fit(METADATA, 1, "request", MESSAGE + bytes(CLOSE_LOOK))
+
+
+def test_excess() -> None:
+    assert excess(METADATA, 1, "request", MESSAGE) == 0
+    assert excess(METADATA, 1, "request", MESSAGE + b"x" * 7) == 7
+    assert excess(METADATA, 1, "request", MESSAGE[:-1]) == 0
+    assert excess(METADATA, 99, "request", MESSAGE) == 0

@@ -1,0 +1,135 @@
+"""Every condition by itself, all together, and what they do with exchanges that are not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kdbg.engine.engine import Engine
+from kdbg.errors import UnknownApi
+from kdbg.filters.filters import Filters
+from kdbg.messages.exchange import Exchange
+
+from ..engine.playbook import Playbook, answer, flow, opaque, request, response
+
+ORDERS, NOBODY = UUID(int=0xABC), UUID(int=0xDEF)
+
+
+def topic(name: str, topic_id: UUID, error: int = 0) -> dict[str, Any]:
+    return {"error_code": error, "name": name, "topic_id": topic_id, "is_internal": False, "partitions": []}
+
+
+def fetch(topic_id: UUID) -> list[dict[str, Any]]:
+    return [{"topic_id": topic_id, "partitions": [{"partition": 0}]}]
+
+
+def produced(error: int) -> list[dict[str, Any]]:
+    return [{"name": "payments", "partition_responses": [{"index": 0, "error_code": error}]}]
+
+
+@pytest.fixture
+def session() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def exchanges(session: Engine) -> list[Exchange]:
+    """Two connections; packet n is n microseconds after the epoch."""
+    one = Playbook(path=flow(40001), session=session)
+    one >> request(1, 3, 12, topics=[{"name": "orders"}]) << response(1, 3, 12, topics=[topic("orders", ORDERS)])
+    one >> request(2, 1, 13, topics=fetch(ORDERS)) << response(2, 1, 13)
+    one >> request(3, 1, 13, topics=fetch(NOBODY)) << response(3, 1, 13)
+    one >> request(
+        4, 0, 9, acks=1, topic_data=[{"name": "payments", "partition_data": [{"index": 0, "records": None}]}]
+    )
+    one << response(4, 0, 9, responses=produced(6))
+    one >> request(5, 12, 0, group_id="billing", member_id="m")
+    for _ in range(10):
+        one.packet(False, 0x10)
+    one << response(5, 12, 0)
+    two = Playbook(path=flow(40002), session=session)
+    two.number = 100
+    two >> request(6, 12, 0, client="other", group_id="shipping", member_id="m") << response(6, 12, 0, error_code=27)
+    two >> opaque(7, 31999, 0, b"?", "other") << answer(7, b"?")
+    two >> request(8, 18, 0, client="other")
+    return one.exchanges + two.exchanges + session.close()
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"api": "fetch"}, [2, 3]),
+        ({"api": ["Fetch", "send"]}, [2, 3, 4]),
+        ({"api": ("Fetch", "12")}, [2, 3, 5, 6]),
+        ({"api": 12}, [5, 6]),
+        ({"client_id": "other"}, [6, 7, 8]),
+        ({"client_id": ["kdbg", "other"]}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"client_id": ""}, []),
+        ({"topic": "orders"}, [1, 2]),
+        ({"topic": str(ORDERS)}, [2]),
+        ({"topic": str(NOBODY)}, [3]),
+        ({"topic": ["orders", "payments"]}, [1, 2, 4]),
+        ({"group": "billing"}, [5]),
+        ({"group": ("billing", "shipping")}, [5, 6]),
+        ({"errors": True}, [4, 6, 7, 8]),
+        ({"connection": 2}, [6, 7, 8]),
+        ({"connection": [1, 2]}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"connection": 3}, []),
+        ({"slower_than": 0.000005}, [5]),
+        ({"slower_than": 0}, [1, 2, 3, 4, 5, 6, 7]),
+        ({"slower_than": 0.000011}, []),
+        ({"since": 0.0001}, [6, 7, 8]),
+        ({"until": 0.000006}, [1, 2]),
+        ({"since": 0.000006, "until": 0.000008}, [2, 3]),
+        ({"limit": 3}, [1, 2, 3]),
+        ({"limit": 0}, []),
+        ({"limit": 1, "api": "heartbeat"}, [5]),
+        (
+            {
+                "api": ["fetch", "heartbeat"], "client_id": "other", "group": "shipping", "errors": True,
+                "connection": 2, "slower_than": 0, "since": 0.0001, "until": 1, "limit": 5,
+            },
+            [6],
+        ),
+    ],
+)  # fmt: skip
+def test_conditions(session: Engine, exchanges: list[Exchange], filters: dict[str, Any], found: list[int]) -> None:
+    chosen = Filters(**filters).select(sorted(exchanges, key=lambda e: e.correlation_id), session.topic_names)
+    assert [exchange.correlation_id for exchange in chosen] == found
+
+
+def test_names_given_by_an_iterator_hold_for_every_exchange(exchanges: list[Exchange]) -> None:
+    assert len(list(Filters(client_id=iter(["other"])).select(exchanges))) == 3
+
+
+def test_an_unknown_api_is_refused(exchanges: list[Exchange]) -> None:
+    with pytest.raises(UnknownApi):
+        list(Filters(api="Fetsch").select(exchanges))
+
+
+def test_a_limit_takes_no_more_than_it_needs(exchanges: list[Exchange]) -> None:
+    """A live capture would wait for the next packet."""
+    taken = []
+
+    def live() -> Iterator[Exchange]:
+        for exchange in exchanges:
+            taken.append(exchange)
+            yield exchange
+
+    assert len(list(Filters(limit=2).select(live()))) == 2
+    assert len(taken) == 2
+    assert list(Filters(limit=0).select(live())) == []
+    assert len(taken) == 2
+
+
+@pytest.mark.parametrize("condition", [{"topic": "orders"}, {"group": "billing"}, {"errors": True}, {"slower_than": 1}])
+def test_exchanges_that_are_not_whole_do_no_harm(condition: dict[str, Any]) -> None:
+    playbook = Playbook() >> request(1) << response(1) << response(2) << response(3)
+    playbook >> opaque(4, 0, 9, b"\xff" * 9) << answer(4, b"\xff" * 9) >> opaque(5, 3, 12, b"\x05\xff")
+    playbook.close()
+    assert len(playbook.exchanges) == 5
+    assert all(exchange in playbook.exchanges for exchange in Filters(**condition).select(playbook.exchanges))

@@ -1,0 +1,96 @@
+"""A request and its response as plain data: sizes, times, messages read when asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from kdbg.grammars import by_key
+from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+
+from ..engine.playbook import request, response
+
+PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
+
+
+def half(frame: bytes, direction: str = "request", api: int | None = 3, missing: int = 0) -> CapturedMessage:
+    made = CapturedMessage(frame[4:], (100, 200), (1, 2), direction, missing)  # type: ignore[arg-type]
+    made.api, made.version = by_key(api) if api is not None else None, 1
+    return made
+
+
+@pytest.fixture
+def exchange() -> Exchange:
+    made = Exchange(PEERS, by_key(3), 1, 5, "kdbg")
+    made.request, made.response = half(request(5)), half(response(5), "response")
+    return made
+
+
+def test_size_counts_the_length_and_what_is_missing() -> None:
+    assert half(request(5)).size == len(request(5))
+    assert half(request(5), missing=100).size == len(request(5)) + 100
+
+
+def test_a_message_is_read_once() -> None:
+    one = half(request(5))
+    assert one.message() is one.message()
+    assert one.message(shallow=True) is one.message()
+
+
+def test_a_shallow_message_is_read_again_for_more() -> None:
+    one = half(request(5))
+    shallow = one.message(shallow=True)
+    assert one.message(shallow=True) is shallow
+    assert one.message() is not shallow
+    assert one.message() == shallow
+
+
+def test_whoever_takes_a_message_may_change_it() -> None:
+    one = half(request(5))
+    taken = one.take()
+    assert taken is not None
+    taken.body.clear()
+    again = one.message()
+    assert again is not None
+    assert again.body["topics"]
+
+
+def test_a_response_without_a_request_has_no_message() -> None:
+    assert half(response(5), "response", None).message() is None
+    assert half(response(5), "response", None).take() is None
+
+
+def test_cut() -> None:
+    one = half(request(5) + b"abc")
+    first = one.message()
+    assert first is not None
+    assert [finding.kind for finding in first.findings] == ["leftover"]
+    one.cut(3)
+    assert one.data == request(5)[4:]
+    assert one.message() is not first
+
+
+def test_latency_and_time(exchange: Exchange) -> None:
+    assert exchange.request is not None
+    assert exchange.response is not None
+    exchange.response.first_time = 950
+    assert (exchange.latency, exchange.time) == (750, 100)
+    exchange.request = None
+    assert (exchange.latency, exchange.time) == (None, 950)
+    exchange.response = None
+    assert (exchange.latency, exchange.time) == (None, 0)
+
+
+def test_messages(exchange: Exchange) -> None:
+    assert [message.direction for message in exchange.messages()] == ["request", "response"]
+    exchange.request = None
+    assert [message.direction for message in exchange.messages()] == ["response"]
+
+
+def test_findings_of_both_halves(exchange: Exchange) -> None:
+    exchange.request, exchange.response = half(request(5) + b"x"), half(response(5)[:-1], "response")
+    assert [finding.kind for finding in exchange.all_findings()] == ["leftover", "truncated"]
+
+
+def test_a_message_that_breaks_off_with_the_capture_is_said_once(exchange: Exchange) -> None:
+    exchange.response = half(response(5)[:-1], "response", missing=1)
+    assert exchange.all_findings() == []

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
+from kdbg.capture.formats import Damaged, open_packets
 from kdbg.capture.links import Found, dissector
 from kdbg.capture.packet import Packet
+from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import Source, open_source
 from kdbg.findings import Finding
-
-if TYPE_CHECKING:
-    from kdbg.capture.records import Record
 
 FRAGMENTED = "a fragment of a TCP segment, which is not put together with its others"
 MOST_NOTES = 100
@@ -42,16 +41,14 @@ class Capture:
     """
 
     def __init__(self, source: Source, *, before: int = 0) -> None:
-        from kdbg.capture.records import Damaged, open_records
-
         self.name = source.name
         self.packets = before
         self.bytes = self.other = 0
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
-        self._source, self._damaged = source, Damaged
-        self._walk = self._packets(open_records(source, self._note))
+        self._source = source
+        self._walk = self._packets(open_packets(source, self._note))
 
     @property
     def problems(self) -> list[Finding]:
@@ -78,34 +75,35 @@ class Capture:
         self._walk.close()
         self._source.close()
 
-    def _packets(self, records: Iterator[Record]) -> Generator[Packet, None, None]:
+    def _packets(self, arrived: Iterator[list[RawPacket]]) -> Generator[Packet, None, None]:
         dissectors: dict[int, Callable[[bytes], Found]] = {}
         number = self.packets
-        for time, link, data in self._sound(records):
-            self.packets = number = number + 1
-            self.bytes += len(data)
-            if time is None:
-                time = self.last_time or 0
-            self.last_time = time
-            if self.first_time is None:
-                self.first_time = time
-            dissect = dissectors.get(link)
-            if dissect is None:
-                dissect = dissectors[link] = self._dissector(link)
-            found = dissect(data)
-            if found:
-                yield number, time, *found
-                continue
-            self.other += 1
-            if found is not None:
-                self._note(FRAGMENTED)
+        for packets in self._sound(arrived):
+            for time, link, data in packets:
+                self.packets = number = number + 1
+                self.bytes += len(data)
+                if time is None:
+                    time = self.last_time or 0
+                self.last_time = time
+                if self.first_time is None:
+                    self.first_time = time
+                dissect = dissectors.get(link)
+                if dissect is None:
+                    dissect = dissectors[link] = self._dissector(link)
+                found = dissect(data)
+                if found:
+                    yield number, time, *found
+                    continue
+                self.other += 1
+                if found is not None:
+                    self._note(FRAGMENTED)
 
-    def _sound(self, records: Iterator[Record]) -> Iterator[Record]:
-        """The records before the damage, if there is any."""
+    def _sound(self, arrived: Iterator[list[RawPacket]]) -> Iterator[list[RawPacket]]:
+        """Yield the packets before the damage, if there is any."""
         trouble = ""
         try:
-            yield from records
-        except self._damaged as damage:
+            yield from arrived
+        except Damaged as damage:
             trouble = str(damage).format(last=self.packets, next=self.packets + 1)
         if self._source.feed.trouble:
             trouble = f"{self._source.feed.trouble}, after packet {self.packets}"

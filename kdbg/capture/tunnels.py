@@ -33,7 +33,7 @@ def require(link: int) -> type[Packet]:
     """scapy's class for a link type; raises LookupError."""
     if link in MORE:
         importlib.import_module(f"scapy.layers.{MORE[link]}")
-    found: type[Packet] = conf.l2types.num2layer[link]
+    found: type[Packet] = conf.l2types[link]
     return found
 
 

@@ -69,11 +69,30 @@ def test_packets_larger_than_64_kib_are_whole() -> None:
         assert capture.problems == []
 
 
-def test_a_packet_larger_than_scapy_reads_is_cut_and_the_next_is_found() -> None:
+def test_packets_larger_than_libpcap_writes_are_whole_where_the_snaplen_allows_them() -> None:
     large = bytes(IP(len=0) / TCP(seq=5)) + bytes(300_000)
     packets, capture = read(pcap([large, PACKETS[1]], snaplen=400_000))
-    assert [found[3] for found in packets] == [5, 1]
+    assert [(found[3], len(found[6])) for found in packets] == [(5, 300_000), (1, len(PACKETS[1]) - 40)]
     assert capture.problems == []
+    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 claims 300,040 bytes: the file is damaged from there on"]
+
+
+@pytest.mark.parametrize("snaplen", [0, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_a_forged_length_takes_memory_only_as_bytes_come(snaplen: int) -> None:
+    data = pcap(PACKETS[:3], snaplen=snaplen) + struct.pack("<IIII", 1, 1, 200_000, 200_000) + bytes(5000)
+    with little_memory(500_000):
+        assert numbers(data) == [0, 1, 2]
+    assert problems(data) == ["the file ends inside packet 4"]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_modified_pcap_of_old_distributions(order: str) -> None:
+    parts = [struct.pack(order + "IHHiIII", 0xA1B2CD34, 2, 4, 0, 0, 65_535, 101)]
+    for n, data in enumerate(PACKETS):
+        parts += struct.pack(order + "IIIIIHBB", START // 10**9 + n, 7, len(data), len(data), 3, 0x800, 0, 0), data
+    assert numbers(b"".join(parts)) == ALL
+    assert [found[1] % 10**9 for found in read(b"".join(parts))[0]] == [7000] * len(ALL)
+    assert problems(b"".join(parts)[:-1]) == ["the file ends inside packet 12"]
 
 
 def test_the_fcs_bits_of_the_link_type_are_no_part_of_it() -> None:

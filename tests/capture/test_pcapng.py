@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgWriter
 
 from kdbg.capture import open_capture
+from kdbg.capture.pcap import LARGEST
 
 from .files import (
     ALL,
@@ -21,6 +23,7 @@ from .files import (
     FRAMES,
     PACKETS,
     RAW,
+    ROOT,
     START,
     block,
     enhanced,
@@ -51,14 +54,19 @@ def test_pcapng_in_both_byte_orders(order: str) -> None:
         (option(9, b"\x09"), 1_500_000_001, 1_500_000_001),
         (option(9, b"\x03"), 1_500, 1_500_000_000),
         (option(9, b"\x00"), 7, 7_000_000_000),
+        (option(9, b"\x0c"), 1_500_000_000_999, 1_500_000_000),
+        (option(9, b"\x7f"), 1 << 63, 0),
         (option(9, b"\x8a"), 1024 + 512, 1_500_000_000),
+        (option(9, b"\xa0"), 3 << 31, 1_500_000_000),
+        (option(9, b"\xff"), 1 << 63, 0),
         (option(2, b"lo") + option(9, b"\x09") + option(0, b""), 5, 5),
         (option(14, struct.pack("<q", 3)), 1_500_000, 4_500_000_000),
         (option(14, struct.pack("<q", -1)) + option(9, b"\x09"), 1_500_000_000, 500_000_000),
         (option(9, b"\1\2"), 1_500_000, 1_500_000_000),
     ],
-    ids=["none", "micro", "nano", "milli", "seconds", "binary", "named", "offset", "offset back", "of wrong size"],
-)
+    ids=["none", "micro", "nano", "milli", "seconds", "pico", "smallest", "binary", "finer than nano",
+         "smallest binary", "named", "offset", "offset back", "of wrong size"],
+)  # fmt: skip
 def test_pcapng_times_follow_the_interfaces_resolution_and_offset(options: bytes, ticks: int, expected: int) -> None:
     packets, _ = read(section() + interface(RAW, options=options) + enhanced(PACKETS[0], ticks))
     assert packets[0][1] == expected
@@ -126,6 +134,84 @@ def test_pcapng_an_absurd_block_length_ends_the_reading_and_takes_no_memory(leng
         assert numbers(data) == [0, 1, 2]
     (problem,) = problems(data)
     assert problem.startswith(f"the block after packet 3 claims {length:,} bytes")
+
+
+def test_pcapng_a_forged_block_length_takes_memory_only_as_bytes_come() -> None:
+    data = pcapng(PACKETS[:3]) + struct.pack("<II", 6, LARGEST) + bytes(500)
+    with little_memory(500_000):
+        assert numbers(data) == [0, 1, 2]
+    assert problems(data) == ["the file ends inside the block after packet 3"]
+
+
+UNTIMELY = "a time outside of the years 1970 to 2262, and it is shown with the time of the packet before it"
+
+
+@pytest.mark.parametrize(
+    ("options", "ticks"),
+    [
+        (b"", (1 << 64) - 1),
+        (option(9, b"\0"), (1 << 64) - 1),
+        (option(14, struct.pack("<q", (1 << 63) - 1)), 0),
+        (option(14, struct.pack("<q", -1)), 999_999),
+        (option(9, b"\x09"), 1 << 63),
+    ],
+    ids=["largest", "largest of seconds", "largest offset", "before 1970", "first after the last"],
+)
+def test_pcapng_a_time_that_no_calendar_has_is_told_and_replaced(options: bytes, ticks: int) -> None:
+    odd = interface(RAW, options=options) + enhanced(PACKETS[1], ticks, 1) * 2
+    data = section() + interface(RAW) + enhanced(PACKETS[0], 7) + odd + enhanced(PACKETS[2], 8)
+    packets, _ = read(data)
+    assert [found[1] for found in packets] == [7000, 7000, 7000, 8000]
+    assert problems(data) == [f"interface 1 gives a packet {UNTIMELY} (2 times)"]
+
+
+def test_pcapng_the_last_time_that_is_believed() -> None:
+    nano = interface(RAW, options=option(9, b"\x09"))
+    packets, capture = read(section() + nano + enhanced(PACKETS[0], (1 << 63) - 1) + enhanced(PACKETS[1], 0))
+    assert [found[1] for found in packets] == [(1 << 63) - 1, 0]
+    assert capture.problems == []
+
+
+def test_pcapng_a_problem_names_the_interface_and_escapes_its_name() -> None:
+    name = option(2, "\x1b[2J\nn\u00f6".encode() + b"\xff" + b"x" * 100)
+    data = section() + interface(RAW, options=name) + enhanced(PACKETS[0], (1 << 64) - 1)
+    assert read(data)[0][0][1] == 0
+    called = r"'\x1b[2J\nn\xf6\ufffd" + "x" * 32 + "'"
+    assert problems(data) == [f"interface 0 ({called}) gives a packet {UNTIMELY}"]
+
+
+@pytest.mark.parametrize("name", ["timestamp-2e64", "tsresol-0", "tsoffset-max"])
+def test_pcapng_with_a_forged_clock_is_shown_by_every_view(name: str) -> None:
+    real(f"hostile/{name}.pcapng")
+    for view in ("tree", "summary", "hex", "json"):
+        command = [sys.executable, "-m", "kdbg", "decode", "-f", view, str(CAPTURES / "hostile" / f"{name}.pcapng")]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert "Heartbeat" in done.stdout
+        assert "Traceback" not in done.stderr
+        assert UNTIMELY in done.stderr
+
+
+def test_pcapng_a_damaged_interface_keeps_its_number() -> None:
+    data = section() + block(1, b"shrt") + interface(RAW) + enhanced(PACKETS[0], 1, 0) + enhanced(PACKETS[1], 2, 1)
+    assert numbers(data) == [1]
+    damaged, unknown = problems(data)
+    assert damaged == "a pcapng block of type 1 is damaged and passed over"
+    assert unknown.startswith("a packet names an interface that the file does not describe")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (section()[:20], "the file ends inside the block after packet 1"),
+        (section().replace(b"\x4d\x3c", b"\x4d\x3d"), "the section header after packet 1 is damaged"),
+        (section().replace(b"\1\0\0\0", b"\2\0\0\0"), "the section header after packet 1 is damaged"),
+        (block(0x0A0D0D0A, bytes.fromhex("4d3c2b1a 0100 0000")), "the section header after packet 1 is damaged"),
+        (section()[:-4] + bytes(4), "the section header after packet 1 is damaged"),
+    ],
+    ids=["cut", "byte order", "version", "short", "two lengths"],
+)  # fmt: skip
+def test_pcapng_a_damaged_section_header_ends_the_reading(header: bytes, expected: str) -> None:
+    assert problems(pcapng(PACKETS[:1]) + header) == [expected]
 
 
 def test_pcapng_two_different_lengths_end_the_reading() -> None:

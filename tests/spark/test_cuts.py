@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
+from kdbg.capture.pcap import HEADER, Layout
 from kdbg.spark.archive.counting import counted, missed, numbered, recut, uncounted
-from kdbg.spark.archive.cuts import HEADER, Layout, guess, walk
+from kdbg.spark.archive.cuts import guess, walk
 from kdbg.spark.archive.plan import Plan, plan
 from kdbg.spark.stages.reading import Reading
 from tests.capture.files import RAW, pcap

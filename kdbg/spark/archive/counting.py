@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
+from ...capture.formats import Damaged, open_packets
+from ...capture.pcap import HEADER, PACKET_HEADER
 from ...capture.source import open_source
-from .cuts import HEADER, RECORD, Walk, walk
+from .cuts import Walk, walk
 from .plan import File, Plan, Split, between
 from .store import open_file
 
@@ -28,17 +30,15 @@ def counted(file: File, split: Split) -> Walk:
     with open_file(file.place) as opened:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
-        return Walk(_records(opened), split.stop)
+        return Walk(_packets(opened), split.stop)
 
 
-def _records(opened: BinaryIO) -> int:
+def _packets(opened: BinaryIO) -> int:
     """The packets of a file that can only be read from its beginning on."""
-    from ...capture.records import Damaged, open_records
-
     count = 0
     try:
-        for _ in open_records(open_source(opened), lambda problem: None):
-            count += 1
+        for packets in open_packets(open_source(opened), lambda problem: None):
+            count += len(packets)
     except Damaged:  # the reader of the split tells of it
         return count
     return count
@@ -60,7 +60,7 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
         place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
             opened.seek(end)
-            cuts[end], place = file.layout.time(opened.read(RECORD)), end
+            cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
     i = plan.splits.index(old[0])
     splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
     return replace(plan, splits=splits)

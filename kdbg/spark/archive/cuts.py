@@ -14,45 +14,18 @@ from collections.abc import Callable
 from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, NamedTuple
 
-HEADER, RECORD = 24, 16
-"""Bytes of the file's header, and of a packet's."""
-MAGICS = {
-    bytes.fromhex("d4c3b2a1"): ("<", 1000),
-    bytes.fromhex("4d3cb2a1"): ("<", 1),
-    bytes.fromhex("a1b2c3d4"): (">", 1000),
-    bytes.fromhex("a1b23c4d"): (">", 1),
-}
-"""First bytes of a pcap file: its byte order, and the nanoseconds in its unit of time."""
-LONGEST = 262_144
-"""libpcap's largest packet; a file may name a larger one."""
+from ...capture.pcap import HEADER, PACKET_HEADER, Layout
+
 CHAIN = 16
 """Headers in a row that are believed."""
 WINDOW, BLOCK = 2 << 20, 4 << 20
 """Bytes looked at for a cut, and read at a time by a walk."""
 
 
-class Layout(NamedTuple):
-    """How a pcap file is written: its header, the byte order, the nanoseconds in a unit, the most bytes of a packet."""
-
-    head: bytes
-    order: str
-    unit: int
-    most: int
-
-    @classmethod
-    def of(cls, head: bytes) -> Layout | None:
-        """What a file's first bytes say; None for what is no pcap file."""
-        found = MAGICS.get(head[:4])
-        if found is None or len(head) < HEADER:
-            return None
-        return cls(head[:HEADER], *found, max(struct.unpack_from(found[0] + "I", head, 16)[0], LONGEST))
-
-    def time(self, record: bytes) -> int | None:
-        """Nanoseconds since the epoch, of a packet that begins with these bytes."""
-        if len(record) < RECORD:
-            return None
-        seconds, fraction = struct.unpack_from(self.order + "II", record)
-        return int(seconds * 1_000_000_000 + fraction * self.unit)
+def cuttable(head: bytes) -> Layout | None:
+    """Read a file's first bytes; return None for what is no pcap file, or one with unusual packet headers."""
+    layout = Layout.of(head)
+    return layout if layout is not None and layout.record == PACKET_HEADER else None
 
 
 class Walk(NamedTuple):
@@ -68,10 +41,10 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
     data, start, place, more = _opened(file, start)
     count = 0
     while True:
-        edge, goal = len(data) - RECORD, stop - start
+        edge, goal = len(data) - PACKET_HEADER, stop - start
         while place <= edge and place < goal:
             length = read(data, place)[0]
-            behind = place + RECORD + length
+            behind = place + PACKET_HEADER + length
             if length > most or behind > len(data):
                 break
             place = behind
@@ -97,7 +70,7 @@ def _opened(file: BinaryIO, start: int) -> tuple[bytes | mmap, int, int, Callabl
 def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
     """A place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
     file.seek(HEADER)
-    known = layout.time(file.read(RECORD))
+    known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)
     data = file.read(WINDOW)
     if known is None:
@@ -115,10 +88,10 @@ def _chained(data: bytes, place: int, layout: Layout) -> bool:
     """Whether packet headers that can be follow one another from here on, as far as the data goes."""
     read = struct.Struct(layout.order + "IIII").unpack_from
     for seen in range(CHAIN):
-        if place + RECORD > len(data):
+        if place + PACKET_HEADER > len(data):
             return seen > 0
         _, fraction, captured, sent = read(data, place)
         if fraction * layout.unit >= 1_000_000_000 or captured > layout.most or not 0 < captured <= max(sent, 1):
             return False
-        place += RECORD + captured
+        place += PACKET_HEADER + captured
     return True

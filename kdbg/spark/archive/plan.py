@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ...capture.formats import Damaged, open_packets
+from ...capture.pcap import HEADER, PACKET_HEADER, Layout, RawPacket
 from ...capture.source import open_source
 from ...errors import CaptureError, CaptureRefused
-from .cuts import HEADER, RECORD, Layout, guess
+from .cuts import cuttable, guess
 from .store import Found, find, identity, open_file
-
-if TYPE_CHECKING:
-    from ...capture.records import Record
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
@@ -187,27 +186,23 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def _look(found: Found) -> File | CaptureError:
     """A file's first bytes: what it is, and when it begins; the reason where it is no capture."""
-    from ...capture.records import open_records  # scapy, which planning pcap files does without
-
     place = identity(found.name)
     try:
         with open_file(place) as opened:
-            head = opened.read(HEADER + RECORD)
-            if (layout := Layout.of(head)) is not None:
+            head = opened.read(HEADER + PACKET_HEADER)
+            if (layout := cuttable(head)) is not None:
                 return File(found.name, place, found.size, layout, layout.time(head[HEADER:]))
             opened.seek(0)
-            records = open_records(open_source(opened), lambda problem: None)
-            return File(found.name, place, found.size, None, first_time(records))
+            arrived = open_packets(open_source(opened), lambda problem: None)
+            return File(found.name, place, found.size, None, first_time(arrived))
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
 
-def first_time(records: Iterator[Record]) -> int | None:
-    """When the first packet was captured."""
-    from ...capture.records import Damaged
-
+def first_time(arrived: Iterator[list[RawPacket]]) -> int | None:
+    """When the first packet was captured, in nanoseconds."""
     try:
-        return next(records, (None,))[0]
+        return next(arrived, [(None, 0, b"")])[0][0]
     except Damaged:
         return None
 
@@ -223,7 +218,7 @@ def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
             place = guess(opened, file.layout, near)
             if place is not None:
                 opened.seek(place)
-                cuts[place] = file.layout.time(opened.read(RECORD))
+                cuts[place] = file.layout.time(opened.read(PACKET_HEADER))
     yield from between(capture, number, file, cuts)
 
 

@@ -19,8 +19,9 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 from pyspark.sql.types import StructType
 
+from ...capture.pcap import HEADER, PACKET_HEADER
 from ...errors import SparkError
-from ..archive.cuts import HEADER, RECORD, Layout, walk
+from ..archive.cuts import cuttable, walk
 from ..archive.plan import SPLIT, File, Plan, Split, natural, whole
 from ..archive.store import find, identity, open_file
 
@@ -65,7 +66,7 @@ def strangers(points: dict[str, list[str]]) -> list[str]:
     for name in (name for names in points.values() for name in names):
         with open_file(name) as opened:
             head = opened.read(HEADER)
-        if len(head) == HEADER and Layout.of(head) is None:
+        if len(head) == HEADER and cuttable(head) is None:
             found.append(name)
     return found
 
@@ -83,8 +84,8 @@ def stretches(
     ahead = [name for name in ahead if end is None or natural(name) <= natural(end.name)]
     for name in ahead:
         with open_file(name) as opened:
-            head = opened.read(HEADER + RECORD)
-            layout = Layout.of(head)
+            head = opened.read(HEADER + PACKET_HEADER)
+            layout = cuttable(head)
             begun = layout.time(head[HEADER:]) if layout is not None else None
             if layout is None or begun is None:
                 continue
@@ -123,8 +124,8 @@ def _check_ring(names: list[str], start: TailPosition | None) -> None:
     if start is None or not names or natural(names[0]) >= natural(start.name):
         return
     with open_file(names[0]) as opened:
-        head = opened.read(HEADER + RECORD)
-    layout = Layout.of(head)
+        head = opened.read(HEADER + PACKET_HEADER)
+    layout = cuttable(head)
     begun = layout.time(head[HEADER:]) if layout is not None else None
     if begun is not None and begun > start.time:
         raise SparkError(
@@ -150,8 +151,8 @@ def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
 
 def _file(stretch: Stretch) -> File:
     with open_file(stretch.name) as opened:
-        head = opened.read(HEADER + RECORD)
-    layout = Layout.of(head)
+        head = opened.read(HEADER + PACKET_HEADER)
+    layout = cuttable(head)
     time = layout.time(head[HEADER:]) if layout is not None else None
     return File(stretch.name, identity(stretch.name), stretch.stop, layout, time)
 

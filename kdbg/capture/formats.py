@@ -1,0 +1,94 @@
+"""Capture files: a stream of bytes goes in, their packets come out as they arrive, whatever format it is.
+
+The bytes are read in chunks and given to the format's reader, which takes the packets out of them. A live pipe is read
+as far as it has come, and never waited on for more than the packet that has begun. However many bytes a packet claims,
+memory is taken only as they come.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket, Taken
+from kdbg.capture.pcapng import MAGIC, PcapngReader
+from kdbg.capture.source import CHUNK, Source
+from kdbg.errors import UnknownCapture
+
+
+class Damaged(Exception):
+    """No more packets can be read: the text may name {last}, the last whole packet's number, and {next}."""
+
+
+class Reader(Protocol):
+    """What a format's reader does: see `PcapReader`."""
+
+    @property
+    def cut(self) -> str: ...
+
+    def take(self, data: bytes, /) -> Taken: ...
+
+
+def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[list[RawPacket]]:
+    """Read the file's header; return what yields its packets, as many at a time as have come.
+
+    `note` is told of what is odd but does not end the reading. Raises UnknownCapture; the iterator raises Damaged,
+    after the packets before the damage.
+    """
+    magic = _exactly(source.stream, 4)
+    if magic in MAGICS:
+        layout = Layout.of(magic + _exactly(source.stream, HEADER - 4))
+        if layout is None:
+            raise _beginning(source)
+        return _packets(source.stream, PcapReader(layout), b"")
+    if magic == MAGIC:
+        reader = PcapngReader(note)
+        return _packets(source.stream, reader, _first_section(source, reader, magic))
+    raise UnknownCapture(source.name, _unknown(magic, source.feed.trouble))
+
+
+def _unknown(magic: bytes, trouble: str) -> str:
+    if trouble:
+        return trouble
+    return f"is neither pcap nor pcapng (it begins {magic.hex(' ')})" if magic else "is empty"
+
+
+def _beginning(source: Source) -> UnknownCapture:
+    return UnknownCapture(source.name, "the file ends or is damaged inside its header")
+
+
+def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
+    """Read a pcapng file's first block and return it, so that a file without one is refused when it is opened."""
+    while True:
+        taken = reader.take(data)
+        if taken.used:
+            return data
+        if taken.damage or not (more := _exactly(source.stream, taken.missing)):
+            raise _beginning(source)
+        data += more
+
+
+def _packets(stream: io.BufferedReader, reader: Reader, data: bytes) -> Iterator[list[RawPacket]]:
+    while True:
+        packets, used, missing, damage = reader.take(data)
+        if packets:
+            yield packets
+        if damage:
+            raise Damaged(damage)
+        data = data[used:]
+        more = _exactly(stream, missing) if data else stream.read1(CHUNK)
+        if not more:
+            break
+        data += more
+    if data:
+        raise Damaged(reader.cut)
+
+
+def _exactly(stream: io.BufferedReader, size: int) -> bytes:
+    """Read so many bytes, fewer at the end of the stream; memory is taken as they come."""
+    pieces = []
+    while size > 0 and (piece := stream.read(min(size, CHUNK))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,102 @@
+"""The pcap format: bytes of a file go in, what its header says and its packets come out. Reads no file.
+
+Understood are microseconds and nanoseconds, both byte orders, and the form of some old Linux distributions ("modified
+pcap"), whose packet headers are longer. See draft-ietf-opsawg-pcap.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple, TypeAlias
+
+RawPacket: TypeAlias = tuple[int | None, int, bytes]
+"""(nanoseconds since the epoch or None where the file tells no time, link type, the packet's bytes)."""
+
+HEADER, PACKET_HEADER = 24, 16
+"""Bytes of the file's header, and of a packet's unless the file is of the modified form."""
+MODIFIED_HEADER = 24
+SNAPLEN = 262_144
+"""libpcap's largest snaplen: a packet may have as many bytes, whatever the file's header says."""
+LARGEST = 16 << 20
+"""Bytes of a packet or block that are believed, which is Wireshark's bound for a pcapng block."""
+
+_FORMS = {0xA1B2C3D4: (1000, PACKET_HEADER), 0xA1B23C4D: (1, PACKET_HEADER), 0xA1B2CD34: (1000, MODIFIED_HEADER)}
+"""By magic number: the nanoseconds in a unit of time, the bytes of a packet's header."""
+MAGICS = {struct.pack(order + "I", magic): (order, *form) for magic, form in _FORMS.items() for order in ("<", ">")}
+"""The same by a file's first four bytes, after the byte order that they show."""
+
+
+class Taken(NamedTuple):
+    """What was found at the beginning of some bytes of a file.
+
+    `packets` are whole, `used` bytes are done with, and at least `missing` bytes must follow before more can be said.
+    Where there is `damage`, no more packets can be read: the text may name {last}, the number of the last whole
+    packet, and {next}, the number after it.
+    """
+
+    packets: list[RawPacket]
+    used: int
+    missing: int
+    damage: str = ""
+
+
+class Layout(NamedTuple):
+    """What the header of a pcap file says.
+
+    `head` is the header itself, `order` the byte order as struct names it, `unit` the nanoseconds in a unit of time,
+    `record` the bytes of a packet's header, `most` the bytes that a packet can have, `link` the link type.
+    """
+
+    head: bytes
+    order: str
+    unit: int
+    record: int
+    most: int
+    link: int
+
+    @classmethod
+    def of(cls, head: bytes) -> Layout | None:
+        """Read a file's first bytes; return None for what is no pcap file."""
+        form = MAGICS.get(head[:4])
+        if form is None or len(head) < HEADER:
+            return None
+        snaplen, link = struct.unpack_from(form[0] + "II", head, 16)
+        return cls(
+            head[:HEADER], *form, min(max(snaplen, SNAPLEN), LARGEST), link & 0xFFFF
+        )  # above it: bits on the FCS
+
+    def time(self, packet: bytes) -> int | None:
+        """Return nanoseconds since the epoch for a packet that begins with these bytes; None if they are too few."""
+        if len(packet) < PACKET_HEADER:
+            return None
+        seconds, fraction = struct.unpack_from(self.order + "II", packet)
+        return int(seconds * 1_000_000_000 + fraction * self.unit)
+
+
+class PcapReader:
+    """Takes the packets out of the bytes that follow a file's header."""
+
+    cut = "the file ends inside packet {next}"
+    """The damage of a file whose last bytes are no whole packet."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._header = struct.Struct(f"{layout.order}III").unpack_from
+
+    def take(self, data: bytes) -> Taken:
+        """Return the whole packets at the beginning of `data`, which begins with a packet's header."""
+        _, _, unit, record, most, link = self._layout
+        header, packets, place, end = self._header, list[RawPacket](), 0, len(data)
+        append, last = packets.append, end - record
+        while place <= last:
+            seconds, fraction, length = header(data, place)
+            start = place + record
+            behind = start + length
+            if behind > end or length > most:
+                if length > most:
+                    damage = f"packet {{next}} claims {length:,} bytes: the file is damaged from there on"
+                    return Taken(packets, place, 0, damage)
+                return Taken(packets, place, behind - end)
+            append((seconds * 1_000_000_000 + fraction * unit, link, data[start:behind]))
+            place = behind
+        return Taken(packets, place, place + record - end)

@@ -1,0 +1,200 @@
+"""The pcapng format: bytes of a file go in, the packets of its blocks come out. Reads no file.
+
+A file is a chain of blocks, each with its kind and its length in front and the length again behind. Sections have a
+byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Blocks that hold no packet
+(names, statistics, secrets, what is custom or unknown) are passed over unread. See draft-ietf-opsawg-pcapng.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from math import gcd
+from typing import NamedTuple
+
+from kdbg.capture.pcap import LARGEST, RawPacket, Taken
+
+SECTION, INTERFACE, OBSOLETE, SIMPLE, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
+"""Kinds of blocks that are looked into."""
+MAGIC = b"\x0a\x0d\x0d\x0a"
+"""A file's first bytes, in either byte order."""
+ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+"""A section's byte order by its byte-order magic."""
+SMALLEST, SMALLEST_SECTION = 12, 28
+"""Bytes of a block with nothing in it."""
+END_OF_OPTIONS, IF_NAME, IF_TSRESOL, IF_TSOFFSET = 0, 2, 9, 14
+LATEST = 1 << 63
+"""Nanoseconds since the epoch, April 2262: later times fit neither 64 bits nor the tables made of them."""
+NAME = 40
+"""Characters of an interface's name that are shown."""
+
+
+class Interface(NamedTuple):
+    """An interface that a file describes: link type, snaplen (0: no limit), name and clock.
+
+    A time in nanoseconds is ticks * multiplier // divisor + offset.
+    """
+
+    link: int
+    snaplen: int
+    name: str
+    multiplier: int
+    divisor: int
+    offset: int
+
+
+class _Malformed(Exception):
+    """A block whose lengths are sound holds less than a block of its kind must."""
+
+
+class PcapngReader:
+    """Takes the packets out of the bytes of a file, from its first byte on; `note` is told of blocks passed over."""
+
+    cut = "the file ends inside the block after packet {last}"
+    """The damage of a file whose last bytes are no whole block."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._interfaces: list[Interface | None] = []
+        self._use("<")
+
+    def take(self, data: bytes) -> Taken:
+        """Return the packets of the whole blocks at the beginning of `data`, which begins with a block."""
+        packets, place, last = list[RawPacket](), 0, len(data) - SMALLEST
+        while place <= last:
+            kind, length = self._pair(data, place)
+            if kind == SECTION:
+                length = self._section(data, place)
+            if not SMALLEST <= length <= LARGEST:
+                return Taken(packets, place, 0, _absurd(kind, length))
+            end = place + length
+            behind = end + (-length & 3)
+            if behind > len(data):
+                return Taken(packets, place, behind - len(data))
+            if self._single(data, behind - 4)[0] != length:
+                return Taken(packets, place, 0, _unequal(kind))
+            read = self._readers.get(kind)
+            if read is not None:
+                try:
+                    packet = read(data, place + 8, end - 4)
+                except _Malformed:
+                    self._note(f"a pcapng block of type {kind} is damaged and passed over")
+                else:
+                    if packet is not None:
+                        packets.append(packet)
+            place = behind
+        return Taken(packets, place, place + SMALLEST - len(data))
+
+    def _use(self, order: str) -> None:
+        """Read what follows in this byte order."""
+        self._order = order
+        self._single, self._pair, self._fields = (struct.Struct(order + form).unpack_from for form in ("I", "II", "5I"))
+        self._readers: dict[int, Callable[[bytes, int, int], RawPacket | None]] = {
+            INTERFACE: self._interface,
+            OBSOLETE: self._obsolete,
+            SIMPLE: self._simple,
+            ENHANCED: self._enhanced,
+        }
+
+    def _section(self, data: bytes, place: int) -> int:
+        """Begin a section; return its block's length, 0 if it is none that can be read."""
+        order = ORDERS.get(data[place + 8 : place + 12])
+        if order is None:
+            return 0
+        self._use(order)
+        self._interfaces = []
+        length: int = self._single(data, place + 4)[0]
+        major = data[place + 12 : place + 14]
+        sound = length >= SMALLEST_SECTION and (len(major) < 2 or struct.unpack(order + "H", major)[0] == 1)
+        return length if sound else 0
+
+    def _interface(self, data: bytes, start: int, end: int) -> None:
+        """Read an Interface Description Block; one that is malformed still takes its number."""
+        if end - start < 8:
+            self._interfaces.append(None)
+            raise _Malformed
+        link, _, snaplen = struct.unpack_from(self._order + "HHI", data, start)
+        options = dict(self._options(data, start + 8, end))
+        name = options.get(IF_NAME, b"").decode("utf-8", "replace")
+        self._interfaces.append(Interface(link, snaplen, name, *self._clock(options)))
+
+    def _clock(self, options: dict[int, bytes]) -> tuple[int, int, int]:
+        """Return multiplier, divisor and offset; an option of a wrong size is as one left out."""
+        resolution = options.get(IF_TSRESOL, b"")
+        power = resolution[0] if len(resolution) == 1 else 6
+        ticks = 1 << (power & 0x7F) if power & 0x80 else 10**power  # in a second
+        common = gcd(1_000_000_000, ticks)
+        offset = options.get(IF_TSOFFSET, b"")
+        seconds = struct.unpack(self._order + "q", offset)[0] if len(offset) == 8 else 0
+        return 1_000_000_000 // common, ticks // common, seconds * 1_000_000_000
+
+    def _options(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (code, value) of every whole option."""
+        while start + 4 <= end:
+            code, length = struct.unpack_from(self._order + "HH", data, start)
+            value = start + 4
+            if code == END_OF_OPTIONS or value + length > end:
+                return
+            yield code, data[value : value + length]
+            start = value + length + (-length & 3)
+
+    def _enhanced(self, data: bytes, start: int, end: int) -> RawPacket | None:
+        """Read an Enhanced Packet Block; its options are left alone."""
+        if end - start < 20:
+            raise _Malformed
+        number, high, low, length, _ = self._fields(data, start)
+        return self._packet(number, high << 32 | low, data[start + 20 : min(start + 20 + length, end)])
+
+    def _obsolete(self, data: bytes, start: int, end: int) -> RawPacket | None:
+        """Read a Packet Block, which came before the Enhanced one and counts drops beside a shorter number."""
+        if end - start < 20:
+            raise _Malformed
+        number, _, high, low, length = struct.unpack_from(self._order + "HHIII", data, start)
+        return self._packet(number, high << 32 | low, data[start + 20 : min(start + 20 + length, end)])
+
+    def _simple(self, data: bytes, start: int, end: int) -> RawPacket | None:
+        """Read a Simple Packet Block: of the first interface, without a time, cut at the interface's snaplen."""
+        if end - start < 4:
+            raise _Malformed
+        interface = self._described(0)
+        if interface is None:
+            return None
+        length = min(self._single(data, start)[0], interface.snaplen or LARGEST)
+        return None, interface.link, data[start + 4 : min(start + 4 + length, end)]
+
+    def _packet(self, number: int, ticks: int, data: bytes) -> RawPacket | None:
+        interface = self._described(number)
+        if interface is None:
+            return None
+        link, _, name, multiplier, divisor, offset = interface
+        time = ticks * multiplier // divisor + offset
+        if 0 <= time < LATEST:
+            return time, link, data
+        self._note(_untimely(number, name))
+        return None, link, data
+
+    def _described(self, number: int) -> Interface | None:
+        if number < len(self._interfaces) and (found := self._interfaces[number]) is not None:
+            return found
+        self._note("a packet names an interface that the file does not describe, and is passed over")
+        return None
+
+
+def _absurd(kind: int, length: int) -> str:
+    if kind == SECTION:
+        return "the section header after packet {last} is damaged"
+    return f"the block after packet {{last}} claims {length:,} bytes: the file is damaged from there on"
+
+
+def _unequal(kind: int) -> str:
+    if kind == SECTION:
+        return "the section header after packet {last} is damaged"
+    return "the block after packet {last} has two different lengths: the file is damaged from there on"
+
+
+def _untimely(number: int, name: str) -> str:
+    called = f" ({name[:NAME]!a})" if name else ""
+    return (
+        f"interface {number}{called} gives a packet a time outside of the years 1970 to 2262, "
+        "and it is shown with the time of the packet before it"
+    )

@@ -1,0 +1,110 @@
+"""The walk through capture files against scapy's readers, packet by packet, and in pieces of any size."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.utils import RawPcapNgReader, RawPcapReader
+
+from kdbg.capture.formats import Damaged, open_packets
+from kdbg.capture.pcap import RawPacket
+from kdbg.capture.source import open_source
+from kdbg.errors import CaptureError
+
+from .files import CAPTURES, PACKETS, RAW, ROOT, START, block, enhanced, interface, option, pcap, pcapng, section
+
+FILES = sorted(
+    path for folder in (ROOT / "captures", CAPTURES) for path in folder.rglob("*.pcap*") if path.suffix != ".gz"
+)
+CLOCKS = ("timestamp-2e64", "tsresol-0", "tsoffset-max")
+"""Files whose times are forged."""
+
+
+def ours(source: str | io.BytesIO) -> Iterator[RawPacket]:
+    opened = open_source(source)
+    try:
+        for packets in open_packets(opened, lambda problem: None):
+            yield from packets
+    except Damaged:  # as scapy does
+        pass
+    finally:
+        opened.close()
+
+
+def theirs(path: Path) -> Iterator[RawPacket]:
+    """The packets as scapy reads them."""
+    with RawPcapReader(str(path)) as reader:  # scapy looks which of its readers is the right one
+        for data, facts in reader:
+            if isinstance(reader, RawPcapNgReader):
+                ticks = facts.tshigh << 32 | facts.tslow
+                yield ticks * 1_000_000_000 // facts.tsresol, facts.linktype, data
+            elif len(data) == facts.caplen:  # the last may be cut
+                time = facts.sec * 1_000_000_000 + facts.usec * (1 if reader.nano else 1000)
+                yield time, reader.linktype, data
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_every_packet_of_every_capture_is_the_one_that_scapy_reads(path: Path) -> None:
+    count = 0
+    for our_packet, their_packet in zip_longest(ours(str(path)), theirs(path)):
+        if path.stem in CLOCKS:
+            our_packet, their_packet = our_packet[1:], their_packet[1:]
+        assert our_packet == their_packet
+        count += 1
+    assert count or path.stat().st_size < 100
+
+
+MADE = {
+    "pcap": pcap(PACKETS),
+    "pcap of nanoseconds, big-endian": pcap(PACKETS, ">", True),
+    "pcapng": pcapng(PACKETS),
+    "pcapng of two sections": pcapng(PACKETS[:5]) + pcapng(PACKETS[5:], ">"),
+    "pcapng of many blocks": section(options=option(3, b"an operating system"))
+    + interface(RAW, options=option(2, b"eth0") + option(9, b"\x09"))
+    + b"".join(
+        enhanced(data, START + n, options=option(1, b"seen")) + block(5, bytes(12)) for n, data in enumerate(PACKETS)
+    ),
+}
+
+
+class Drops(io.BytesIO):
+    """A stream that gives a few bytes at a time."""
+
+    def __init__(self, data: bytes, sizes: list[int]) -> None:
+        super().__init__(data)
+        self._sizes = iter(sizes)
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return super().read(next(self._sizes, size))
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes=st.lists(st.integers(1, 200), max_size=100))
+@pytest.mark.parametrize("name", MADE)
+def test_the_pieces_that_a_file_comes_in_change_nothing(name: str, sizes: list[int]) -> None:
+    whole = list(ours(io.BytesIO(MADE[name])))
+    assert [data for _, _, data in whole] == PACKETS
+    assert list(ours(Drops(MADE[name], sizes))) == whole
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_packets_come_as_soon_as_they_are_there(name: str) -> None:
+    """A byte at a time, no packet is held back for the first byte behind it."""
+    data = MADE[name]
+    stream = Drops(data, [1] * len(data))
+    came = [stream.tell() for _ in ours(stream)]
+    counts = [count(data[:size]) for size in range(len(data) + 1)]
+    assert came == [size for size in range(1, len(data) + 1) if counts[size] > counts[size - 1]]
+
+
+def count(data: bytes) -> int:
+    try:
+        return len(list(ours(io.BytesIO(data))))
+    except CaptureError:  # too short to be opened
+        return 0

@@ -4,11 +4,12 @@
         "topics" / NullableSince(1, Array(
             "topic_id" / Since(10, TopicId),
             "name" / NullableSince(10, TopicName),
-        )),
-        "allow_auto_topic_creation" / Since(4, Default(Boolean, True)),
+        )) * "the topics asked for; null asks for all of them",
+        "allow_auto_topic_creation" / Since(4, Default(Boolean, True)) * "whether a missing topic may be created",
     )
 
-Version words stand in front of the type and say nothing where a field has always been there. In flexible versions
+Version words stand in front of the type and say nothing where a field has always been there. What a field means stands
+behind it, in construct's own way; where it does not, the type may say it (`TopicName`). In flexible versions
 (KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves; in
 versions with optional fields (the draft of KIP-482) every structure begins with those.
 A declaration holds no bytes and reads none: `specialise` turns it into the nodes of nodes.py.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import construct
 
@@ -49,6 +50,7 @@ from ..nodes import (
     Varint,
     WireArray,
     WireStruct,
+    documented,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +81,10 @@ class At(NamedTuple):
 class Declaration(construct.Construct):  # type: ignore[type-arg]
     """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct."""
 
+    def __mul__(self, text: str) -> Self:  # type: ignore[override]
+        """The type with a text; construct's own `*` would make it a field without a name."""
+        return documented(self, text)
+
     def at(self, at: At, *, nullable: bool = False) -> Node:
         raise NotImplementedError
 
@@ -107,7 +113,7 @@ class Text(Declaration):
         """The same type on the wire, with a meaning of its own; see `Secret` and `Holds`."""
         meant = Text(self.bnf, self.number, text=self.text, kind=kind)
         meant.when, meant.holds = when, holds
-        return meant
+        return documented(meant, self.docs)
 
     def at(self, at: At, *, nullable: bool = False) -> Sized:
         compact = at.flexible and isinstance(self.number, Fixed)
@@ -205,6 +211,8 @@ class FieldRules:
     since_release: Release = (0, 0)
     before_release: Release = (FOREVER + 1, 0)
     ignorable: bool = False
+    about: str = ""
+    """What the field means: its own text, or that of its type."""
 
     def has(self, at: At) -> bool:
         """Whether a version has the field: a tagged one only where the version has tags, and in this form."""
@@ -224,11 +232,15 @@ class Word(construct.Subconstruct):  # type: ignore[type-arg]
 
 
 def rules_of(declared: construct.Renamed[Any, Any]) -> tuple[FieldRules, construct.Construct[Any, Any]]:
-    """What the words in front of a field's type say of it, and the type."""
-    rules, subcon = FieldRules(), declared.subcon
-    while isinstance(subcon, Word):
-        rules, subcon = replace(rules, **subcon.rules), subcon.subcon
-    return rules, subcon
+    """What is said of a field in front of its type and behind it, and the type."""
+    rules, about = FieldRules(), ""
+    subcon: construct.Construct[Any, Any] = declared
+    while isinstance(subcon, (construct.Renamed, Word)):
+        about = about or subcon.docs
+        if isinstance(subcon, Word):
+            rules = replace(rules, **subcon.rules)
+        subcon = subcon.subcon
+    return replace(rules, about=about or subcon.docs), subcon
 
 
 def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | None:
@@ -239,7 +251,7 @@ def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | N
     node = specialise(subcon, at, nullable=rules.nullable(at.version))
     if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
         node = NullableStruct(node.struct, null=0)
-    return Field(declared.name or "", node, rules.initial, rules.tag, declared.docs)
+    return Field(declared.name or "", node, rules.initial, rules.tag, rules.about)
 
 
 def Since(first: int, of: construct.Construct[Any, Any]) -> Word:
@@ -335,11 +347,12 @@ VarintString, VarintBytes = Text("VARINT_STRING", VARINT, text=True), Text("VARI
 Uuid = UuidNode()
 Remainder, SecretRemainder = Rest(), Rest("secret")
 
-ErrorCode = Int16.means("error")
-ApiKey = Int16.means("api")
-Partition = Int32.means("partition")
+ErrorCode = Int16.means("error") * "error code, 0 for none"
+ApiKey = Int16.means("api") * "API key: number of a kind of request"
+Partition = Int32.means("partition") * "number of the partition within its topic, from 0"
 Duration = Int32.means("duration")
 Duration64 = Int64.means("duration")
 Timestamp = Int64.means("timestamp")
-TopicName, TopicId = String.means("topic"), UuidNode("topic_id")
-GroupId = String.means("group")
+TopicName = String.means("topic") * "name of the topic"
+TopicId = UuidNode("topic_id") * "id of the topic, which a topic of the same name created later does not share"
+GroupId = String.means("group") * "name of the group (group.id)"

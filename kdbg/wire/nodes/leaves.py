@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import copy
 import struct
 import uuid
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import construct
 
@@ -22,12 +23,26 @@ if TYPE_CHECKING:
 Stream = IO[bytes]
 
 
+Type = TypeVar("Type", bound="construct.Construct[Any, Any]")
+
+
+def documented(of: Type, text: str) -> Type:
+    """The same type with a text of its own: what fields of this type mean where they do not say it themselves."""
+    same = copy.copy(of)
+    same.docs = text
+    return same
+
+
 class Node(construct.Construct):  # type: ignore[type-arg]
     """`bnf` is the type's word in the guide; `kind` says what the value means, for renderers and filters."""
 
     bnf = ""
     kind = ""
     names: Mapping[int, str] | None = None
+
+    def __mul__(self, text: str) -> Self:  # type: ignore[override]
+        """The type with a text; construct's own `*` would make it a field without a name."""
+        return documented(self, text)
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
         """Read one value; `path` names it in errors."""
@@ -61,7 +76,7 @@ class Fixed(Node):
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
         """The same type on the wire, with a meaning of its own."""
-        return Fixed(self.bnf, self.code, kind, names)
+        return documented(Fixed(self.bnf, self.code, kind, names), self.docs)
 
     def default(self) -> Any:
         return False if self.boolean else 0.0 if self.code == "d" else 0

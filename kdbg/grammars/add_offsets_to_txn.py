@@ -3,13 +3,14 @@
 KIP-98. v2 PRODUCER_FENCED (KIP-588), v4 TRANSACTION_ABORTABLE (KIP-890).
 """
 
-from ..wire import Api, Duration, ErrorCode, GroupId, Int16, Int64, String, Struct
+from ..wire import Api, ErrorCode, GroupId, Struct
+from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
 request = Struct(
-    "transactional_id" / String,
-    "producer_id" / Int64,
-    "producer_epoch" / Int16,
+    "transactional_id" / TransactionalId,
+    "producer_id" / ProducerId,
+    "producer_epoch" / ProducerEpoch,
     "group_id" / GroupId,
 )
-response = Struct("throttle_time_ms" / Duration, "error_code" / ErrorCode)
+response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
 api = Api(25, "AddOffsetsToTxn", request, response, versions=range(5), flexible=3)

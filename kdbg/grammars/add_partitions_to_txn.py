@@ -8,7 +8,6 @@ from ..wire import (
     Api,
     Array,
     Boolean,
-    Duration,
     ErrorCode,
     Ignorable,
     Int16,
@@ -20,25 +19,26 @@ from ..wire import (
     TopicName,
     Until,
 )
+from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
 request = Struct(
     "transactions" / Since(4, Array(
-        "transactional_id" / String,
-        "producer_id" / Int64,
-        "producer_epoch" / Int16,
+        "transactional_id" / TransactionalId,
+        "producer_id" / ProducerId,
+        "producer_epoch" / ProducerEpoch,
         "verify_only" / Boolean,
-        "topics" / Array("name" / TopicName, "partitions" / Array(Partition)),
+        "topics" / Array("name" / TopicName, "partitions" / Partitions),
     )),
     "v3_and_below_transactional_id" / Until(3, String),
     "v3_and_below_producer_id" / Until(3, Int64),
     "v3_and_below_producer_epoch" / Until(3, Int16),
-    "v3_and_below_topics" / Until(3, Array("name" / TopicName, "partitions" / Array(Partition))),
+    "v3_and_below_topics" / Until(3, Array("name" / TopicName, "partitions" / Partitions)),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(4, Ignorable(ErrorCode)),
     "results_by_transaction" / Since(4, Array(
-        "transactional_id" / String,
+        "transactional_id" / TransactionalId,
         "topic_results" / Array(
             "name" / TopicName,
             "results_by_partition" / Array(

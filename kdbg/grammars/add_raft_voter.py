@@ -8,32 +8,29 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
-    Int32,
     Nullable,
     Since,
     String,
     Struct,
-    UInt16,
-    Uuid,
 )
+from .meanings import ClusterId, ErrorMessage, Host, ThrottleTime, Timeout, UnsignedPort, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Nullable(String),
-    "timeout_ms" / Duration,
-    "voter_id" / Int32,
-    "voter_directory_id" / Uuid,
+    "cluster_id" / Nullable(ClusterId),
+    "timeout_ms" / Timeout,
+    "voter_id" / VoterId,
+    "voter_directory_id" / VoterDirectoryId,
     "listeners" / Array(
         "name" / String,
-        "host" / String,
-        "port" / UInt16,
+        "host" / Host,
+        "port" / UnsignedPort,
     ),
     "ack_when_committed" / Since(1, Default(Boolean, True)),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
 )
 api = Api(80, "AddRaftVoter", request, response, versions=range(2), flexible=0)

@@ -3,11 +3,12 @@
 KIP-730.
 """
 
-from ..wire import Api, Default, Duration, ErrorCode, Int32, Int64, Struct
+from ..wire import Api, Default, ErrorCode, Int32, Int64, Struct
+from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
-request = Struct("broker_id" / Int32, "broker_epoch" / Default(Int64, -1))
+request = Struct("broker_id" / BrokerId, "broker_epoch" / Default(BrokerEpoch, -1))
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "producer_id_start" / Int64,
     "producer_id_len" / Int32,

@@ -3,25 +3,26 @@
 KIP-546.
 """
 
-from ..wire import Api, Array, Boolean, Duration, ErrorCode, Float64, Nullable, String, Struct
+from ..wire import Api, Array, Boolean, ErrorCode, Float64, Nullable, String, Struct
+from .meanings import EntityName, EntityType, ErrorMessage, ThrottleTime, ValidateOnly
 
 request = Struct(
     "entries" / Array(
-        "entity" / Array("entity_type" / String, "entity_name" / Nullable(String)),
+        "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName)),
         "ops" / Array(
             "key" / String,
             "value" / Float64,
             "remove" / Boolean,
         ),
     ),
-    "validate_only" / Boolean,
+    "validate_only" / ValidateOnly,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "entries" / Array(
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
-        "entity" / Array("entity_type" / String, "entity_name" / Nullable(String)),
+        "error_message" / Nullable(ErrorMessage),
+        "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName)),
     ),
 )
 api = Api(49, "AlterClientQuotas", request, response, versions=range(2), flexible=1)

@@ -3,27 +3,27 @@
 KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be preferred.
 """
 
-from ..wire import Api, Array, Boolean, Duration, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import ConfigResourceType
+from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
+from .meanings import ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
 
 request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "configs" / Array(
             "name" / String,
             "value" / Nullable(Secret(String, when="name")),
         ),
     ),
-    "validate_only" / Boolean,
+    "validate_only" / ValidateOnly,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "responses" / Array(
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
     ),
 )
 api = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)

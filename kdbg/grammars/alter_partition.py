@@ -8,11 +8,9 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
-    Int64,
     Partition,
     Since,
     Struct,
@@ -20,26 +18,26 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import LeaderRecoveryState
+from .meanings import BrokerEpoch, BrokerId, LeaderEpoch, LeaderId, LeaderRecoveryState, PartitionEpoch, ThrottleTime
 
 request = Struct(
-    "broker_id" / Int32,
-    "broker_epoch" / Default(Int64, -1),
+    "broker_id" / BrokerId,
+    "broker_epoch" / Default(BrokerEpoch, -1),
     "topics" / Array(
         "topic_id" / Since(2, Ignorable(TopicId)),
         "topic_name" / Until(1, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
-            "leader_epoch" / Int32,
-            "new_isr_with_epochs" / Since(3, Array("broker_id" / Int32, "broker_epoch" / Default(Int64, -1))),
+            "leader_epoch" / LeaderEpoch,
+            "new_isr_with_epochs" / Since(3, Array("broker_id" / BrokerId, "broker_epoch" / Default(BrokerEpoch, -1))),
             "new_isr" / Until(2, Array(Int32)),
             "leader_recovery_state" / Since(1, LeaderRecoveryState),
-            "partition_epoch" / Int32,
+            "partition_epoch" / PartitionEpoch,
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "topics" / Array(
         "topic_id" / Since(2, Ignorable(TopicId)),
@@ -47,11 +45,11 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
             "isr" / Array(Int32),
             "leader_recovery_state" / Since(1, Ignorable(LeaderRecoveryState)),
-            "partition_epoch" / Int32,
+            "partition_epoch" / PartitionEpoch,
         ),
     ),
 )

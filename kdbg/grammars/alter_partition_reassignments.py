@@ -8,20 +8,19 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     TopicName,
 )
+from .meanings import ErrorMessage, ThrottleTime, Timeout
 
 request = Struct(
-    "timeout_ms" / Default(Duration, 60000),
+    "timeout_ms" / Default(Timeout, 60000),
     "allow_replication_factor_change" / Since(1, Default(Boolean, True)),
     "topics" / Array(
         "name" / TopicName,
@@ -32,16 +31,16 @@ request = Struct(
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True))),
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "responses" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Nullable(String),
+            "error_message" / Nullable(ErrorMessage),
         ),
     ),
 )

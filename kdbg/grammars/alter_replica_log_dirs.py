@@ -3,16 +3,17 @@
 KIP-113.
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, Partition, String, Struct, TopicName
+from ..wire import Api, Array, ErrorCode, Partition, String, Struct, TopicName
+from .meanings import Partitions, ThrottleTime
 
 request = Struct(
     "dirs" / Array(
         "path" / String,
-        "topics" / Array("name" / TopicName, "partitions" / Array(Partition)),
+        "topics" / Array("name" / TopicName, "partitions" / Partitions),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "topic_name" / TopicName,
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),

@@ -7,17 +7,16 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Int64,
     Nullable,
     Partition,
-    String,
     Struct,
     TopicId,
     TopicName,
 )
+from .meanings import ErrorMessage, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
@@ -27,16 +26,16 @@ request = Struct(
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
         ),
     ),
 )

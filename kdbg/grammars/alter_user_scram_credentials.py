@@ -3,8 +3,8 @@
 KIP-554. The request holds salt and salted password, so a capture of it without TLS is a secret.
 """
 
-from ..wire import Api, Array, Bytes, Duration, ErrorCode, Int32, Nullable, Secret, String, Struct
-from .meanings import ScramMechanism
+from ..wire import Api, Array, Bytes, ErrorCode, Int32, Nullable, Secret, String, Struct
+from .meanings import ErrorMessage, ScramMechanism, ThrottleTime
 
 request = Struct(
     "deletions" / Array("name" / String, "mechanism" / ScramMechanism),
@@ -17,11 +17,11 @@ request = Struct(
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "user" / String,
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
     ),
 )
 api = Api(51, "AlterUserScramCredentials", request, response, versions=range(1), flexible=0)

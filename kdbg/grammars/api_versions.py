@@ -14,12 +14,10 @@ from ..wire import (
     Boolean,
     Default,
     Dialect,
-    Duration,
     ErrorCode,
     Ignorable,
     Int8,
     Int16,
-    Int32,
     Int64,
     Nullable,
     Since,
@@ -27,12 +25,13 @@ from ..wire import (
     Struct,
     Tag,
 )
+from .meanings import ClusterId, NodeId, ThrottleTime
 
 request = Struct(
     "client_software_name" / Since(3, Ignorable(String)),
     "client_software_version" / Since(3, Ignorable(String)),
-    "cluster_id" / Since(5, Ignorable(Default(Nullable(String), None))),
-    "node_id" / Since(5, Ignorable(Default(Int32, -1))),
+    "cluster_id" / Since(5, Ignorable(Default(Nullable(ClusterId), None))),
+    "node_id" / Since(5, Ignorable(Default(NodeId, -1))),
 )
 response = Struct(
     "error_code" / ErrorCode,
@@ -41,7 +40,7 @@ response = Struct(
         "min_version" / Int16,
         "max_version" / Int16,
     ),
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "supported_features" / Since(3, Ignorable(Tag(0, Array(
         "name" / String,
         "min_version" / Int16,
@@ -64,7 +63,7 @@ librdkafka_mock = Dialect(
     Struct(
         "error_code" / ErrorCode,
         "api_keys" / Array("api_key" / ApiKey, "min_version" / Int16, "max_version" / Int16, number=Int8),
-        "throttle_time_ms" / Duration,
+        "throttle_time_ms" / ThrottleTime,
     ),
 )  # fmt: skip
 api = Api(

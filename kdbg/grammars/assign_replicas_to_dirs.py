@@ -3,11 +3,12 @@
 KIP-858.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Int32, Int64, Partition, Struct, TopicId, Uuid
+from ..wire import Api, Array, Default, ErrorCode, Partition, Struct, TopicId, Uuid
+from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
 request = Struct(
-    "broker_id" / Int32,
-    "broker_epoch" / Default(Int64, -1),
+    "broker_id" / BrokerId,
+    "broker_epoch" / Default(BrokerEpoch, -1),
     "directories" / Array(
         "id" / Uuid,
         "topics" / Array(
@@ -17,7 +18,7 @@ request = Struct(
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "directories" / Array(
         "id" / Uuid,

@@ -9,7 +9,6 @@ from ..wire import (
     Default,
     ErrorCode,
     Ignorable,
-    Int32,
     Nullable,
     Partition,
     Since,
@@ -17,26 +16,25 @@ from ..wire import (
     Struct,
     Tag,
     TopicName,
-    UInt16,
-    Uuid,
 )
+from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Default(Nullable(String), None),
-    "voter_id" / Since(1, Ignorable(Default(Int32, -1))),
+    "cluster_id" / Default(Nullable(ClusterId), None),
+    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "voter_directory_id" / Since(1, Ignorable(Uuid)),
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId)),
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
         ),
     ),
     "leader_endpoints" / Since(1, Ignorable(Array(
         "name" / String,
-        "host" / String,
-        "port" / UInt16,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 response = Struct(
@@ -46,14 +44,14 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
         ),
     ),
     "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / UInt16,
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 api = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)

@@ -3,11 +3,12 @@
 KIP-631. v1 log directories that failed (KIP-858), v2, not yet stable, cordoned ones (KIP-1066).
 """
 
-from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int32, Int64, Nullable, Since, Struct, Tag, Uuid
+from ..wire import Api, Array, Boolean, Default, ErrorCode, Int64, Nullable, Since, Struct, Tag, Uuid
+from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
 request = Struct(
-    "broker_id" / Int32,
-    "broker_epoch" / Default(Int64, -1),
+    "broker_id" / BrokerId,
+    "broker_epoch" / Default(BrokerEpoch, -1),
     "current_metadata_offset" / Int64,
     "want_fence" / Boolean,
     "want_shut_down" / Boolean,
@@ -15,7 +16,7 @@ request = Struct(
     "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None))),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "is_caught_up" / Boolean,
     "is_fenced" / Default(Boolean, True),

@@ -9,44 +9,52 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
-    Int16,
-    Int32,
     Int64,
     Nullable,
     Since,
     String,
     Struct,
-    UInt16,
     Uuid,
 )
-from .meanings import SecurityProtocol
+from .meanings import (
+    BrokerEpoch,
+    BrokerId,
+    ClusterId,
+    Host,
+    IncarnationId,
+    MaxSupportedVersion,
+    MinSupportedVersion,
+    Rack,
+    SecurityProtocol,
+    ThrottleTime,
+    UnsignedPort,
+)
 
 request = Struct(
-    "broker_id" / Int32,
-    "cluster_id" / String,
-    "incarnation_id" / Uuid,
+    "broker_id" / BrokerId,
+    "cluster_id" / ClusterId,
+    "incarnation_id" / IncarnationId,
     "listeners" / Array(
         "name" / String,
-        "host" / String,
-        "port" / UInt16,
+        "host" / Host,
+        "port" / UnsignedPort,
         "security_protocol" / SecurityProtocol,
     ),
     "features" / Array(
         "name" / String,
-        "min_supported_version" / Int16,
-        "max_supported_version" / Int16,
+        "min_supported_version" / MinSupportedVersion,
+        "max_supported_version" / MaxSupportedVersion,
     ),
-    "rack" / Nullable(String),
+    "rack" / Nullable(Rack),
     "is_migrating_zk_broker" / Since(1, Boolean),
     "log_dirs" / Since(2, Ignorable(Array(Uuid))),
     "previous_broker_epoch" / Since(3, Ignorable(Default(Int64, -1))),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "broker_epoch" / Default(Int64, -1),
+    "broker_epoch" / Default(BrokerEpoch, -1),
 )
 api = Api(62, "BrokerRegistration", request, response, versions=range(5), flexible=0)

@@ -13,14 +13,11 @@ from ..wire import (
     Bytes,
     Default,
     Dialect,
-    Duration,
     ErrorCode,
     GroupId,
     Int8,
     Int16,
-    Int32,
     Nullable,
-    Partition,
     Since,
     SinceRelease,
     String,
@@ -28,16 +25,27 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import MemberEpoch
+from .meanings import (
+    ClientRack,
+    ErrorMessage,
+    GroupInstanceId,
+    HeartbeatInterval,
+    MemberEpoch,
+    MemberId,
+    Partitions,
+    ReachedEpoch,
+    RebalanceTimeout,
+    ThrottleTime,
+)
 
-topic_partitions = Array("topic_id" / TopicId, "partitions" / Array(Partition))
+topic_partitions = Array("topic_id" / TopicId, "partitions" / Partitions)
 request = Struct(
     "group_id" / GroupId,
-    "member_id" / String,
+    "member_id" / MemberId,
     "member_epoch" / MemberEpoch,
-    "instance_id" / Default(Nullable(String), None),
-    "rack_id" / Default(Nullable(String), None),
-    "rebalance_timeout_ms" / Default(Duration, -1),
+    "instance_id" / Default(Nullable(GroupInstanceId), None),
+    "rack_id" / Default(Nullable(ClientRack), None),
+    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None),
     "subscribed_topic_regex" / Since(1, Default(Nullable(String), None)),
     "subscribed_topic_regex" / BeforeRelease((3, 7), Default(Nullable(String), None)),
@@ -53,13 +61,13 @@ request = Struct(
     "topic_partitions" / Default(Nullable(topic_partitions), None),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
-    "member_id" / Default(Nullable(String), None),
-    "member_epoch" / Int32,
+    "error_message" / Default(Nullable(ErrorMessage), None),
+    "member_id" / Default(Nullable(MemberId), None),
+    "member_epoch" / ReachedEpoch,
     "should_compute_assignment" / BeforeRelease((3, 7), Boolean),
-    "heartbeat_interval_ms" / Duration,
+    "heartbeat_interval_ms" / HeartbeatInterval,
     "assignment" / Default(Nullable(Struct(
         "topic_partitions" / SinceRelease((3, 7), topic_partitions),
         "error" / BeforeRelease((3, 7), Int8),

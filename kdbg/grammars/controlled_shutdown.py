@@ -4,11 +4,12 @@ Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the c
 request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
 """
 
-from ..wire import Api, Array, Default, ErrorCode, Ignorable, Int32, Int64, Partition, Since, Struct, TopicName
+from ..wire import Api, Array, Default, ErrorCode, Ignorable, Partition, Since, Struct, TopicName
+from .meanings import BrokerEpoch, BrokerId
 
 request = Struct(
-    "broker_id" / Int32,
-    "broker_epoch" / Since(2, Ignorable(Default(Int64, -1))),
+    "broker_id" / BrokerId,
+    "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1))),
 )
 response = Struct(
     "error_code" / ErrorCode,

@@ -3,7 +3,8 @@
 KIP-195. v3 quotas on such changes (KIP-599).
 """
 
-from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int32, Nullable, String, Struct, TopicName
+from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, TopicName
+from .meanings import ErrorMessage, ThrottleTime, Timeout, ValidateOnly
 
 request = Struct(
     "topics" / Array(
@@ -11,15 +12,15 @@ request = Struct(
         "count" / Int32,
         "assignments" / Nullable(Array("broker_ids" / Array(Int32))),
     ),
-    "timeout_ms" / Duration,
-    "validate_only" / Boolean,
+    "timeout_ms" / Timeout,
+    "validate_only" / ValidateOnly,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "name" / TopicName,
         "error_code" / ErrorCode,
-        "error_message" / Default(Nullable(String), None),
+        "error_message" / Default(Nullable(ErrorMessage), None),
     ),
 )
 api = Api(37, "CreatePartitions", request, response, versions=range(4), flexible=2)

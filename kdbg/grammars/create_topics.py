@@ -9,7 +9,6 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int16,
@@ -24,7 +23,7 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import BrokerDefault16, BrokerDefault32, ConfigSource
+from .meanings import BrokerDefault16, BrokerDefault32, ConfigSource, ErrorMessage, ThrottleTime, Timeout, ValidateOnly
 
 request = Struct(
     "topics" / Array(
@@ -37,16 +36,16 @@ request = Struct(
             "value" / Nullable(Secret(String, when="name")),
         ),
     ),
-    "timeout_ms" / Default(Duration, 60000),
-    "validate_only" / Since(1, Boolean),
+    "timeout_ms" / Default(Timeout, 60000),
+    "validate_only" / Since(1, ValidateOnly),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Ignorable(Duration)),
+    "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "name" / TopicName,
         "topic_id" / Since(7, Ignorable(TopicId)),
         "error_code" / ErrorCode,
-        "error_message" / Since(1, Ignorable(Nullable(String))),
+        "error_message" / Since(1, Ignorable(Nullable(ErrorMessage))),
         "num_partitions" / Since(5, Ignorable(Default(Int32, -1))),
         "replication_factor" / Since(5, Ignorable(Default(Int16, -1))),
         "configs" / Since(5, Ignorable(Nullable(Array(

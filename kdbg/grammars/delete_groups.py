@@ -3,15 +3,16 @@
 KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Ignorable, Nullable, Since, String, Struct
+from ..wire import Api, Array, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
+from .meanings import ErrorMessage, ThrottleTime
 
 request = Struct("groups_names" / Array(GroupId))
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "group_id" / GroupId,
         "error_code" / ErrorCode,
-        "error_message" / Since(3, Ignorable(Default(Nullable(String), None))),
+        "error_message" / Since(3, Ignorable(Default(Nullable(ErrorMessage), None))),
     ),
 )
 api = Api(42, "DeleteGroups", request, response, versions=range(4), flexible=2)

@@ -3,8 +3,8 @@
 KIP-107. The answer gives the new first offset of each partition.
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, Int64, Partition, Struct, TopicName
-from .meanings import DeleteRecordsOffset
+from ..wire import Api, Array, ErrorCode, Int64, Partition, Struct, TopicName
+from .meanings import DeleteRecordsOffset, ThrottleTime, Timeout
 
 request = Struct(
     "topics" / Array(
@@ -14,10 +14,10 @@ request = Struct(
             "offset" / DeleteRecordsOffset,
         ),
     ),
-    "timeout_ms" / Duration,
+    "timeout_ms" / Timeout,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(

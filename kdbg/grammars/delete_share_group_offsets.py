@@ -3,21 +3,22 @@
 KIP-932.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, GroupId, Nullable, String, Struct, TopicId, TopicName
+from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Struct, TopicId, TopicName
+from .meanings import ErrorMessage, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
     "topics" / Array("topic_name" / TopicName),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,
         "topic_id" / TopicId,
         "error_code" / ErrorCode,
-        "error_message" / Default(Nullable(String), None),
+        "error_message" / Default(Nullable(ErrorMessage), None),
     ),
 )
 api = Api(92, "DeleteShareGroupOffsets", request, response, versions=range(1), flexible=0)

@@ -3,7 +3,8 @@
 KIP-932; from the group coordinator to the share coordinator.
 """
 
-from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Partition, String, Struct, TopicId
+from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Partition, Struct, TopicId
+from .meanings import ErrorMessage
 
 request = Struct(
     "group_id" / GroupId,
@@ -18,7 +19,7 @@ response = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
         ),
     ),
 )

@@ -7,18 +7,17 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Nullable,
     NullableSince,
     Since,
-    String,
     Struct,
     TopicId,
     TopicName,
     Until,
 )
+from .meanings import ErrorMessage, ThrottleTime, Timeout
 
 request = Struct(
     "topics" / Since(6, Array(
@@ -26,15 +25,15 @@ request = Struct(
         "topic_id" / TopicId,
     )),
     "topic_names" / Until(5, Ignorable(Array(TopicName))),
-    "timeout_ms" / Duration,
+    "timeout_ms" / Timeout,
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "responses" / Array(
         "name" / NullableSince(6, TopicName),
         "topic_id" / Since(6, Ignorable(TopicId)),
         "error_code" / ErrorCode,
-        "error_message" / Since(5, Ignorable(Default(Nullable(String), None))),
+        "error_message" / Since(5, Ignorable(Default(Nullable(ErrorMessage), None))),
     ),
 )
 api = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)

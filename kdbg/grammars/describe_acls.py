@@ -3,8 +3,16 @@
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Nullable, Since, String, Struct
-from .meanings import AclOperation, AclPatternType, AclPermissionType, AclResourceType
+from ..wire import Api, Array, Default, ErrorCode, Nullable, Since, String, Struct
+from .meanings import (
+    AclOperation,
+    AclPatternType,
+    AclPermissionType,
+    AclResourceType,
+    ErrorMessage,
+    ResourceName,
+    ThrottleTime,
+)
 
 request = Struct(
     "resource_type_filter" / AclResourceType,
@@ -16,12 +24,12 @@ request = Struct(
     "permission_type" / AclPermissionType,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "resources" / Array(
         "resource_type" / AclResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "pattern_type" / Since(1, Default(AclPatternType, 3)),
         "acls" / Array(
             "principal" / String,

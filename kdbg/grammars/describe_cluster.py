@@ -4,8 +4,19 @@ KIP-700. v1 can ask for the controllers instead of the brokers (KIP-919), v2 for
 (KIP-1073).
 """
 
-from ..wire import Api, Array, Boolean, Default, Duration, ErrorCode, Int32, Nullable, Since, String, Struct
-from .meanings import AclOperations, EndpointType
+from ..wire import Api, Array, Boolean, Default, ErrorCode, Nullable, Since, Struct
+from .meanings import (
+    AclOperations,
+    BrokerId,
+    ClusterId,
+    ControllerId,
+    EndpointType,
+    ErrorMessage,
+    Host,
+    Port,
+    Rack,
+    ThrottleTime,
+)
 
 request = Struct(
     "include_cluster_authorized_operations" / Boolean,
@@ -13,17 +24,17 @@ request = Struct(
     "include_fenced_brokers" / Since(2, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
     "endpoint_type" / Since(1, Default(EndpointType, 1)),
-    "cluster_id" / String,
-    "controller_id" / Default(Int32, -1),
+    "cluster_id" / ClusterId,
+    "controller_id" / Default(ControllerId, -1),
     "brokers" / Array(
-        "broker_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Default(Nullable(String), None),
+        "broker_id" / BrokerId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Default(Nullable(Rack), None),
         "is_fenced" / Since(2, Boolean),
     ),
     "cluster_authorized_operations" / Default(AclOperations, -(2**31)),

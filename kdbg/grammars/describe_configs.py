@@ -9,7 +9,6 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Nullable,
@@ -19,24 +18,24 @@ from ..wire import (
     Struct,
     Until,
 )
-from .meanings import ConfigResourceType, ConfigSource, ConfigType
+from .meanings import ConfigResourceType, ConfigSource, ConfigType, ErrorMessage, ResourceName, ThrottleTime
 
 request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "configuration_keys" / Nullable(Array(String)),
     ),
     "include_synonyms" / Since(1, Boolean),
     "include_documentation" / Since(3, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "configs" / Array(
             "name" / String,
             "value" / Nullable(Secret(String, when="is_sensitive")),

@@ -7,10 +7,8 @@ group does not exist (KIP-1043).
 from ..wire import (
     Api,
     Array,
-    Boolean,
     Bytes,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Holds,
@@ -20,27 +18,38 @@ from ..wire import (
     String,
     Struct,
 )
-from .meanings import AclOperations
+from .meanings import (
+    AclOperations,
+    ClientHost,
+    ClientId,
+    ErrorMessage,
+    GroupInstanceId,
+    GroupState,
+    IncludeOperations,
+    MemberId,
+    ProtocolType,
+    ThrottleTime,
+)
 from .payloads import assignment, subscription
 
 request = Struct(
     "groups" / Array(GroupId),
-    "include_authorized_operations" / Since(3, Boolean),
+    "include_authorized_operations" / Since(3, IncludeOperations),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "groups" / Array(
         "error_code" / ErrorCode,
-        "error_message" / Since(6, Default(Nullable(String), None)),
+        "error_message" / Since(6, Default(Nullable(ErrorMessage), None)),
         "group_id" / GroupId,
-        "group_state" / String,
-        "protocol_type" / String,
+        "group_state" / GroupState,
+        "protocol_type" / ProtocolType,
         "protocol_data" / String,
         "members" / Array(
-            "member_id" / String,
-            "group_instance_id" / Since(4, Ignorable(Default(Nullable(String), None))),
-            "client_id" / String,
-            "client_host" / String,
+            "member_id" / MemberId,
+            "group_instance_id" / Since(4, Ignorable(Default(Nullable(GroupInstanceId), None))),
+            "client_id" / ClientId,
+            "client_host" / ClientHost,
             "member_metadata" / Holds(Bytes, subscription),
             "member_assignment" / Holds(Bytes, assignment),
         ),

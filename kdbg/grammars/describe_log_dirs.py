@@ -9,7 +9,6 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int64,
@@ -20,12 +19,13 @@ from ..wire import (
     Struct,
     TopicName,
 )
+from .meanings import Partitions, ThrottleTime
 
 request = Struct(
-    "topics" / Nullable(Array("topic" / TopicName, "partitions" / Array(Partition))),
+    "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions)),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(3, Ignorable(ErrorCode)),
     "results" / Array(
         "error_code" / ErrorCode,

@@ -7,31 +7,30 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Int32,
     Int64,
     Nullable,
     Partition,
-    String,
     Struct,
     Timestamp,
     TopicName,
 )
+from .meanings import ErrorMessage, Partitions, ProducerId, ThrottleTime
 
 request = Struct(
-    "topics" / Array("name" / TopicName, "partition_indexes" / Array(Partition)),
+    "topics" / Array("name" / TopicName, "partition_indexes" / Partitions),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
             "active_producers" / Array(
-                "producer_id" / Int64,
+                "producer_id" / ProducerId,
                 "producer_epoch" / Int32,
                 "last_sequence" / Default(Int32, -1),
                 "last_timestamp" / Default(Timestamp, -1),

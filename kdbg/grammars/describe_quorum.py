@@ -19,9 +19,8 @@ from ..wire import (
     Struct,
     Timestamp,
     TopicName,
-    UInt16,
-    Uuid,
 )
+from .meanings import ErrorMessage, HighWatermark, Host, LeaderEpoch, LeaderId, NodeId, ReplicaDirectoryId, UnsignedPort
 
 request = Struct(
     "topics" / Array(
@@ -31,26 +30,26 @@ request = Struct(
 )
 response = Struct(
     "error_code" / ErrorCode,
-    "error_message" / Since(2, Ignorable(Nullable(String))),
+    "error_message" / Since(2, Ignorable(Nullable(ErrorMessage))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Since(2, Ignorable(Nullable(String))),
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
-            "high_watermark" / Int64,
+            "error_message" / Since(2, Ignorable(Nullable(ErrorMessage))),
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
+            "high_watermark" / HighWatermark,
             "current_voters" / Array(
                 "replica_id" / Int32,
-                "replica_directory_id" / Since(2, Uuid),
+                "replica_directory_id" / Since(2, ReplicaDirectoryId),
                 "log_end_offset" / Int64,
                 "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
                 "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
             ),
             "observers" / Array(
                 "replica_id" / Int32,
-                "replica_directory_id" / Since(2, Uuid),
+                "replica_directory_id" / Since(2, ReplicaDirectoryId),
                 "log_end_offset" / Int64,
                 "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
                 "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1))),
@@ -58,11 +57,11 @@ response = Struct(
         ),
     ),
     "nodes" / Since(2, Array(
-        "node_id" / Int32,
+        "node_id" / NodeId,
         "listeners" / Array(
             "name" / String,
-            "host" / String,
-            "port" / UInt16,
+            "host" / Host,
+            "port" / UnsignedPort,
         ),
     )),
 )

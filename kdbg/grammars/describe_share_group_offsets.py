@@ -7,29 +7,27 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Ignorable,
-    Int32,
     Int64,
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     TopicId,
     TopicName,
 )
+from .meanings import ErrorMessage, LeaderEpoch, Partitions, ThrottleTime
 
 request = Struct(
     "groups" / Array(
         "group_id" / GroupId,
-        "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Array(Partition))),
+        "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Partitions)),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "groups" / Array(
         "group_id" / GroupId,
         "topics" / Array(
@@ -38,14 +36,14 @@ response = Struct(
             "partitions" / Array(
                 "partition_index" / Partition,
                 "start_offset" / Int64,
-                "leader_epoch" / Int32,
+                "leader_epoch" / LeaderEpoch,
                 "lag" / Since(1, Ignorable(Default(Int64, -1))),
                 "error_code" / ErrorCode,
-                "error_message" / Default(Nullable(String), None),
+                "error_message" / Default(Nullable(ErrorMessage), None),
             ),
         ),
         "error_code" / ErrorCode,
-        "error_message" / Default(Nullable(String), None),
+        "error_message" / Default(Nullable(ErrorMessage), None),
     ),
 )
 api = Api(90, "DescribeShareGroupOffsets", request, response, versions=range(2), flexible=0)

@@ -9,7 +9,6 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Int32,
     Nullable,
@@ -18,7 +17,7 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import AclOperations
+from .meanings import AclOperations, LeaderEpoch, LeaderId, ThrottleTime
 
 request = Struct(
     "topics" / Array("name" / TopicName),
@@ -26,7 +25,7 @@ request = Struct(
     "cursor" / Default(Nullable(Struct("topic_name" / TopicName, "partition_index" / Partition)), None),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "error_code" / ErrorCode,
         "name" / Nullable(TopicName),
@@ -35,8 +34,8 @@ response = Struct(
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition_index" / Partition,
-            "leader_id" / Int32,
-            "leader_epoch" / Default(Int32, -1),
+            "leader_id" / LeaderId,
+            "leader_epoch" / Default(LeaderEpoch, -1),
             "replica_nodes" / Array(Int32),
             "isr_nodes" / Array(Int32),
             "eligible_leader_replicas" / Default(Nullable(Array(Int32)), None),

@@ -3,18 +3,18 @@
 KIP-554. Salts and passwords are never sent back.
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, Int32, Nullable, String, Struct
-from .meanings import ScramMechanism
+from ..wire import Api, Array, ErrorCode, Int32, Nullable, String, Struct
+from .meanings import ErrorMessage, ScramMechanism, ThrottleTime
 
 request = Struct("users" / Nullable(Array("name" / String)))
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "results" / Array(
         "user" / String,
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
         "credential_infos" / Array("mechanism" / ScramMechanism, "iterations" / Int32),
     ),
 )

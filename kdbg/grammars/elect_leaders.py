@@ -4,23 +4,23 @@ KIP-183, at first for the preferred replica only. v1 adds the unclean election a
 (KIP-460).
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Nullable, Partition, Since, String, Struct, TopicName
-from .meanings import ElectionType
+from ..wire import Api, Array, Default, ErrorCode, Nullable, Partition, Since, Struct, TopicName
+from .meanings import ElectionType, ErrorMessage, Partitions, ThrottleTime, Timeout
 
 request = Struct(
     "election_type" / Since(1, ElectionType),
-    "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Array(Partition))),
-    "timeout_ms" / Default(Duration, 60000),
+    "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Partitions)),
+    "timeout_ms" / Default(Timeout, 60000),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(1, ErrorCode),
     "replica_election_results" / Array(
         "topic" / TopicName,
         "partition_result" / Array(
             "partition_id" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Nullable(String),
+            "error_message" / Nullable(ErrorMessage),
         ),
     ),
 )

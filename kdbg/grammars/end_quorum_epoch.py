@@ -19,20 +19,20 @@ from ..wire import (
     Struct,
     Tag,
     TopicName,
-    UInt16,
     Until,
     Uuid,
 )
+from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort
 
 request = Struct(
-    "cluster_id" / Default(Nullable(String), None),
+    "cluster_id" / Default(Nullable(ClusterId), None),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "replica_id" / BeforeRelease((2, 8), Int32),
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
             "preferred_candidates" / Since(1, Ignorable(Array(
                 "candidate_id" / Int32,
                 "candidate_directory_id" / Uuid,
@@ -42,8 +42,8 @@ request = Struct(
     ),
     "leader_endpoints" / Since(1, Ignorable(Array(
         "name" / String,
-        "host" / String,
-        "port" / UInt16,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 response = Struct(
@@ -53,14 +53,14 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
         ),
     ),
     "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / UInt16,
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 kafka_2_7 = Dialect("request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7))

@@ -3,12 +3,13 @@
 KIP-48. The token is named by its HMAC.
 """
 
-from ..wire import Api, Bytes, Duration, Duration64, ErrorCode, Secret, Struct, Timestamp
+from ..wire import Api, Bytes, Duration64, ErrorCode, Secret, Struct, Timestamp
+from .meanings import ThrottleTime
 
 request = Struct("hmac" / Secret(Bytes), "expiry_time_period_ms" / Duration64)
 response = Struct(
     "error_code" / ErrorCode,
     "expiry_timestamp_ms" / Timestamp,
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
 )
 api = Api(40, "ExpireDelegationToken", request, response, versions=range(3), flexible=2)

@@ -18,15 +18,32 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Tag,
     TopicId,
     TopicName,
     Until,
-    Uuid,
 )
-from .meanings import FetchSessionEpoch, IsolationLevel, ReplicaId
+from .meanings import (
+    ClientRack,
+    ClusterId,
+    FetchSessionEpoch,
+    HighWatermark,
+    Host,
+    IsolationLevel,
+    LastStableOffset,
+    LeaderEpoch,
+    LeaderId,
+    LogStartOffset,
+    NodeId,
+    Partitions,
+    Port,
+    ProducerId,
+    Rack,
+    ReplicaDirectoryId,
+    ReplicaId,
+    ThrottleTime,
+)
 from .records import FetchedRecords
 
 request = Struct(
@@ -45,26 +62,26 @@ request = Struct(
             "current_leader_epoch" / Since(9, Ignorable(Default(Int32, -1))),
             "fetch_offset" / Int64,
             "last_fetched_epoch" / Since(12, Default(Int32, -1)),
-            "log_start_offset" / Since(5, Ignorable(Default(Int64, -1))),
+            "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
             "partition_max_bytes" / Int32,
-            "replica_directory_id" / Since(17, Ignorable(Tag(0, Uuid))),
-            "high_watermark" / Since(18, Ignorable(Tag(1, Default(Int64, 2**63 - 1)))),
+            "replica_directory_id" / Since(17, Ignorable(Tag(0, ReplicaDirectoryId))),
+            "high_watermark" / Since(18, Ignorable(Tag(1, Default(HighWatermark, 2**63 - 1)))),
         ),
     ),
     "forgotten_topics_data" / Since(7, Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "topic" / Until(12, Ignorable(TopicName)),
-        "partitions" / Array(Partition),
+        "partitions" / Partitions,
     )),
-    "rack_id" / Since(11, Ignorable(String)),
-    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(String), None)))),
+    "rack_id" / Since(11, Ignorable(ClientRack)),
+    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(ClusterId), None)))),
     "replica_state" / Since(15, Tag(1, Struct(
         "replica_id" / Default(ReplicaId, -1),
         "replica_epoch" / Default(Int64, -1),
     ))),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / Since(7, Ignorable(ErrorCode)),
     "session_id" / Since(7, Int32),
     "responses" / Array(
@@ -73,11 +90,11 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "high_watermark" / Int64,
-            "last_stable_offset" / Since(4, Ignorable(Default(Int64, -1))),
-            "log_start_offset" / Since(5, Ignorable(Default(Int64, -1))),
+            "high_watermark" / HighWatermark,
+            "last_stable_offset" / Since(4, Ignorable(Default(LastStableOffset, -1))),
+            "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
             "aborted_transactions" / Since(4, Ignorable(Nullable(Array(
-                "producer_id" / Int64,
+                "producer_id" / ProducerId,
                 "first_offset" / Int64,
             )))),
             "preferred_read_replica" / Since(11, Default(Int32, -1)),
@@ -87,8 +104,8 @@ response = Struct(
                 "end_offset" / Default(Int64, -1),
             ))),
             "current_leader" / Since(12, Tag(1, Struct(
-                "leader_id" / Default(Int32, -1),
-                "leader_epoch" / Default(Int32, -1),
+                "leader_id" / Default(LeaderId, -1),
+                "leader_epoch" / Default(LeaderEpoch, -1),
             ))),
             "snapshot_id" / Since(12, Tag(2, Struct(
                 "end_offset" / Default(Int64, -1),
@@ -97,10 +114,10 @@ response = Struct(
         ),
     ),
     "node_endpoints" / Since(16, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Default(Nullable(String), None),
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Default(Nullable(Rack), None),
     ))),
 )
 api = Api(1, "Fetch", request, response, versions=range(19), flexible=12)

@@ -7,7 +7,6 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
@@ -15,13 +14,11 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Tag,
     TopicName,
-    UInt16,
-    Uuid,
 )
+from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, ReplicaDirectoryId, ThrottleTime, UnsignedPort
 from .records import FetchedRecords
 
 request = Struct(
@@ -34,13 +31,13 @@ request = Struct(
             "current_leader_epoch" / Int32,
             "snapshot_id" / Struct("end_offset" / Int64, "epoch" / Int32),
             "position" / Int64,
-            "replica_directory_id" / Since(1, Ignorable(Tag(0, Uuid))),
+            "replica_directory_id" / Since(1, Ignorable(Tag(0, ReplicaDirectoryId))),
         ),
     ),
-    "cluster_id" / Tag(0, Default(Nullable(String), None)),
+    "cluster_id" / Tag(0, Default(Nullable(ClusterId), None)),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "topics" / Array(
         "name" / TopicName,
@@ -51,13 +48,13 @@ response = Struct(
             "size" / Int64,
             "position" / Int64,
             "unaligned_records" / FetchedRecords,
-            "current_leader" / Tag(0, Struct("leader_id" / Int32, "leader_epoch" / Int32)),
+            "current_leader" / Tag(0, Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch)),
         ),
     ),
     "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / UInt16,
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 api = Api(59, "FetchSnapshot", request, response, versions=range(2), flexible=0)

@@ -5,8 +5,8 @@ transactions ask too (KIP-98), v4 many keys at once (KIP-699), v5 TRANSACTION_AB
 groups (KIP-932).
 """
 
-from ..wire import Api, Array, Between, Duration, ErrorCode, Ignorable, Int32, Nullable, Since, String, Struct, Until
-from .meanings import CoordinatorKeyType
+from ..wire import Api, Array, Between, ErrorCode, Ignorable, Nullable, Since, String, Struct, Until
+from .meanings import CoordinatorKeyType, ErrorMessage, Host, NodeId, Port, ThrottleTime
 
 request = Struct(
     "key" / Until(3, String),
@@ -14,19 +14,19 @@ request = Struct(
     "coordinator_keys" / Since(4, Array(String)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "coordinators" / Since(4, Array(
         "key" / String,
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
     )),
     "error_code" / Until(3, ErrorCode),
-    "error_message" / Between(1, 3, Ignorable(Nullable(String))),
-    "node_id" / Until(3, Int32),
-    "host" / Until(3, String),
-    "port" / Until(3, Int32),
+    "error_message" / Between(1, 3, Ignorable(Nullable(ErrorMessage))),
+    "node_id" / Until(3, NodeId),
+    "host" / Until(3, Host),
+    "port" / Until(3, Port),
 )
 api = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3)

@@ -4,11 +4,11 @@ KIP-714. The first request has an all-zero client instance id; the answer assign
 """
 
 from ..wire import Api, Array, Boolean, Duration, ErrorCode, Int32, String, Struct, Uuid
-from .meanings import CompressionType
+from .meanings import CompressionType, ThrottleTime
 
 request = Struct("client_instance_id" / Uuid)
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "client_instance_id" / Uuid,
     "subscription_id" / Int32,

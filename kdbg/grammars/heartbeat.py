@@ -3,16 +3,17 @@
 v3 static members (KIP-345). The newer group protocols have heartbeats of their own: keys 68, 76 and 88.
 """
 
-from ..wire import Api, Default, Duration, ErrorCode, GroupId, Ignorable, Int32, Nullable, Since, String, Struct
+from ..wire import Api, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
+from .meanings import GenerationId, GroupInstanceId, MemberId, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
-    "generation_id" / Int32,
-    "member_id" / String,
-    "group_instance_id" / Since(3, Default(Nullable(String), None)),
+    "generation_id" / GenerationId,
+    "member_id" / MemberId,
+    "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode,
 )
 api = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

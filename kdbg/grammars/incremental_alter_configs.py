@@ -3,28 +3,28 @@
 KIP-339.
 """
 
-from ..wire import Api, Array, Boolean, Duration, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import AlterConfigOperation, ConfigResourceType
+from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
+from .meanings import AlterConfigOperation, ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
 
 request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "configs" / Array(
             "name" / String,
             "config_operation" / AlterConfigOperation,
             "value" / Nullable(Secret(String, when="name")),
         ),
     ),
-    "validate_only" / Boolean,
+    "validate_only" / ValidateOnly,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "responses" / Array(
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
         "resource_type" / ConfigResourceType,
-        "resource_name" / String,
+        "resource_name" / ResourceName,
     ),
 )
 api = Api(44, "IncrementalAlterConfigs", request, response, versions=range(2), flexible=1)

@@ -3,7 +3,8 @@
 KIP-932; from the group coordinator to the share coordinator.
 """
 
-from ..wire import Api, Array, Default, ErrorCode, GroupId, Int32, Int64, Nullable, Partition, String, Struct, TopicId
+from ..wire import Api, Array, Default, ErrorCode, GroupId, Int64, Nullable, Partition, Struct, TopicId
+from .meanings import ErrorMessage, StateEpoch
 
 request = Struct(
     "group_id" / GroupId,
@@ -11,7 +12,7 @@ request = Struct(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition" / Partition,
-            "state_epoch" / Int32,
+            "state_epoch" / StateEpoch,
             "start_offset" / Int64,
         ),
     ),
@@ -22,7 +23,7 @@ response = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
         ),
     ),
 )

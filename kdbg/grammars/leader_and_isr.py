@@ -13,7 +13,6 @@ from ..wire import (
     ErrorCode,
     Ignorable,
     Int32,
-    Int64,
     Partition,
     Since,
     String,
@@ -22,24 +21,34 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import ControlRequestType, LeaderRecoveryState
+from .meanings import (
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ControllerId,
+    ControlRequestType,
+    LeaderEpoch,
+    LeaderRecoveryState,
+    PartitionEpoch,
+    Port,
+)
 
 request = Struct(
-    "controller_id" / Int32,
+    "controller_id" / ControllerId,
     "is_kraft_controller" / Since(7, Boolean),
-    "controller_epoch" / Int32,
-    "broker_epoch" / Since(2, Ignorable(Default(Int64, -1))),
+    "controller_epoch" / ControllerEpoch,
+    "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1))),
     "type" / Since(5, ControlRequestType),
     "topic_states" / Since(2, Array(
         "topic_name" / TopicName,
         "topic_id" / Since(5, Ignorable(TopicId)),
         "partition_states" / Array(
             "partition_index" / Partition,
-            "controller_epoch" / Int32,
+            "controller_epoch" / ControllerEpoch,
             "leader" / Int32,
-            "leader_epoch" / Int32,
+            "leader_epoch" / LeaderEpoch,
             "isr" / Array(Int32),
-            "partition_epoch" / Int32,
+            "partition_epoch" / PartitionEpoch,
             "replicas" / Array(Int32),
             "adding_replicas" / Since(3, Ignorable(Array(Int32))),
             "removing_replicas" / Since(3, Ignorable(Array(Int32))),
@@ -50,18 +59,18 @@ request = Struct(
     "ungrouped_partition_states" / Until(1, Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
-        "controller_epoch" / Int32,
+        "controller_epoch" / ControllerEpoch,
         "leader" / Int32,
-        "leader_epoch" / Int32,
+        "leader_epoch" / LeaderEpoch,
         "isr" / Array(Int32),
-        "partition_epoch" / Int32,
+        "partition_epoch" / PartitionEpoch,
         "replicas" / Array(Int32),
         "is_new" / Since(1, Ignorable(Boolean)),
     )),
     "live_leaders" / Array(
-        "broker_id" / Int32,
+        "broker_id" / BrokerId,
         "host_name" / String,
-        "port" / Int32,
+        "port" / Port,
     ),
 )
 response = Struct(

@@ -4,15 +4,15 @@ v0 is ListClientMetricsResources and lists client metrics subscriptions only (KI
 types of resources (KIP-1142).
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Ignorable, Since, String, Struct
-from .meanings import ConfigResourceType
+from ..wire import Api, Array, Default, ErrorCode, Ignorable, Since, Struct
+from .meanings import ConfigResourceType, ResourceName, ThrottleTime
 
 request = Struct("resource_types" / Since(1, Array(ConfigResourceType)))
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "config_resources" / Array(
-        "resource_name" / String,
+        "resource_name" / ResourceName,
         "resource_type" / Since(1, Ignorable(Default(ConfigResourceType, 16))),
     ),
 )

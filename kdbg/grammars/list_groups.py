@@ -4,19 +4,20 @@ Each broker knows only its own groups, so a full list needs a request to each. v
 v5 by type of group (KIP-848).
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, GroupId, Ignorable, Since, String, Struct
+from ..wire import Api, Array, ErrorCode, GroupId, Ignorable, Since, String, Struct
+from .meanings import GroupState, ProtocolType, ThrottleTime
 
 request = Struct(
     "states_filter" / Since(4, Array(String)),
     "types_filter" / Since(5, Array(String)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode,
     "groups" / Array(
         "group_id" / GroupId,
-        "protocol_type" / String,
-        "group_state" / Since(4, Ignorable(String)),
+        "protocol_type" / ProtocolType,
+        "group_state" / Since(4, Ignorable(GroupState)),
         "group_type" / Since(5, Ignorable(String)),
     ),
 )

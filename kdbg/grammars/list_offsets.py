@@ -10,7 +10,6 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
@@ -22,7 +21,7 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import IsolationLevel, ListOffsetsTimestamp, ReplicaId
+from .meanings import IsolationLevel, LeaderEpoch, ListOffsetsTimestamp, ReplicaId, ThrottleTime, Timeout
 
 request = Struct(
     "replica_id" / ReplicaId,
@@ -36,10 +35,10 @@ request = Struct(
             "max_num_offsets" / Until(0, Default(Int32, 1)),
         ),
     ),
-    "timeout_ms" / Since(10, Ignorable(Duration)),
+    "timeout_ms" / Since(10, Ignorable(Timeout)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Ignorable(Duration)),
+    "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
@@ -47,7 +46,7 @@ response = Struct(
             "error_code" / ErrorCode,
             "timestamp" / Since(1, Default(Timestamp, -1)),
             "offset" / Since(1, Default(Int64, -1)),
-            "leader_epoch" / Since(4, Default(Int32, -1)),
+            "leader_epoch" / Since(4, Default(LeaderEpoch, -1)),
             "old_style_offsets" / Until(0, Array(Int64)),
         ),
     ),

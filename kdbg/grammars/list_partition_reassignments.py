@@ -3,16 +3,17 @@
 KIP-455. A null list asks for all topics.
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Int32, Nullable, Partition, String, Struct, TopicName
+from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Partition, Struct, TopicName
+from .meanings import ErrorMessage, Partitions, ThrottleTime, Timeout
 
 request = Struct(
-    "timeout_ms" / Default(Duration, 60000),
-    "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Array(Partition))), None),
+    "timeout_ms" / Default(Timeout, 60000),
+    "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Partitions)), None),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(

@@ -3,7 +3,8 @@
 KIP-664. v1 only those that last longer than given (KIP-994), v2 those whose id matches a pattern (KIP-1152).
 """
 
-from ..wire import Api, Array, Default, Duration, ErrorCode, Int64, Nullable, Since, String, Struct
+from ..wire import Api, Array, Default, ErrorCode, Int64, Nullable, Since, String, Struct
+from .meanings import ProducerId, ThrottleTime, TransactionalId
 
 request = Struct(
     "state_filters" / Array(String),
@@ -12,12 +13,12 @@ request = Struct(
     "transactional_id_pattern" / Since(2, Default(Nullable(String), None)),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "unknown_state_filters" / Array(String),
     "transaction_states" / Array(
-        "transactional_id" / String,
-        "producer_id" / Int64,
+        "transactional_id" / TransactionalId,
+        "producer_id" / ProducerId,
         "transaction_state" / String,
     ),
 )

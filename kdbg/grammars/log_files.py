@@ -6,6 +6,7 @@ segment's first one, which is the file's name. (The snapshot of its producers is
 """
 
 from ..wire import Int16, Int32, Int64, Struct, Timestamp
+from .meanings import LastStableOffset, ProducerId
 
 offset_index_entry = Struct(
     "relative_offset" / Int32,
@@ -17,8 +18,8 @@ time_index_entry = Struct(
 )
 aborted_transaction = Struct(
     "version" / Int16,
-    "producer_id" / Int64,
+    "producer_id" / ProducerId,
     "first_offset" / Int64,
     "last_offset" / Int64,
-    "last_stable_offset" / Int64,
+    "last_stable_offset" / LastStableOffset,
 )

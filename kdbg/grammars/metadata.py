@@ -12,7 +12,6 @@ from ..wire import (
     Between,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
@@ -20,12 +19,22 @@ from ..wire import (
     NullableSince,
     Partition,
     Since,
-    String,
     Struct,
     TopicId,
     TopicName,
 )
-from .meanings import AclOperations
+from .meanings import (
+    AclOperations,
+    ClusterId,
+    ControllerId,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    NodeId,
+    Port,
+    Rack,
+    ThrottleTime,
+)
 
 request = Struct(
     "topics" / NullableSince(1, Array(
@@ -37,15 +46,15 @@ request = Struct(
     "include_topic_authorized_operations" / Since(8, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Ignorable(Duration)),
+    "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "brokers" / Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Since(1, Ignorable(Default(Nullable(String), None))),
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Since(1, Ignorable(Default(Nullable(Rack), None))),
     ),
-    "cluster_id" / Since(2, Ignorable(Default(Nullable(String), None))),
-    "controller_id" / Since(1, Ignorable(Default(Int32, -1))),
+    "cluster_id" / Since(2, Ignorable(Default(Nullable(ClusterId), None))),
+    "controller_id" / Since(1, Ignorable(Default(ControllerId, -1))),
     "topics" / Array(
         "error_code" / ErrorCode,
         "name" / NullableSince(12, TopicName),
@@ -54,8 +63,8 @@ response = Struct(
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition_index" / Partition,
-            "leader_id" / Int32,
-            "leader_epoch" / Since(7, Ignorable(Default(Int32, -1))),
+            "leader_id" / LeaderId,
+            "leader_epoch" / Since(7, Ignorable(Default(LeaderEpoch, -1))),
             "replica_nodes" / Array(Int32),
             "isr_nodes" / Array(Int32),
             "offline_replicas" / Since(5, Ignorable(Array(Int32))),

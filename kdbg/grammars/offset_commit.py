@@ -11,12 +11,10 @@ from ..wire import (
     Between,
     Default,
     Dialect,
-    Duration,
     ErrorCode,
     GroupId,
     Ignorable,
     Int32,
-    Int64,
     Nullable,
     Only,
     Partition,
@@ -27,28 +25,36 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import BrokerDefault, CommitTimestamp
+from .meanings import (
+    BrokerDefault,
+    CommittedLeaderEpoch,
+    CommittedOffset,
+    CommitTimestamp,
+    GroupInstanceId,
+    MemberId,
+    ThrottleTime,
+)
 
 request = Struct(
     "group_id" / GroupId,
     "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1))),
-    "member_id" / Since(1, Ignorable(String)),
-    "group_instance_id" / Since(7, Default(Nullable(String), None)),
+    "member_id" / Since(1, Ignorable(MemberId)),
+    "group_instance_id" / Since(7, Default(Nullable(GroupInstanceId), None)),
     "retention_time_ms" / Between(2, 4, Ignorable(Default(BrokerDefault, -1))),
     "topics" / Array(
         "topic_id" / Since(10, Ignorable(TopicId)),
         "name" / Until(9, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
-            "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(6, Ignorable(Default(Int32, -1))),
+            "committed_offset" / CommittedOffset,
+            "committed_leader_epoch" / Since(6, Ignorable(Default(CommittedLeaderEpoch, -1))),
             "commit_timestamp" / Only(1, Default(CommitTimestamp, -1)),
             "committed_metadata" / Nullable(String),
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Ignorable(Duration)),
+    "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "topics" / Array(
         "topic_id" / Since(10, Ignorable(TopicId)),
         "name" / Until(9, Ignorable(TopicName)),
@@ -61,7 +67,7 @@ guide_request = Struct(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "committed_offset" / Int64,
+            "committed_offset" / CommittedOffset,
             "commit_timestamp" / CommitTimestamp,
             "committed_metadata" / Nullable(String),
         ),

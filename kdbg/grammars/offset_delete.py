@@ -3,7 +3,8 @@
 KIP-496. It never became flexible.
 """
 
-from ..wire import Api, Array, Duration, ErrorCode, GroupId, Partition, Struct, TopicName
+from ..wire import Api, Array, ErrorCode, GroupId, Partition, Struct, TopicName
+from .meanings import ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
@@ -14,7 +15,7 @@ request = Struct(
 )
 response = Struct(
     "error_code" / ErrorCode,
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),

@@ -11,12 +11,9 @@ from ..wire import (
     Between,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Ignorable,
-    Int32,
-    Int64,
     Nullable,
     NullableSince,
     Partition,
@@ -27,24 +24,25 @@ from ..wire import (
     TopicName,
     Until,
 )
+from .meanings import CommittedLeaderEpoch, CommittedOffset, MemberId, Partitions, ReachedEpoch, ThrottleTime
 
 request = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
-        "member_id" / Since(9, Ignorable(Default(Nullable(String), None))),
-        "member_epoch" / Since(9, Ignorable(Default(Int32, -1))),
+        "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None))),
+        "member_epoch" / Since(9, Ignorable(Default(ReachedEpoch, -1))),
         "topics" / Nullable(Array(
             "topic_id" / Since(10, Ignorable(TopicId)),
             "name" / Until(9, Ignorable(TopicName)),
-            "partition_indexes" / Array(Partition),
+            "partition_indexes" / Partitions,
         )),
     )),
     "group_id" / Until(7, GroupId),
-    "topics" / Until(7, NullableSince(2, Array("name" / TopicName, "partition_indexes" / Array(Partition)))),
+    "topics" / Until(7, NullableSince(2, Array("name" / TopicName, "partition_indexes" / Partitions))),
     "require_stable" / Since(7, Boolean),
 )
 response = Struct(
-    "throttle_time_ms" / Since(3, Ignorable(Duration)),
+    "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "groups" / Since(8, Array(
         "group_id" / GroupId,
         "topics" / Array(
@@ -52,8 +50,8 @@ response = Struct(
             "name" / Until(9, Ignorable(TopicName)),
             "partitions" / Array(
                 "partition_index" / Partition,
-                "committed_offset" / Int64,
-                "committed_leader_epoch" / Default(Int32, -1),
+                "committed_offset" / CommittedOffset,
+                "committed_leader_epoch" / Default(CommittedLeaderEpoch, -1),
                 "metadata" / Nullable(String),
                 "error_code" / ErrorCode,
             ),
@@ -64,8 +62,8 @@ response = Struct(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(5, Ignorable(Default(Int32, -1))),
+            "committed_offset" / CommittedOffset,
+            "committed_leader_epoch" / Since(5, Ignorable(Default(CommittedLeaderEpoch, -1))),
             "metadata" / Nullable(String),
             "error_code" / ErrorCode,
         ),

@@ -8,7 +8,6 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
@@ -18,7 +17,7 @@ from ..wire import (
     Struct,
     TopicName,
 )
-from .meanings import ReplicaId
+from .meanings import LeaderEpoch, ReplicaId, ThrottleTime
 
 request = Struct(
     "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2))),
@@ -27,18 +26,18 @@ request = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "current_leader_epoch" / Since(2, Ignorable(Default(Int32, -1))),
-            "leader_epoch" / Int32,
+            "leader_epoch" / LeaderEpoch,
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Since(2, Ignorable(Duration)),
+    "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "topic" / TopicName,
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition" / Partition,
-            "leader_epoch" / Since(1, Ignorable(Default(Int32, -1))),
+            "leader_epoch" / Since(1, Ignorable(Default(LeaderEpoch, -1))),
             "end_offset" / Default(Int64, -1),
         ),
     ),

@@ -10,7 +10,6 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int32,
@@ -26,13 +25,26 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import Acks
+from .meanings import (
+    Acks,
+    ErrorMessage,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    LogStartOffset,
+    NodeId,
+    Port,
+    Rack,
+    ThrottleTime,
+    Timeout,
+    TransactionalId,
+)
 from .records import Records
 
 request = Struct(
-    "transactional_id" / Since(3, Default(Nullable(String), None)),
+    "transactional_id" / Since(3, Default(Nullable(TransactionalId), None)),
     "acks" / Acks,
-    "timeout_ms" / Duration,
+    "timeout_ms" / Timeout,
     "topic_data" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "name" / Until(12, Ignorable(TopicName)),
@@ -48,24 +60,24 @@ response = Struct(
             "error_code" / ErrorCode,
             "base_offset" / Int64,
             "log_append_time_ms" / Since(2, Ignorable(Default(Timestamp, -1))),
-            "log_start_offset" / Since(5, Ignorable(Default(Int64, -1))),
+            "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
             "record_errors" / Since(8, Ignorable(Array(
                 "batch_index" / Int32,
                 "batch_index_error_message" / Default(Nullable(String), None),
             ))),
-            "error_message" / Since(8, Ignorable(Default(Nullable(String), None))),
+            "error_message" / Since(8, Ignorable(Default(Nullable(ErrorMessage), None))),
             "current_leader" / Since(10, Tag(0, Struct(
-                "leader_id" / Default(Int32, -1),
-                "leader_epoch" / Default(Int32, -1),
+                "leader_id" / Default(LeaderId, -1),
+                "leader_epoch" / Default(LeaderEpoch, -1),
             ))),
         ),
     ),
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "node_endpoints" / Since(10, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Default(Nullable(String), None),
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Default(Nullable(Rack), None),
     ))),
 )
 api = Api(0, "Produce", request, response, versions=range(14), flexible=9)

@@ -3,8 +3,8 @@
 KIP-714. The metrics are OpenTelemetry's MetricsData (protobuf), perhaps compressed.
 """
 
-from ..wire import Api, Boolean, Bytes, Duration, ErrorCode, Holds, Int32, Struct, Uuid
-from .meanings import CompressionType
+from ..wire import Api, Boolean, Bytes, ErrorCode, Holds, Int32, Struct, Uuid
+from .meanings import CompressionType, ThrottleTime
 from .payloads.telemetry import metrics
 
 request = Struct(
@@ -14,5 +14,5 @@ request = Struct(
     "compression_type" / CompressionType,
     "metrics" / Holds(Bytes, metrics),
 )
-response = Struct("throttle_time_ms" / Duration, "error_code" / ErrorCode)
+response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
 api = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)

@@ -9,22 +9,19 @@ from ..wire import (
     Default,
     ErrorCode,
     GroupId,
-    Int16,
-    Int32,
     Int64,
     Nullable,
     Partition,
-    String,
     Struct,
     TopicId,
 )
-from .meanings import ShareDeliveryState
+from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
 
 request = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array("partition" / Partition, "leader_epoch" / Int32),
+        "partitions" / Array("partition" / Partition, "leader_epoch" / LeaderEpoch),
     ),
 )
 response = Struct(
@@ -33,14 +30,14 @@ response = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
-            "state_epoch" / Int32,
+            "error_message" / Default(Nullable(ErrorMessage), None),
+            "state_epoch" / StateEpoch,
             "start_offset" / Int64,
             "state_batches" / Array(
                 "first_offset" / Int64,
                 "last_offset" / Int64,
                 "delivery_state" / ShareDeliveryState,
-                "delivery_count" / Int16,
+                "delivery_count" / DeliveryCount,
             ),
         ),
     ),

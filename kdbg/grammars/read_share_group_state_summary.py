@@ -17,16 +17,16 @@ from ..wire import (
     Partition,
     Since,
     SinceRelease,
-    String,
     Struct,
     TopicId,
 )
+from .meanings import ErrorMessage, LeaderEpoch, StateEpoch
 
 request = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array("partition" / Partition, "leader_epoch" / Int32),
+        "partitions" / Array("partition" / Partition, "leader_epoch" / LeaderEpoch),
     ),
 )
 response = Struct(
@@ -35,9 +35,9 @@ response = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
-            "state_epoch" / Int32,
-            "leader_epoch" / SinceRelease((4, 1), Int32),
+            "error_message" / Default(Nullable(ErrorMessage), None),
+            "state_epoch" / StateEpoch,
+            "leader_epoch" / SinceRelease((4, 1), LeaderEpoch),
             "start_offset" / Int64,
             "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
         ),

@@ -24,6 +24,7 @@ from ..wire import (
 )
 from ..wire.records.node import RecordSet
 from ..wire.records.sets import RecordFormat
+from .meanings import ProducerEpoch, ProducerId
 
 message_set = Array(
     "offset" / Int64,
@@ -46,8 +47,8 @@ batch = Struct(
     "last_offset_delta" / Int32,
     "base_timestamp" / Timestamp,
     "max_timestamp" / Timestamp,
-    "producer_id" / Int64,
-    "producer_epoch" / Int16,
+    "producer_id" / ProducerId,
+    "producer_epoch" / ProducerEpoch,
     "base_sequence" / Int32,
     "records_count" / Int32,
 )

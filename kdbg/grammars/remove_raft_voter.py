@@ -3,16 +3,17 @@
 KIP-853.
 """
 
-from ..wire import Api, Duration, ErrorCode, Int32, Nullable, String, Struct, Uuid
+from ..wire import Api, ErrorCode, Nullable, Struct
+from .meanings import ClusterId, ErrorMessage, ThrottleTime, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Nullable(String),
-    "voter_id" / Int32,
-    "voter_directory_id" / Uuid,
+    "cluster_id" / Nullable(ClusterId),
+    "voter_id" / VoterId,
+    "voter_directory_id" / VoterDirectoryId,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
 )
 api = Api(81, "RemoveRaftVoter", request, response, versions=range(1), flexible=0)

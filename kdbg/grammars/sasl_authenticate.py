@@ -4,13 +4,14 @@ KIP-152. What the tokens hold is the mechanism's affair. v1 gives the time after
 again (KIP-368).
 """
 
-from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, String, Struct
+from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, Struct
+from .meanings import ErrorMessage
 from .payloads.sasl_tokens import client_token, server_token
 
 request = Struct("auth_bytes" / Holds(Secret(Bytes), client_token))
 response = Struct(
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "auth_bytes" / Holds(Secret(Bytes), server_token),
     "session_lifetime_ms" / Since(1, Ignorable(Duration64)),
 )

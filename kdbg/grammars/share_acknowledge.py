@@ -13,20 +13,30 @@ from ..wire import (
     ErrorCode,
     GroupId,
     Ignorable,
-    Int32,
     Int64,
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     TopicId,
 )
-from .meanings import ShareAcknowledgeType, ShareSessionEpoch
+from .meanings import (
+    ErrorMessage,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    MemberId,
+    NodeId,
+    Port,
+    Rack,
+    ShareAcknowledgeType,
+    ShareSessionEpoch,
+    ThrottleTime,
+)
 
 request = Struct(
     "group_id" / Default(Nullable(GroupId), None),
-    "member_id" / Nullable(String),
+    "member_id" / Nullable(MemberId),
     "share_session_epoch" / ShareSessionEpoch,
     "is_renew_ack" / Since(2, Boolean),
     "topics" / Array(
@@ -42,24 +52,24 @@ request = Struct(
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
     "acquisition_lock_timeout_ms" / Since(2, Ignorable(Duration)),
     "responses" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
-            "current_leader" / Struct("leader_id" / Int32, "leader_epoch" / Int32),
+            "error_message" / Default(Nullable(ErrorMessage), None),
+            "current_leader" / Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch),
         ),
     ),
     "node_endpoints" / Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Default(Nullable(String), None),
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Default(Nullable(Rack), None),
     ),
 )
 api = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)

@@ -13,7 +13,6 @@ from ..wire import (
     ErrorCode,
     GroupId,
     Ignorable,
-    Int16,
     Int32,
     Int64,
     Nullable,
@@ -25,12 +24,27 @@ from ..wire import (
     TopicId,
     Until,
 )
-from .meanings import ShareAcknowledgeType, ShareAcquireMode, ShareSessionEpoch
+from .meanings import (
+    DeliveryCount,
+    ErrorMessage,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    MemberId,
+    NodeId,
+    Partitions,
+    Port,
+    Rack,
+    ShareAcknowledgeType,
+    ShareAcquireMode,
+    ShareSessionEpoch,
+    ThrottleTime,
+)
 from .records import FetchedRecords
 
 request = Struct(
     "group_id" / Default(Nullable(GroupId), None),
-    "member_id" / Nullable(String),
+    "member_id" / Nullable(MemberId),
     "share_session_epoch" / ShareSessionEpoch,
     "max_wait_ms" / Duration,
     "min_bytes" / Int32,
@@ -51,35 +65,35 @@ request = Struct(
             ),
         ),
     ),
-    "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Array(Partition)),
+    "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Partitions),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
     "acquisition_lock_timeout_ms" / Since(1, Duration),
     "responses" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
             "acknowledge_error_code" / ErrorCode,
             "acknowledge_error_message" / Default(Nullable(String), None),
-            "current_leader" / Struct("leader_id" / Int32, "leader_epoch" / Int32),
+            "current_leader" / Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch),
             "records" / NullableUntil(0, FetchedRecords),
             "acquired_records" / Array(
                 "first_offset" / Int64,
                 "last_offset" / Int64,
-                "delivery_count" / Int16,
+                "delivery_count" / DeliveryCount,
             ),
         ),
     ),
     "node_endpoints" / Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / Int32,
-        "rack" / Default(Nullable(String), None),
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / Port,
+        "rack" / Default(Nullable(Rack), None),
     ),
 )
 api = Api(78, "ShareFetch", request, response, versions=range(3), flexible=0)

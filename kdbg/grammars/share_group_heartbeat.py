@@ -7,35 +7,40 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
-    Int32,
     Nullable,
-    Partition,
-    String,
     Struct,
     TopicId,
     TopicName,
 )
-from .meanings import ShareMemberEpoch
+from .meanings import (
+    ClientRack,
+    ErrorMessage,
+    HeartbeatInterval,
+    MemberId,
+    Partitions,
+    ReachedEpoch,
+    ShareMemberEpoch,
+    ThrottleTime,
+)
 
 request = Struct(
     "group_id" / GroupId,
-    "member_id" / String,
+    "member_id" / MemberId,
     "member_epoch" / ShareMemberEpoch,
-    "rack_id" / Default(Nullable(String), None),
+    "rack_id" / Default(Nullable(ClientRack), None),
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
-    "member_id" / Default(Nullable(String), None),
-    "member_epoch" / Int32,
-    "heartbeat_interval_ms" / Duration,
+    "error_message" / Default(Nullable(ErrorMessage), None),
+    "member_id" / Default(Nullable(MemberId), None),
+    "member_epoch" / ReachedEpoch,
+    "heartbeat_interval_ms" / HeartbeatInterval,
     "assignment" / Default(Nullable(Struct(
-        "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Array(Partition)),
+        "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Partitions),
     )), None),
 )
 api = Api(76, "ShareGroupHeartbeat", request, response, versions=range(2), flexible=0)

@@ -13,30 +13,29 @@ from ..wire import (
     Default,
     ErrorCode,
     Ignorable,
-    Int32,
-    Int64,
     Partition,
     Since,
     Struct,
     TopicName,
     Until,
 )
+from .meanings import BrokerEpoch, ControllerEpoch, ControllerId, LeaderEpoch, Partitions
 
 request = Struct(
-    "controller_id" / Int32,
+    "controller_id" / ControllerId,
     "is_kraft_controller" / Since(4, Boolean),
-    "controller_epoch" / Int32,
-    "broker_epoch" / Since(1, Ignorable(Default(Int64, -1))),
+    "controller_epoch" / ControllerEpoch,
+    "broker_epoch" / Since(1, Ignorable(Default(BrokerEpoch, -1))),
     "topic_states" / Since(3, Array(
         "topic_name" / TopicName,
         "partition_states" / Array(
             "partition_index" / Partition,
-            "leader_epoch" / Default(Int32, -1),
+            "leader_epoch" / Default(LeaderEpoch, -1),
             "delete_partition" / Boolean,
         ),
     )),
     "delete_partitions" / Until(2, Boolean),
-    "topics" / Between(1, 2, Array("name" / TopicName, "partition_indexes" / Array(Partition))),
+    "topics" / Between(1, 2, Array("name" / TopicName, "partition_indexes" / Partitions)),
     "ungrouped_partitions" / Until(0, Array("topic_name" / TopicName, "partition_index" / Partition)),
 )
 response = Struct(

@@ -3,18 +3,19 @@
 KIP-1331, since Kafka 4.4: sent when a heartbeat's answer says that the coordinator lacks the description.
 """
 
-from ..wire import Api, Default, Duration, ErrorCode, GroupId, Int32, Nullable, String, Struct
+from ..wire import Api, Default, ErrorCode, GroupId, Int32, Nullable, Struct
+from .meanings import ErrorMessage, MemberId, ThrottleTime
 from .topology import topology
 
 request = Struct(
     "group_id" / GroupId,
-    "member_id" / String,
+    "member_id" / MemberId,
     "topology_epoch" / Int32,
     "topology_description" / topology,
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Default(Nullable(String), None),
+    "error_message" / Default(Nullable(ErrorMessage), None),
 )
 api = Api(93, "StreamsGroupTopologyDescriptionUpdate", request, response, versions=range(1), flexible=0)

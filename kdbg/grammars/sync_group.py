@@ -9,32 +9,31 @@ from ..wire import (
     Array,
     Bytes,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Holds,
     Ignorable,
-    Int32,
     Nullable,
     Since,
     String,
     Struct,
 )
+from .meanings import GenerationId, GroupInstanceId, MemberId, ProtocolType, ThrottleTime
 from .payloads import assignment
 
 request = Struct(
     "group_id" / GroupId,
-    "generation_id" / Int32,
-    "member_id" / String,
-    "group_instance_id" / Since(3, Default(Nullable(String), None)),
-    "protocol_type" / Since(5, Ignorable(Default(Nullable(String), None))),
+    "generation_id" / GenerationId,
+    "member_id" / MemberId,
+    "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
+    "protocol_type" / Since(5, Ignorable(Default(Nullable(ProtocolType), None))),
     "protocol_name" / Since(5, Ignorable(Default(Nullable(String), None))),
-    "assignments" / Array("member_id" / String, "assignment" / Holds(Bytes, assignment)),
+    "assignments" / Array("member_id" / MemberId, "assignment" / Holds(Bytes, assignment)),
 )
 response = Struct(
-    "throttle_time_ms" / Since(1, Ignorable(Duration)),
+    "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode,
-    "protocol_type" / Since(5, Ignorable(Default(Nullable(String), None))),
+    "protocol_type" / Since(5, Ignorable(Default(Nullable(ProtocolType), None))),
     "protocol_name" / Since(5, Ignorable(Default(Nullable(String), None))),
     "assignment" / Holds(Bytes, assignment),
 )

@@ -1,6 +1,7 @@
 """A Kafka Streams topology as clients describe it to the group coordinator (KIP-1331): shared by keys 89 and 93."""
 
 from ..wire import Array, Default, Enum, Int8, Nullable, String, Struct, TopicName
+from .meanings import SubtopologyId
 
 NodeType = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})
 node = Struct(
@@ -12,6 +13,6 @@ node = Struct(
     "successors" / Array(String),
 )
 topology = Struct(
-    "subtopologies" / Array("subtopology_id" / String, "nodes" / Array(node)),
+    "subtopologies" / Array("subtopology_id" / SubtopologyId, "nodes" / Array(node)),
     "global_stores" / Array("source" / node, "processor" / node),
 )

@@ -9,13 +9,9 @@ from ..wire import (
     Api,
     Array,
     Default,
-    Duration,
     ErrorCode,
     GroupId,
     Ignorable,
-    Int16,
-    Int32,
-    Int64,
     Nullable,
     Partition,
     Since,
@@ -25,28 +21,39 @@ from ..wire import (
     TopicName,
     Until,
 )
+from .meanings import (
+    CommittedLeaderEpoch,
+    CommittedOffset,
+    GenerationId,
+    GroupInstanceId,
+    MemberId,
+    ProducerEpoch,
+    ProducerId,
+    ThrottleTime,
+    TransactionalId,
+)
 
 request = Struct(
-    "transactional_id" / String,
+    "transactional_id" / TransactionalId,
     "group_id" / GroupId,
-    "producer_id" / Int64,
-    "producer_epoch" / Int16,
-    "generation_id" / Since(3, Default(Int32, -1)),
-    "member_id" / Since(3, String),
-    "group_instance_id" / Since(3, Default(Nullable(String), None)),
+    "producer_id" / ProducerId,
+    "producer_epoch" / ProducerEpoch,
+    "generation_id" / Since(3, Default(GenerationId, -1)),
+    "member_id" / Since(3, MemberId),
+    "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
     "topics" / Array(
         "name" / Until(5, Ignorable(TopicName)),
         "topic_id" / Since(6, Ignorable(TopicId)),
         "partitions" / Array(
             "partition_index" / Partition,
-            "committed_offset" / Int64,
-            "committed_leader_epoch" / Since(2, Ignorable(Default(Int32, -1))),
+            "committed_offset" / CommittedOffset,
+            "committed_leader_epoch" / Since(2, Ignorable(Default(CommittedLeaderEpoch, -1))),
             "committed_metadata" / Nullable(String),
         ),
     ),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / Until(5, Ignorable(TopicName)),
         "topic_id" / Since(6, Ignorable(TopicId)),

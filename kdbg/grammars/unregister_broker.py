@@ -3,12 +3,13 @@
 KIP-631.
 """
 
-from ..wire import Api, Duration, ErrorCode, Int32, Nullable, String, Struct
+from ..wire import Api, ErrorCode, Nullable, Struct
+from .meanings import BrokerId, ErrorMessage, ThrottleTime
 
-request = Struct("broker_id" / Int32)
+request = Struct("broker_id" / BrokerId)
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
 )
 api = Api(64, "UnregisterBroker", request, response, versions=range(1), flexible=0)

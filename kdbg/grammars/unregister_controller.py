@@ -3,12 +3,13 @@
 Since Kafka 4.4; the counterpart of UnregisterBroker.
 """
 
-from ..wire import Api, Duration, ErrorCode, Int32, Nullable, String, Struct
+from ..wire import Api, ErrorCode, Nullable, Struct
+from .meanings import ControllerId, ErrorMessage, ThrottleTime
 
-request = Struct("controller_id" / Int32)
+request = Struct("controller_id" / ControllerId)
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
 )
 api = Api(94, "UnregisterController", request, response, versions=range(1), flexible=0)

@@ -8,7 +8,6 @@ from ..wire import (
     Array,
     Boolean,
     Default,
-    Duration,
     ErrorCode,
     Ignorable,
     Int16,
@@ -18,26 +17,26 @@ from ..wire import (
     Struct,
     Until,
 )
-from .meanings import FeatureUpgradeType
+from .meanings import ErrorMessage, FeatureUpgradeType, ThrottleTime, Timeout, ValidateOnly
 
 request = Struct(
-    "timeout_ms" / Default(Duration, 60000),
+    "timeout_ms" / Default(Timeout, 60000),
     "feature_updates" / Array(
         "feature" / String,
         "max_version_level" / Int16,
         "upgrade_type" / Since(1, Default(FeatureUpgradeType, 1)),
         "allow_downgrade" / Until(0, Boolean),
     ),
-    "validate_only" / Since(1, Boolean),
+    "validate_only" / Since(1, ValidateOnly),
 )
 response = Struct(
-    "throttle_time_ms" / Duration,
+    "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "error_message" / Nullable(String),
+    "error_message" / Nullable(ErrorMessage),
     "results" / Until(1, Ignorable(Array(
         "feature" / String,
         "error_code" / ErrorCode,
-        "error_message" / Nullable(String),
+        "error_message" / Nullable(ErrorMessage),
     ))),
 )
 api = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)

@@ -13,7 +13,6 @@ from ..wire import (
     ErrorCode,
     Ignorable,
     Int32,
-    Int64,
     Nullable,
     Partition,
     Since,
@@ -24,21 +23,31 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import ControlRequestType, SecurityProtocol
+from .meanings import (
+    BrokerEpoch,
+    ControllerEpoch,
+    ControllerId,
+    ControlRequestType,
+    Host,
+    LeaderEpoch,
+    Port,
+    Rack,
+    SecurityProtocol,
+)
 
 request = Struct(
-    "controller_id" / Int32,
+    "controller_id" / ControllerId,
     "is_kraft_controller" / Since(8, Boolean),
-    "controller_epoch" / Int32,
-    "broker_epoch" / Since(5, Ignorable(Default(Int64, -1))),
+    "controller_epoch" / ControllerEpoch,
+    "broker_epoch" / Since(5, Ignorable(Default(BrokerEpoch, -1))),
     "topic_states" / Since(5, Array(
         "topic_name" / TopicName,
         "topic_id" / Since(7, Ignorable(TopicId)),
         "partition_states" / Array(
             "partition_index" / Partition,
-            "controller_epoch" / Int32,
+            "controller_epoch" / ControllerEpoch,
             "leader" / Int32,
-            "leader_epoch" / Int32,
+            "leader_epoch" / LeaderEpoch,
             "isr" / Array(Int32),
             "zk_version" / Int32,
             "replicas" / Array(Int32),
@@ -48,9 +57,9 @@ request = Struct(
     "ungrouped_partition_states" / Until(4, Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
-        "controller_epoch" / Int32,
+        "controller_epoch" / ControllerEpoch,
         "leader" / Int32,
-        "leader_epoch" / Int32,
+        "leader_epoch" / LeaderEpoch,
         "isr" / Array(Int32),
         "zk_version" / Int32,
         "replicas" / Array(Int32),
@@ -59,12 +68,12 @@ request = Struct(
     "live_brokers" / Array(
         "id" / Int32,
         "endpoints" / Since(1, Ignorable(Array(
-            "port" / Int32,
-            "host" / String,
+            "port" / Port,
+            "host" / Host,
             "listener" / Since(3, Ignorable(String)),
             "security_protocol" / SecurityProtocol,
         ))),
-        "rack" / Since(2, Ignorable(Nullable(String))),
+        "rack" / Since(2, Ignorable(Nullable(Rack))),
         "v0_host" / Until(0, Ignorable(String)),
         "v0_port" / Until(0, Ignorable(Int32)),
     ),

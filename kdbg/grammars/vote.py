@@ -15,25 +15,33 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Tag,
     TopicName,
-    UInt16,
-    Uuid,
+)
+from .meanings import (
+    ClusterId,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    NodeId,
+    ReplicaDirectoryId,
+    UnsignedPort,
+    VoterDirectoryId,
+    VoterId,
 )
 
 request = Struct(
-    "cluster_id" / Default(Nullable(String), None),
-    "voter_id" / Since(1, Ignorable(Default(Int32, -1))),
+    "cluster_id" / Default(Nullable(ClusterId), None),
+    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "replica_epoch" / Int32,
             "replica_id" / Int32,
-            "replica_directory_id" / Since(1, Ignorable(Uuid)),
-            "voter_directory_id" / Since(1, Ignorable(Uuid)),
+            "replica_directory_id" / Since(1, Ignorable(ReplicaDirectoryId)),
+            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId)),
             "last_offset_epoch" / Int32,
             "last_offset" / Int64,
             "pre_vote" / Since(2, Boolean),
@@ -47,15 +55,15 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "leader_id" / Int32,
-            "leader_epoch" / Int32,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch,
             "vote_granted" / Boolean,
         ),
     ),
     "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / Int32,
-        "host" / String,
-        "port" / UInt16,
+        "node_id" / NodeId,
+        "host" / Host,
+        "port" / UnsignedPort,
     ))),
 )
 api = Api(52, "Vote", request, response, versions=range(3), flexible=0)

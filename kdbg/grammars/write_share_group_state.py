@@ -10,17 +10,15 @@ from ..wire import (
     ErrorCode,
     GroupId,
     Ignorable,
-    Int16,
     Int32,
     Int64,
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     TopicId,
 )
-from .meanings import ShareDeliveryState
+from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
 
 request = Struct(
     "group_id" / GroupId,
@@ -28,15 +26,15 @@ request = Struct(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition" / Partition,
-            "state_epoch" / Int32,
-            "leader_epoch" / Int32,
+            "state_epoch" / StateEpoch,
+            "leader_epoch" / LeaderEpoch,
             "start_offset" / Int64,
             "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
             "state_batches" / Array(
                 "first_offset" / Int64,
                 "last_offset" / Int64,
                 "delivery_state" / ShareDeliveryState,
-                "delivery_count" / Int16,
+                "delivery_count" / DeliveryCount,
             ),
         ),
     ),
@@ -47,7 +45,7 @@ response = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(String), None),
+            "error_message" / Default(Nullable(ErrorMessage), None),
         ),
     ),
 )

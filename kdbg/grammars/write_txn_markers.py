@@ -3,22 +3,22 @@
 KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
 """
 
-from ..wire import Api, Array, ErrorCode, Ignorable, Int16, Int32, Int64, Partition, Since, Struct, TopicName
-from .meanings import TransactionResult, TransactionVersion
+from ..wire import Api, Array, ErrorCode, Ignorable, Int32, Partition, Since, Struct, TopicName
+from .meanings import Partitions, ProducerEpoch, ProducerId, TransactionResult, TransactionVersion
 
 request = Struct(
     "markers" / Array(
-        "producer_id" / Int64,
-        "producer_epoch" / Int16,
+        "producer_id" / ProducerId,
+        "producer_epoch" / ProducerEpoch,
         "transaction_result" / TransactionResult,
-        "topics" / Array("name" / TopicName, "partition_indexes" / Array(Partition)),
+        "topics" / Array("name" / TopicName, "partition_indexes" / Partitions),
         "coordinator_epoch" / Int32,
         "transaction_version" / Since(2, Ignorable(TransactionVersion)),
     ),
 )
 response = Struct(
     "markers" / Array(
-        "producer_id" / Int64,
+        "producer_id" / ProducerId,
         "topics" / Array(
             "name" / TopicName,
             "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),

@@ -139,8 +139,10 @@ def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
 
 def _abouts(found: Explained, look: Look) -> list[str]:
     """What a definition that was given says of the fields, where everything is wanted."""
+    if not (look.full and found.guess.api.given):
+        return []
     rows = [(path, escape(field.about)) for path, field, _ in walk(found.message.grammar) if field.about]
-    return ["", *aligned(rows, look, ("name", "dim"))] if rows and look.full else []
+    return ["", *aligned(rows, look, ("name", "dim"))] if rows else []
 
 
 def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:

@@ -137,13 +137,26 @@ def _painted(line: str, look: Look) -> str:
 
 
 def legend(struct: WireStruct) -> list[tuple[str, str]]:
-    """(name, note) of the fields that BNF does not say everything of; by path where a name has several notes."""
-    entries = [(path, field.name, note(field, around)) for path, field, around in walk(struct)]
-    told: dict[str, set[str]] = {}
-    for _, name, text in entries:
-        told.setdefault(name, set()).add(text)
-    rows = [(name if len(told[name]) == 1 else path, text) for path, name, text in entries if text]
-    return list(dict.fromkeys(rows))
+    """(name, what it means and what BNF leaves unsaid) of each field; behind its path where a name has several."""
+    entries = [(path, told(field, around)) for path, field, around in walk(struct)]
+    texts: dict[str, set[str]] = {}
+    for path, text in entries:
+        for tail in _tails(path):
+            texts.setdefault(tail, set()).add(text)
+    rows = [(next((tail for tail in _tails(path) if len(texts[tail]) == 1), path), text) for path, text in entries]
+    return [row for row in dict.fromkeys(rows) if row[1]]
+
+
+def _tails(path: str) -> list[str]:
+    """The ends of a path, the shortest first: its name, its name and that of the structure around it, and so on."""
+    words = path.split(".")
+    return [".".join(words[-count:]) for count in range(1, len(words) + 1)]
+
+
+def told(field: Field, around: WireStruct) -> str:
+    """What a field means, and what its production leaves unsaid."""
+    about, noted = escape(field.about), note(field, around)
+    return "; ".join(filter(None, [about.rstrip("."), noted])) if noted else about
 
 
 def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
@@ -157,7 +170,7 @@ def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireS
 
 
 def note(field: Field, around: WireStruct) -> str:
-    """What a field's production leaves unsaid."""
+    """What a field's production leaves unsaid, but for what its meaning says itself."""
     node = field.node
     array = isinstance(node, WireArray)
     parts: list[str] = []
@@ -167,8 +180,7 @@ def note(field: Field, around: WireStruct) -> str:
         parts.append("may be null")
     item = node.item if isinstance(node, WireArray) else node
     parts += filter(None, [_kind(item, around), _default(field)])
-    about = escape(field.about)
-    return "; ".join(filter(None, [about.rstrip("."), *parts])) if parts else about
+    return "; ".join(part for part in parts if part not in field.about)
 
 
 def nullable(node: Node) -> bool:
@@ -240,4 +252,4 @@ def _field_object(path: str, field: Field, around: WireStruct) -> dict[str, Any]
         shown["default"] = field.initial
     if item.names:
         shown["values"] = {str(value): name for value, name in item.names.items()}
-    return shown | {"note": note(field, around).replace("\xa0", " ")}
+    return shown | {"about": field.about, "note": note(field, around).replace("\xa0", " ")}

@@ -213,7 +213,8 @@ class TestGrammar:
 
     def test_json(self, cli: Cli) -> None:
         (sheet,) = cli("grammar", "--definition", RESPONSE, "--version", 0, "-f", "json").lines
-        assert sheet["fields"][0]["note"] == "What went wrong; an error code: kdbg errors"
+        assert sheet["fields"][0]["about"] == "What went wrong."
+        assert sheet["fields"][0]["note"] == "an error code: kdbg errors"
 
     def test_by_name_where_definitions_are_given(self, cli: Cli) -> None:
         out = cli("grammar", "lamp", "--definitions", MADE, "--version", 3, "--response").out

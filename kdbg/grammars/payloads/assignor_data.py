@@ -6,10 +6,11 @@ librdkafka's writes what the sticky one does. aiokafka and sarama write as Java 
 in front.
 """
 
-from ...wire import Array, Default, Int32, Partition, Since, Struct, TopicName
+from ...wire import Array, Default, Int32, Since, Struct, TopicName
 from ...wire.language.payload import Payload
+from ..meanings import Partitions
 
-previous_assignment = "previous_assignment" / Array("topic" / TopicName, "partitions" / Array(Partition))
+previous_assignment = "previous_assignment" / Array("topic" / TopicName, "partitions" / Partitions)
 
 sticky_0 = Payload("StickyAssignorUserDataV0", Struct(previous_assignment), frame=())
 sticky_1 = Payload("StickyAssignorUserDataV1", Struct(previous_assignment, "generation" / Int32), frame=())

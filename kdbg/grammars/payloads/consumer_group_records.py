@@ -9,7 +9,6 @@ from ...wire import (
     BeforeRelease,
     Bytes,
     Default,
-    Duration,
     GroupId,
     Holds,
     Ignorable,
@@ -28,19 +27,32 @@ from ...wire import (
     TopicName,
 )
 from ...wire.language.payload import Payload
-from ..meanings import GroupMemberState
+from ..meanings import (
+    AssignmentEpoch,
+    ClientHost,
+    ClientId,
+    ClientRack,
+    GroupEpoch,
+    GroupInstanceId,
+    GroupMemberState,
+    MemberId,
+    Partitions,
+    ReachedEpoch,
+    RebalanceTimeout,
+    SessionTimeout,
+)
 from .holdings import classic_subscription
 
 group = Struct("group_id" / GroupId)
-member = Struct("group_id" / GroupId, "member_id" / String)
-partitions_by_topic = Array("topic_id" / TopicId, "partitions" / Array(Partition))
+member = Struct("group_id" / GroupId, "member_id" / MemberId)
+partitions_by_topic = Array("topic_id" / TopicId, "partitions" / Partitions)
 current_partitions = Array(
     "topic_id" / TopicId,
-    "partitions" / Array(Partition),
+    "partitions" / Partitions,
     "assignment_epochs" / SinceRelease((4, 3), Tag(0, Nullable(Array(Int32)))),
 )
 target = Struct(
-    "assignment_epoch" / Int32,
+    "assignment_epoch" / AssignmentEpoch,
     "assignment_timestamp" / SinceRelease((4, 3), Ignorable(Tag(0, Timestamp))),
 )
 partition_metadata = Array(
@@ -62,14 +74,14 @@ partition_metadata_value = Payload("ConsumerGroupPartitionMetadataValue", Struct
 ), flexible=0, releases=((3, 7), (3, 5)))
 member_metadata_key = Payload("ConsumerGroupMemberMetadataKey", member, versions=range(5, 6))
 member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
-    "group_epoch" / BeforeRelease((3, 6), Int32),
-    "instance_id" / Nullable(String),
-    "rack_id" / Nullable(String),
-    "client_id" / String,
-    "client_host" / String,
+    "group_epoch" / BeforeRelease((3, 6), GroupEpoch),
+    "instance_id" / Nullable(GroupInstanceId),
+    "rack_id" / Nullable(ClientRack),
+    "client_id" / ClientId,
+    "client_host" / ClientHost,
     "subscribed_topic_names" / Array(TopicName),
     "subscribed_topic_regex" / Nullable(String),
-    "rebalance_timeout_ms" / SinceRelease((3, 6), Default(Duration, -1)),
+    "rebalance_timeout_ms" / SinceRelease((3, 6), Default(RebalanceTimeout, -1)),
     "server_assignor" / SinceRelease((3, 6), Nullable(String)),
     "assignors" / BeforeRelease((3, 8), Array(
         "name" / String,
@@ -80,7 +92,7 @@ member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
         "metadata" / Bytes,
     )),
     "classic_member_metadata" / SinceRelease((3, 8), Tag(0, Nullable(Struct(
-        "session_timeout_ms" / Duration,
+        "session_timeout_ms" / SessionTimeout,
         "supported_protocols" / Array("name" / String, "metadata" / Holds(Bytes, classic_subscription)),
     )))),
 ), flexible=0, releases=((3, 7), (3, 5)))
@@ -95,7 +107,7 @@ target_member_value = Payload("ConsumerGroupTargetAssignmentMemberValue", Struct
 ), flexible=0, releases=((3, 7),))
 current_key = Payload("ConsumerGroupCurrentMemberAssignmentKey", member, versions=range(8, 9))
 current_value = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
-    "member_epoch" / Int32,
+    "member_epoch" / ReachedEpoch,
     "error" / BeforeRelease((3, 6), Int8),
     "topic_partitions" / BeforeRelease((3, 6), partitions_by_topic),
     "previous_member_epoch" / SinceRelease((3, 6), Int32),

@@ -11,25 +11,23 @@ from ...wire import (
     Default,
     Holds,
     Ignorable,
-    Int32,
     Nullable,
-    Partition,
     Since,
-    String,
     Struct,
     TopicName,
 )
 from ...wire.language.payload import Mistaken, Payload
+from ..meanings import ClientRack, GenerationId, Partitions
 from .holdings import assignment_data, subscription_data
 
-topic_partitions = Array("topic" / TopicName, "partitions" / Array(Partition))
+topic_partitions = Array("topic" / TopicName, "partitions" / Partitions)
 
 subscription = Payload("ConsumerProtocolSubscription", Struct(
     "topics" / Array(TopicName),
     "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None),
     "owned_partitions" / Since(1, Ignorable(topic_partitions)),
-    "generation_id" / Since(2, Ignorable(Default(Int32, -1))),
-    "rack_id" / Since(3, Ignorable(Default(Nullable(String), None))),
+    "generation_id" / Since(2, Ignorable(Default(GenerationId, -1))),
+    "rack_id" / Since(3, Ignorable(Default(Nullable(ClientRack), None))),
 ), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "KafkaJS 1 or Kayrock"),))
 assignment = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions,

@@ -4,18 +4,19 @@ The ends of transactions (KIP-98), and in the log of a KRaft quorum a new leader
 (KIP-630), the KRaft version and the voters (KIP-853). LeaderChangeMessage v1 tells the voters' directories.
 """
 
-from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, String, Struct, Timestamp, UInt16, Uuid
+from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, String, Struct, Timestamp
 from ...wire.language.payload import Payload
 from ...wire.records.sets import CONTROL_TYPES
+from ..meanings import Host, LeaderId, MaxSupportedVersion, MinSupportedVersion, UnsignedPort, VoterDirectoryId, VoterId
 
 key = Payload("ControlRecordKey", Struct("type" / Enum(Int16, CONTROL_TYPES)))
 
 end_txn_marker = Payload("EndTxnMarker", Struct("coordinator_epoch" / Int32))
 
-voter = Struct("voter_id" / Int32, "voter_directory_id" / Since(1, Uuid))
+voter = Struct("voter_id" / VoterId, "voter_directory_id" / Since(1, VoterDirectoryId))
 leader_change = Payload("LeaderChangeMessage", Struct(
     "version" / SinceRelease((3, 0), Int16),
-    "leader_id" / Int32,
+    "leader_id" / LeaderId,
     "voters" / Array(voter),
     "granting_voters" / SinceRelease((2, 8), Array(voter)),
 ), versions=range(2), flexible=0, frame=(), releases=((2, 8), (2, 7)))
@@ -31,9 +32,12 @@ kraft_version = Payload("KRaftVersionRecord", Struct(
 voters = Payload("VotersRecord", Struct(
     "version" / Int16,
     "voters" / Array(
-        "voter_id" / Int32,
-        "voter_directory_id" / Uuid,
-        "endpoints" / Array("name" / String, "host" / String, "port" / UInt16),
-        "kraft_version_feature" / Struct("min_supported_version" / Int16, "max_supported_version" / Int16),
+        "voter_id" / VoterId,
+        "voter_directory_id" / VoterDirectoryId,
+        "endpoints" / Array("name" / String, "host" / Host, "port" / UnsignedPort),
+        "kraft_version_feature" / Struct(
+            "min_supported_version" / MinSupportedVersion,
+            "max_supported_version" / MaxSupportedVersion,
+        ),
     ),
 ), flexible=0, frame=())

@@ -28,6 +28,7 @@ from ...wire import (
     TopicName,
 )
 from ...wire.language.payload import Payload
+from ..meanings import ClientHost, ClientId, GroupInstanceId, LeaderEpoch, MemberId, ProtocolType
 from .holdings import assignment, subscription
 
 offset_commit_key = Payload("OffsetCommitKey", Struct(
@@ -37,7 +38,7 @@ offset_commit_key = Payload("OffsetCommitKey", Struct(
 ), versions=range(2))
 offset_commit_value = Payload("OffsetCommitValue", Struct(
     "offset" / Int64,
-    "leader_epoch" / Since(3, Ignorable(Default(Int32, -1))),
+    "leader_epoch" / Since(3, Ignorable(Default(LeaderEpoch, -1))),
     "metadata" / String,
     "commit_timestamp" / Timestamp,
     "expire_timestamp" / Only(1, Ignorable(Default(Timestamp, -1))),
@@ -45,16 +46,16 @@ offset_commit_value = Payload("OffsetCommitValue", Struct(
 ), versions=range(5), flexible=4)
 group_metadata_key = Payload("GroupMetadataKey", Struct("group" / GroupId), versions=range(2, 3))
 group_metadata_value = Payload("GroupMetadataValue", Struct(
-    "protocol_type" / String,
+    "protocol_type" / ProtocolType,
     "generation" / Int32,
     "protocol" / Nullable(String),
     "leader" / Nullable(String),
     "current_state_timestamp" / Since(2, Ignorable(Default(Timestamp, -1))),
     "members" / Array(
-        "member_id" / String,
-        "group_instance_id" / Since(3, Ignorable(Default(Nullable(String), None))),
-        "client_id" / String,
-        "client_host" / String,
+        "member_id" / MemberId,
+        "group_instance_id" / Since(3, Ignorable(Default(Nullable(GroupInstanceId), None))),
+        "client_id" / ClientId,
+        "client_host" / ClientHost,
         "rebalance_timeout" / Since(1, Ignorable(Default(Duration, -1))),
         "session_timeout" / Duration,
         "subscription" / Holds(Bytes, subscription),

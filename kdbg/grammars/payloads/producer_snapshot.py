@@ -5,11 +5,12 @@ The checksum is the CRC-32C of all bytes behind it.
 
 from ...wire import Array, Int16, Int32, Int64, Struct, Timestamp, UInt32
 from ...wire.language.payload import Payload
+from ..meanings import ProducerId
 
 producer_snapshot = Payload("ProducerSnapshot", Struct(
     "crc" / UInt32.means("crc"),
     "producer_entries" / Array(
-        "producer_id" / Int64,
+        "producer_id" / ProducerId,
         "epoch" / Int16,
         "last_sequence" / Int32,
         "last_offset" / Int64,

@@ -4,15 +4,16 @@ It never stands in bytes like these: the file quorum-state holds it as JSON, wit
 the directory of the voter (KIP-853); the voters themselves are in the log since then.
 """
 
-from ...wire import Array, Default, Int32, Int64, Nullable, Since, String, Struct, Until, Uuid
+from ...wire import Array, Default, Int32, Int64, Nullable, Since, Struct, Until, Uuid
 from ...wire.language.payload import Payload
+from ..meanings import ClusterId, LeaderEpoch, LeaderId, VoterId
 
 quorum_state = Payload("QuorumStateData", Struct(
-    "cluster_id" / Until(0, String),
-    "leader_id" / Default(Int32, -1),
-    "leader_epoch" / Default(Int32, -1),
+    "cluster_id" / Until(0, ClusterId),
+    "leader_id" / Default(LeaderId, -1),
+    "leader_epoch" / Default(LeaderEpoch, -1),
     "voted_id" / Default(Int32, -1),
     "voted_directory_id" / Since(1, Uuid),
     "applied_offset" / Until(0, Int64),
-    "current_voters" / Until(0, Nullable(Array("voter_id" / Int32))),
+    "current_voters" / Until(0, Nullable(Array("voter_id" / VoterId))),
 ), versions=range(2), flexible=0)

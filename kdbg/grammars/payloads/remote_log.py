@@ -22,7 +22,7 @@ from ...wire import (
     Uuid,
 )
 from ...wire.language.payload import Payload
-from ..meanings import RemoteLogSegmentState, RemotePartitionDeleteState
+from ..meanings import BrokerId, LeaderEpoch, RemoteLogSegmentState, RemotePartitionDeleteState
 from .cluster_metadata import FRAME
 
 topic_id_partition = Struct("name" / TopicName, "id" / TopicId, "partition" / Partition)
@@ -30,10 +30,10 @@ segment_id = Struct("topic_id_partition" / topic_id_partition, "id" / Uuid)
 segment = (
     "start_offset" / Int64,
     "end_offset" / Int64,
-    "broker_id" / Int32,
+    "broker_id" / BrokerId,
     "max_timestamp_ms" / Timestamp,
     "event_timestamp_ms" / Timestamp,
-    "segment_leader_epochs" / Array("leader_epoch" / Int32, "offset" / Int64),
+    "segment_leader_epochs" / Array("leader_epoch" / LeaderEpoch, "offset" / Int64),
     "segment_size_in_bytes" / Int32,
     "custom_metadata" / SinceRelease((3, 6), Default(Nullable(Bytes), None)),
     "remote_log_segment_state" / RemoteLogSegmentState,
@@ -46,14 +46,14 @@ RECORDS = {
     ), flexible=0, frame=FRAME, releases=((3, 5),)),
     1: Payload("RemoteLogSegmentMetadataUpdateRecord", Struct(
         "remote_log_segment_id" / segment_id,
-        "broker_id" / Int32,
+        "broker_id" / BrokerId,
         "event_timestamp_ms" / Timestamp,
         "custom_metadata" / SinceRelease((3, 6), Default(Nullable(Bytes), None)),
         "remote_log_segment_state" / RemoteLogSegmentState,
     ), flexible=0, frame=FRAME, releases=((3, 5),)),
     2: Payload("RemotePartitionDeleteMetadataRecord", Struct(
         "topic_id_partition" / topic_id_partition,
-        "broker_id" / Int32,
+        "broker_id" / BrokerId,
         "event_timestamp_ms" / Timestamp,
         "remote_partition_delete_state" / RemotePartitionDeleteState,
     ), flexible=0, frame=FRAME),

@@ -10,19 +10,17 @@ from ...wire import (
     Int32,
     Int64,
     Nullable,
-    Partition,
     SinceRelease,
-    String,
     Struct,
     TopicId,
     TopicName,
 )
 from ...wire.language.payload import Payload
-from ..meanings import GroupMemberState
+from ..meanings import ClientHost, ClientId, ClientRack, GroupMemberState, Partitions, ReachedEpoch
 from .consumer_group_records import group, member, partition_metadata, partitions_by_topic, target
 
 topics = Array("topic_id" / TopicId, "topic_name" / TopicName)
-topics_with_partitions = Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Array(Partition))
+topics_with_partitions = Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Partitions)
 
 partition_metadata_key = Payload("ShareGroupPartitionMetadataKey", group, versions=range(9, 10))
 partition_metadata_value = Payload("ShareGroupPartitionMetadataValue", Struct(
@@ -32,9 +30,9 @@ partition_metadata_value = Payload("ShareGroupPartitionMetadataValue", Struct(
 ), flexible=0, releases=((3, 9),))
 member_metadata_key = Payload("ShareGroupMemberMetadataKey", member, versions=range(10, 11))
 member_metadata_value = Payload("ShareGroupMemberMetadataValue", Struct(
-    "rack_id" / Nullable(String),
-    "client_id" / String,
-    "client_host" / String,
+    "rack_id" / Nullable(ClientRack),
+    "client_id" / ClientId,
+    "client_host" / ClientHost,
     "subscribed_topic_names" / Array(TopicName),
 ), flexible=0)
 metadata_key = Payload("ShareGroupMetadataKey", group, versions=range(11, 12))
@@ -50,7 +48,7 @@ target_member_value = Payload("ShareGroupTargetAssignmentMemberValue", Struct(
 ), flexible=0)
 current_key = Payload("ShareGroupCurrentMemberAssignmentKey", member, versions=range(14, 15))
 current_value = Payload("ShareGroupCurrentMemberAssignmentValue", Struct(
-    "member_epoch" / Int32,
+    "member_epoch" / ReachedEpoch,
     "previous_member_epoch" / Int32,
     "state" / GroupMemberState,
     "assigned_partitions" / partitions_by_topic,

@@ -9,7 +9,6 @@ from ...wire import (
     BeforeRelease,
     Default,
     GroupId,
-    Int16,
     Int32,
     Int64,
     Partition,
@@ -21,7 +20,7 @@ from ...wire import (
     UInt16,
 )
 from ...wire.language.payload import Payload
-from ..meanings import ShareDeliveryState
+from ..meanings import DeliveryCount, LeaderEpoch, ShareDeliveryState, StateEpoch
 
 key = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
 delivery_complete_count = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
@@ -29,14 +28,14 @@ state_batches = Array(
     "first_offset" / Int64,
     "last_offset" / Int64,
     "delivery_state" / ShareDeliveryState,
-    "delivery_count" / Int16,
+    "delivery_count" / DeliveryCount,
 )
 snapshot_key = Payload("ShareSnapshotKey", key, versions=range(1))
 snapshot_value = Payload("ShareSnapshotValue", Struct(
     "snapshot_epoch" / BeforeRelease((4, 1), UInt16),
     "snapshot_epoch" / SinceRelease((4, 1), Int32),
-    "state_epoch" / Int32,
-    "leader_epoch" / Int32,
+    "state_epoch" / StateEpoch,
+    "leader_epoch" / LeaderEpoch,
     "start_offset" / Int64,
     "delivery_complete_count" / delivery_complete_count,
     "create_timestamp" / SinceRelease((4, 1), Timestamp),
@@ -47,7 +46,7 @@ update_key = Payload("ShareUpdateKey", key, versions=range(1, 2))
 update_value = Payload("ShareUpdateValue", Struct(
     "snapshot_epoch" / BeforeRelease((4, 1), UInt16),
     "snapshot_epoch" / SinceRelease((4, 1), Int32),
-    "leader_epoch" / Int32,
+    "leader_epoch" / LeaderEpoch,
     "start_offset" / Int64,
     "delivery_complete_count" / delivery_complete_count,
     "state_batches" / state_batches,

@@ -27,6 +27,7 @@ from ...wire import (
     Uuid,
 )
 from ...wire.language.payload import Payload
+from ..meanings import Host, Port
 
 AssignorError = Enum(Int32, {
     0: "NONE", 1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 2: "VERSION_PROBING", 3: "ASSIGNMENT_ERROR",
@@ -61,8 +62,8 @@ task = (
 )
 named_partitions = Array("topic" / TopicName, "partition" / Partition)
 numbered_partitions = Array(
-    "host" / String,
-    "port" / Int32,
+    "host" / Host,
+    "port" / Port,
     "partitions" / Array("topic_index" / Int32, "partition" / Partition),
 )
 assignment_info = Payload("AssignmentInfo", Struct(
@@ -70,7 +71,7 @@ assignment_info = Payload("AssignmentInfo", Struct(
     "commonly_supported_version" / Since(3, Int32),
     "active_tasks" / Array(*task),
     "standby_tasks" / Array(*task, "partitions" / named_partitions),
-    "partitions_by_host" / Between(2, 4, Array("host" / String, "port" / Int32, "partitions" / named_partitions)),
+    "partitions_by_host" / Between(2, 4, Array("host" / Host, "port" / Port, "partitions" / named_partitions)),
     "topics" / Since(5, Array("topic_index" / Int32, "topic" / TopicName)),
     "partitions_by_host" / Since(5, numbered_partitions),
     "standby_partitions_by_host" / Since(6, numbered_partitions),

@@ -7,21 +7,30 @@ last knew of its topology and configuration; 4.4 which description of the topolo
 from ...wire import (
     Array,
     Default,
-    Duration,
     Int16,
     Int32,
     Int64,
     Nullable,
-    Partition,
     SinceRelease,
     String,
     Struct,
     Tag,
     TopicName,
-    UInt16,
 )
 from ...wire.language.payload import Payload
-from ..meanings import StreamsMemberState
+from ..meanings import (
+    ClientHost,
+    ClientId,
+    ClientRack,
+    GroupInstanceId,
+    Host,
+    Partitions,
+    ReachedEpoch,
+    RebalanceTimeout,
+    StreamsMemberState,
+    SubtopologyId,
+    UnsignedPort,
+)
 from .consumer_group_records import group, member, target
 
 metadata_key = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
@@ -35,19 +44,19 @@ metadata_value = Payload("StreamsGroupMetadataValue", Struct(
 ), flexible=0)
 member_metadata_key = Payload("StreamsGroupMemberMetadataKey", member, versions=range(19, 20))
 member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
-    "instance_id" / Nullable(String),
-    "rack_id" / Nullable(String),
-    "client_id" / String,
-    "client_host" / String,
-    "rebalance_timeout_ms" / Default(Duration, -1),
+    "instance_id" / Nullable(GroupInstanceId),
+    "rack_id" / Nullable(ClientRack),
+    "client_id" / ClientId,
+    "client_host" / ClientHost,
+    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
     "topology_epoch" / Int32,
     "process_id" / String,
-    "user_endpoint" / Default(Nullable(Struct("host" / String, "port" / UInt16)), None),
+    "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None),
     "client_tags" / Array("key" / String, "value" / String),
 ), flexible=0)
 target_metadata_key = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
 target_metadata_value = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
-target_tasks = Array("subtopology_id" / String, "partitions" / Array(Partition))
+target_tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
 target_member_key = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
 target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
     "active_tasks" / target_tasks,
@@ -55,13 +64,13 @@ target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
     "warmup_tasks" / target_tasks,
 ), flexible=0)
 tasks = Array(
-    "subtopology_id" / String,
-    "partitions" / Array(Partition),
+    "subtopology_id" / SubtopologyId,
+    "partitions" / Partitions,
     "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32)))),
 )
 current_key = Payload("StreamsGroupCurrentMemberAssignmentKey", member, versions=range(22, 23))
 current_value = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(
-    "member_epoch" / Int32,
+    "member_epoch" / ReachedEpoch,
     "previous_member_epoch" / Int32,
     "state" / StreamsMemberState,
     "active_tasks" / tasks,
@@ -81,7 +90,7 @@ topology_key = Payload("StreamsGroupTopologyKey", group, versions=range(23, 24))
 topology_value = Payload("StreamsGroupTopologyValue", Struct(
     "epoch" / Int32,
     "subtopologies" / Array(
-        "subtopology_id" / String,
+        "subtopology_id" / SubtopologyId,
         "source_topics" / Array(TopicName),
         "source_topic_regex" / Array(String),
         "state_changelog_topics" / internal_topics,

@@ -10,27 +10,25 @@ from ...wire import (
     Int16,
     Int64,
     Nullable,
-    Partition,
     SinceRelease,
-    String,
     Struct,
     Tag,
     Timestamp,
     TopicName,
 )
 from ...wire.language.payload import Payload
-from ..meanings import TransactionState
+from ..meanings import Partitions, ProducerEpoch, ProducerId, TransactionalId, TransactionState
 
-key = Payload("TransactionLogKey", Struct("transactional_id" / String))
+key = Payload("TransactionLogKey", Struct("transactional_id" / TransactionalId))
 value = Payload("TransactionLogValue", Struct(
-    "producer_id" / Int64,
+    "producer_id" / ProducerId,
     "previous_producer_id" / SinceRelease((4, 0), Tag(0, Default(Int64, -1))),
     "next_producer_id" / SinceRelease((4, 0), Tag(1, Default(Int64, -1))),
-    "producer_epoch" / Int16,
+    "producer_epoch" / ProducerEpoch,
     "next_producer_epoch" / SinceRelease((4, 1), Tag(3, Default(Int16, -1))),
     "transaction_timeout_ms" / Duration,
     "transaction_status" / TransactionState,
-    "transaction_partitions" / Nullable(Array("topic" / TopicName, "partition_ids" / Array(Partition))),
+    "transaction_partitions" / Nullable(Array("topic" / TopicName, "partition_ids" / Partitions)),
     "transaction_last_update_timestamp_ms" / Timestamp,
     "transaction_start_timestamp_ms" / Timestamp,
     "client_transaction_version" / SinceRelease((4, 0), Tag(2, Int16)),

@@ -347,8 +347,8 @@ VarintString, VarintBytes = Text("VARINT_STRING", VARINT, text=True), Text("VARI
 Uuid = UuidNode()
 Remainder, SecretRemainder = Rest(), Rest("secret")
 
-ErrorCode = Int16.means("error") * "error code, 0 for none"
-ApiKey = Int16.means("api") * "API key: number of a kind of request"
+ErrorCode = Int16.means("error") * "what went wrong, 0 if nothing did"
+ApiKey = Int16.means("api") * "number of the kind of request"
 Partition = Int32.means("partition") * "number of the partition within its topic, from 0"
 Duration = Int32.means("duration")
 Duration64 = Int64.means("duration")

@@ -144,7 +144,7 @@ SLOW: Mapping[str, Callable[[], dict[str, str]]] = {"java": java, "brokers": bro
 
 def proved(kind: str) -> Evidence:
     """What kdbg says is proved by one kind of proof."""
-    keys = {name: key for key, name in enumerate(grammars.NAMES)}
+    keys = {entry.name: key for key, entry in grammars.ENTRIES.items()}
     return {
         Message(keys[name], direction, version)
         for name, versions in parse(proofs.PROOFS.get(kind, "")).items()
@@ -170,7 +170,7 @@ def written(found: Iterable[Message]) -> str:
     versions: dict[int, dict[str, set[int]]] = defaultdict(lambda: {direction: set() for direction in DIRECTIONS})
     for message in found:
         versions[message.key][message.direction].add(message.version)
-    return ", ".join(f"{grammars.NAMES[key]} {_both(sides)}" for key, sides in sorted(versions.items()))
+    return ", ".join(f"{grammars.name_of(key)} {_both(sides)}" for key, sides in sorted(versions.items()))
 
 
 def _both(sides: Mapping[str, set[int]]) -> str:

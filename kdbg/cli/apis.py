@@ -59,8 +59,8 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
 
 def also(api: Api) -> str:
     """The other names of an API, and the files that define it where kdbg's own grammars do not, or not all of it."""
-    from ..grammars import ALIASES
+    from ..grammars import aliases
     from ..render.values import escape
 
     files = [f"defined by {', '.join(map(escape, api.given))}"] if api.given else []
-    return "; ".join(filter(None, [", ".join(ALIASES.get(api.name, ())), *files]))
+    return "; ".join(filter(None, [", ".join(aliases(api)), *files]))

@@ -1,4 +1,4 @@
-"""The registry: API keys and names to grammars, one file per API, read when first asked for.
+"""API keys and names to grammars, one file per API, read when first asked for; registry.py lists them.
 
 `api("Metadata")`, `api(3)`, `api("topic-metadata")` are the same; case, dashes and underscores do not count. Inside of
 `serving(apis)` it serves those as well, instead of its own of the same key: APIs that were defined elsewhere.
@@ -9,65 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from importlib import import_module
 from typing import ParamSpec, TypeVar, cast
 
 from ..errors import UnknownApi
-from ..wire.language.api import Api, snake_case
+from ..wire.language.api import Api
+from .registry import ENTRIES, KEYS, plain
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
-NAMES = (
-    "Produce", "Fetch", "ListOffsets", "Metadata", "LeaderAndIsr", "StopReplica", "UpdateMetadata",
-    "ControlledShutdown", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup", "Heartbeat", "LeaveGroup",
-    "SyncGroup", "DescribeGroups", "ListGroups", "SaslHandshake", "ApiVersions", "CreateTopics", "DeleteTopics",
-    "DeleteRecords", "InitProducerId", "OffsetForLeaderEpoch", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn",
-    "WriteTxnMarkers", "TxnOffsetCommit", "DescribeAcls", "CreateAcls", "DeleteAcls", "DescribeConfigs",
-    "AlterConfigs", "AlterReplicaLogDirs", "DescribeLogDirs", "SaslAuthenticate", "CreatePartitions",
-    "CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken",
-    "DeleteGroups", "ElectLeaders", "IncrementalAlterConfigs", "AlterPartitionReassignments",
-    "ListPartitionReassignments", "OffsetDelete", "DescribeClientQuotas", "AlterClientQuotas",
-    "DescribeUserScramCredentials", "AlterUserScramCredentials", "Vote", "BeginQuorumEpoch", "EndQuorumEpoch",
-    "DescribeQuorum", "AlterPartition", "UpdateFeatures", "Envelope", "FetchSnapshot", "DescribeCluster",
-    "DescribeProducers", "BrokerRegistration", "BrokerHeartbeat", "UnregisterBroker", "DescribeTransactions",
-    "ListTransactions", "AllocateProducerIds", "ConsumerGroupHeartbeat", "ConsumerGroupDescribe",
-    "ControllerRegistration", "GetTelemetrySubscriptions", "PushTelemetry", "AssignReplicasToDirs",
-    "ListConfigResources", "DescribeTopicPartitions", "ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch",
-    "ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "UpdateRaftVoter", "InitializeShareGroupState",
-    "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary",
-    "StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
-    "DeleteShareGroupOffsets",
-    "StreamsGroupTopologyDescriptionUpdate", "UnregisterController",
-)  # fmt: skip
-"""Every API by its key: the position is the key."""
-
-ALIASES = {
-    "Produce": ("Send",),
-    "ListOffsets": ("Offsets", "Offset", "ListOffset"),
-    "Metadata": ("TopicMetadata",),
-    "FindCoordinator": ("ConsumerMetadata", "GroupCoordinator", "Coordinator"),
-    "JoinGroup": ("Join",),
-    "SyncGroup": ("Sync",),
-    "LeaveGroup": ("Leave",),
-    "ApiVersions": ("Versions",),
-    "AlterPartition": ("AlterIsr",),
-    "UnregisterBroker": ("DecommissionBroker",),
-    "OffsetForLeaderEpoch": ("OffsetsForLeaderEpoch",),
-    "ListConfigResources": ("ListClientMetricsResources",),
-}
-"""Other names: those of the 0.8 guide and the 0.10.1 protocol, of older releases, and a few short ones."""
-
-
-def plain(name: str) -> str:
-    """A name as it is compared: letters and digits, without "request" or "response" behind it."""
-    word = "".join(letter for letter in name.lower() if letter.isalnum())
-    return word.removesuffix("request").removesuffix("response") or word
-
-
-_KEYS = {plain(name): key for key, name in enumerate(NAMES)} | {
-    plain(alias): NAMES.index(name) for name, aliases in ALIASES.items() for alias in aliases
-}
-
+__all__ = [
+    "ENTRIES", "about", "aliases", "api", "apis", "by_key", "find", "kept", "name_of", "near", "own", "plain",
+    "serving",
+]  # fmt: skip
 
 _served: dict[int, Api] = {}
 """By their keys, the APIs of the contexts that `serving` has open; the one place that changes in this room."""
@@ -115,7 +68,7 @@ def api(name: str | int) -> Api:
 
 def find(key: int) -> Api | None:
     """The API of a key, None where nobody knows one."""
-    return by_key(key) if key in _served or 0 <= key < len(NAMES) else None
+    return by_key(key) if key in _served or key in ENTRIES else None
 
 
 def by_key(key: int) -> Api:
@@ -125,20 +78,25 @@ def by_key(key: int) -> Api:
 
 def name_of(key: int) -> str | None:
     """The name of an API, without reading its grammar."""
-    return _served[key].name if key in _served else NAMES[key] if 0 <= key < len(NAMES) else None
+    known = _served.get(key) or ENTRIES.get(key)
+    return known.name if known else None
 
 
 @cache
 def own(key: int) -> Api:
     """The API of a key that is one of kdbg's own."""
-    found: Api = import_module(f".{snake_case(NAMES[key])}", __name__).api
-    return found
+    return ENTRIES[key].api()
 
 
 @kept
 def _keys() -> dict[str, int]:
     """Every name that an API goes by, in plain letters; kdbg's own names stay what they are."""
-    return {plain(found.name): key for key, found in _served.items()} | _KEYS
+    return {plain(found.name): key for key, found in _served.items()} | dict(KEYS)
+
+
+def aliases(found: Api) -> tuple[str, ...]:
+    """The other names that an API goes by."""
+    return ENTRIES[found.key].aliases if found.key in ENTRIES else ()
 
 
 def near(name: str) -> tuple[str, ...]:
@@ -152,13 +110,13 @@ def near(name: str) -> tuple[str, ...]:
 
 def apis() -> Iterator[Api]:
     """Every API, in the order of the keys."""
-    return map(by_key, sorted({*range(len(NAMES)), *_served}))
+    return map(by_key, sorted({*ENTRIES, *_served}))
 
 
 def about(found: Api) -> str:
     """What an API is for and which KIPs shaped it: the text that its grammar file begins with."""
     given = ", ".join(found.given)
-    if not 0 <= found.key < len(NAMES):
+    if found.key not in ENTRIES:
         return f"{found.name} (key {found.key}): defined by {given}."
-    text = (import_module(f".{snake_case(NAMES[found.key])}", __name__).__doc__ or "").strip()
+    text = (ENTRIES[found.key].load().__doc__ or "").strip()
     return f"{text}\n\nPartly defined by {given}." if given else text

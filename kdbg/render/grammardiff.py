@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..grammars import ALIASES, about
+from ..grammars import about, aliases
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
@@ -100,8 +100,8 @@ def facts(api: Api) -> list[tuple[str, str]]:
     flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
     optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
     rows = [("versions", f"{span(api.versions)}{flexible}{optional}")]
-    if ALIASES.get(api.name):
-        rows.append(("aliases", ", ".join(ALIASES[api.name])))
+    if names := aliases(api):
+        rows.append(("aliases", ", ".join(names)))
     return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
 
 
@@ -155,7 +155,7 @@ def api_object(api: Api) -> dict[str, Any]:
     return {
         "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
         "flexible_from": api.flexible if api.flexible in api.versions else None,
-        "aliases": list(ALIASES.get(api.name, ())),
+        "aliases": list(aliases(api)),
     } | ({"defined_by": list(api.given)} if api.given else {})  # fmt: skip
 
 

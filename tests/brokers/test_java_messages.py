@@ -35,7 +35,7 @@ RENAMED = {
     (88, "response"): {"acceptable_recovery_lag_legacy": "acceptable_recovery_lag"},
 }
 """Names that Kafka 4.4 changed of fields which releases before it had; kdbg goes by the older ones."""
-KEYS = range(len(grammars.NAMES))
+KEYS = sorted(grammars.ENTRIES)
 Classes = dict[Message, tuple[JavaMessages, str, int]]
 """Message -> the JVM that has a class for it, the class, and the version of the header in front of it."""
 
@@ -74,7 +74,7 @@ def test_headers_have_the_versions_that_java_says(classes: Classes) -> None:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("key", KEYS, ids=grammars.NAMES.__getitem__)
+@pytest.mark.parametrize("key", KEYS, ids=grammars.name_of)
 def test_what_java_writes_is_read(key: int, direction: Direction, classes: Classes) -> None:
     for version in grammars.api(key).versions:
         message = Message(key, direction, version)
@@ -89,7 +89,7 @@ def test_what_java_writes_is_read(key: int, direction: Direction, classes: Class
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("key", KEYS, ids=grammars.NAMES.__getitem__)
+@pytest.mark.parametrize("key", KEYS, ids=grammars.name_of)
 def test_what_is_written_java_reads(key: int, direction: Direction, classes: Classes) -> None:
     for version in grammars.api(key).versions:
         message = Message(key, direction, version)

@@ -54,8 +54,8 @@ def test_the_table_fits_80_columns() -> None:
 
 
 def test_every_api_has_a_line(cli: Cli) -> None:
-    lines = cli("coverage").out.splitlines()[1 : 1 + len(grammars.NAMES)]
-    assert [line.split()[1] for line in lines] == list(grammars.NAMES)
+    lines = cli("coverage").out.splitlines()[1 : 1 + len(grammars.ENTRIES)]
+    assert [line.split()[1] for line in lines] == [api.name for api in grammars.apis()]
     assert lines[7] == "  7  ControlledShutdown            0-3      0.8.0-3.9  ● ● · · ● · ·"
 
 
@@ -70,7 +70,7 @@ def test_requests_that_no_broker_answers_are_told_from_responses(cli: Cli) -> No
 
 
 def test_every_line_of_every_api_fits(cli: Cli) -> None:
-    for name in grammars.NAMES:
+    for name in [api.name for api in grammars.apis()]:
         assert max(map(len, cli("coverage", name).out.splitlines())) <= 80, name
 
 

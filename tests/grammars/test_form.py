@@ -23,6 +23,7 @@ SHARED_FILES = {
     "meanings",
     "proofs",
     "records",
+    "registry",
     "releases",
     "sasl",
     "topology",
@@ -32,7 +33,7 @@ WORDS = {("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1)} | {
 }
 """Where a grammar may import from: (module, how many packages up)."""
 
-every_file = pytest.mark.parametrize("name", grammars.NAMES)
+every_file = pytest.mark.parametrize("name", [entry.name for entry in grammars.ENTRIES.values()])
 
 
 def tree(name: str) -> ast.Module:
@@ -41,14 +42,14 @@ def tree(name: str) -> ast.Module:
 
 def test_there_is_a_file_for_every_api_and_no_other() -> None:
     files = {path.stem for path in FOLDER.glob("*.py")}
-    assert files - SHARED_FILES == {snake_case(name) for name in grammars.NAMES}
+    assert files - SHARED_FILES == {entry.module for entry in grammars.ENTRIES.values()}
     assert files >= SHARED_FILES
 
 
 @every_file
 def test_it_begins_by_saying_what_it_is(name: str) -> None:
     first, *rest = (ast.get_docstring(tree(name)) or "").splitlines()
-    start = f"{name} (key {grammars.NAMES.index(name)}): "
+    start = f"{name} (key {grammars.api(name).key}): "
     assert first.startswith(start)
     assert first[len(start)].islower() or first[len(start)].isupper(), "words follow"
     assert first.endswith((".", ";", ",")) or rest, "one sentence, on one line or more"

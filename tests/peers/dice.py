@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
     @property
     def name(self) -> str:
-        return grammars.NAMES[self.key]
+        return grammars.api(self.key).name
 
     @property
     def grammar(self) -> WireStruct:

@@ -174,13 +174,10 @@ def text_of(grammar: WireStruct, body: dict[str, Any], look: Look) -> str:
     return tree.take()
 
 
-@pytest.mark.parametrize("key", range(len(grammars.NAMES)))
+@pytest.mark.parametrize("key", list(grammars.ENTRIES))
 def test_every_api_in_every_version_draws_its_defaults(key: int) -> None:
     """A line a field, in the order of the grammar."""
-    try:
-        api = grammars.by_key(key)
-    except kdbg.GrammarError:
-        return
+    api = grammars.by_key(key)
     tree = Tree(Look(), {})
     for direction in ("request", "response"):
         for version in api.versions:

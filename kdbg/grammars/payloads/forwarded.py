@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
-from ...errors import BadValue, Truncated
+from ...errors import BadValue, Truncated, UnknownApi
 from ...wire.language.api import Direction
 from ...wire.language.payload import Around, Readable, Reading
 from ...wire.nodes import Field, WireStruct
-from .. import NAMES, by_key, headers
+from .. import api as find_by_name
+from .. import by_key, find, headers, kept
 
 KEY_AND_VERSION = 4
 """Bytes that every request begins with: its API's key, and the version of that."""
@@ -34,12 +35,13 @@ class Forwarded:
         if len(head) < KEY_AND_VERSION:
             raise Truncated("header", 0, "INT32", KEY_AND_VERSION, len(head))
         key, version = (int.from_bytes(head[start : start + 2], "big") for start in (0, 2))
-        if key >= len(NAMES) or version not in by_key(key).versions:
+        api = find(key)
+        if api is None or version not in api.versions:
             raise BadValue("header", 0, f"version {version} of API key {key} is not known")
         return message(key, version, self.direction)
 
 
-@cache
+@kept
 def message(key: int, version: int, direction: Direction) -> Reading:
     """A message with its header, named as the trees name it: `CreateTopics request v7`."""
     api = by_key(key)
@@ -51,10 +53,13 @@ def message(key: int, version: int, direction: Direction) -> Reading:
 def named(name: str) -> Reading | None:
     """The message of a name that `message` gave it; None where there is none."""
     said = re.fullmatch(r"(\w+) (request|response) v(\d+)", name, re.ASCII)
-    if said is None or said[1] not in NAMES:
+    if said is None:
         return None
-    key, version = NAMES.index(said[1]), int(said[3])
-    return message(key, version, cast(Direction, said[2])) if version in by_key(key).versions else None
+    with suppress(UnknownApi):
+        api, version = find_by_name(said[1]), int(said[3])
+        if said[1] == api.name and version in api.versions:
+            return message(api.key, version, cast(Direction, said[2]))
+    return None
 
 
 def request(data: bytes, around: Around) -> Iterable[Readable]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import kdbg
+from kdbg.definitions import apis, read
+from kdbg.definitions.model import MessageDefinition
 from kdbg.errors import WireError
 from kdbg.findings import Finding
-from kdbg.grammars import NAMES
+from kdbg.grammars import serving
 from kdbg.grammars.payloads.forwarded import Forwarded, message, named, request, response
 from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.language.payload import Opened
@@ -40,7 +43,7 @@ def test_a_request_opens_with_header_and_body_in_classic_and_flexible_versions(v
     assert findings == ()
     assert isinstance(opened, Opened)
     assert (opened, opened.name) == (data, f"CreateTopics request v{version}")
-    assert opened.value["header"]["api_key"] == NAMES.index("CreateTopics")
+    assert opened.value["header"]["api_key"] == 19
     assert opened.value["body"]["topics"][0]["name"] == "orders"
     assert build(opened.grammar, opened.value) == data
 
@@ -99,3 +102,38 @@ def test_it_is_found_by_its_name(direction: Direction) -> None:
 )
 def test_other_names_are_none(name: str) -> None:
     assert named(name) is None
+
+
+def definition(direction: Direction, field: str) -> MessageDefinition:
+    """A definition of Lamp (key 901, flexible from version 1), as a user gives it in a file."""
+    fields = [{"name": field, "type": "int8", "versions": "0+"}]
+    top = {"apiKey": 901, "name": f"Lamp{direction.title()}", "validVersions": "0-1", "flexibleVersions": "1+"}
+    return read(json.dumps({"type": direction, "fields": fields} | top), f"{direction}.json")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_api_that_only_definitions_know_opens_both_ways(version: int) -> None:
+    with serving(apis([definition("request", "Bar"), definition("response", "Baz")]).apis):
+        asked = whole("Lamp", version, "request", {"bar": 5})
+        opened, findings = enveloped(asked)
+        assert findings == ()
+        assert isinstance(opened, Opened)
+        assert (opened.name, opened.value["body"]) == (f"Lamp request v{version}", {"bar": 5})
+        answer = whole("Lamp", version, "response", {"baz": 6})
+        (readable,) = response(answer, {"request_data": asked})
+        reading = readable.choose(answer)
+        assert named(reading.name) is reading
+        assert read_whole(reading.grammar, answer) == {"header": {"correlation_id": 7}, "body": {"baz": 6}}
+    kept, findings = enveloped(asked)
+    assert (kept, type(kept)) == (asked, bytes)
+    assert [finding.kind for finding in findings] == ["payload"]
+    assert named(reading.name) is None
+
+
+def test_what_another_definition_says_of_the_same_key_is_not_remembered() -> None:
+    data = bytes.fromhex("0385 0000 00000007 ffff 05")
+    for field in ("Bar", "Baz"):
+        with serving(apis([definition("request", field)]).apis):
+            opened, _ = enveloped(data)
+            assert isinstance(opened, Opened)
+            assert opened.value["body"] == {field.lower(): 5}

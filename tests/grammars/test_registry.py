@@ -1,0 +1,73 @@
+"""The registry: keys are what its lines say, whatever stands between them, and contradictions are refused on import."""
+
+from __future__ import annotations
+
+import pytest
+
+from kdbg import grammars
+from kdbg.grammars import registry
+from kdbg.grammars.registry import ENTRIES, KEYS, Entry, by_key, by_name
+from kdbg.wire.language.api import Api
+
+PRODUCE, FETCH = Entry(0, "Produce", ("Send",)), Entry(1, "Fetch")
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.name)
+def test_every_grammar_file_declares_the_key_and_the_name_of_its_line(entry: Entry) -> None:
+    api = entry.api()
+    assert (api.key, api.name) == (entry.key, entry.name)
+    assert grammars.api(entry.key) is grammars.api(entry.name) is api
+    for alias in entry.aliases:
+        assert grammars.api(alias) is api
+
+
+def test_keys_need_not_follow_each_other_and_come_in_their_order() -> None:
+    made = by_key([Entry(200, "Lamp"), FETCH, PRODUCE])
+    assert list(made) == [0, 1, 200]
+    assert made[200].name == "Lamp"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (Entry(1, "Lamp"), "Fetch and Lamp both have API key 1"),
+        (Entry(-1, "Lamp"), "Lamp cannot have API key -1: keys are 0 to 32767"),
+        (Entry(1 << 15, "Lamp"), "Lamp cannot have API key 32768"),
+    ],
+)
+def test_a_key_that_is_taken_or_none_is_refused(line: Entry, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        by_key([PRODUCE, FETCH, line])
+
+
+@pytest.mark.parametrize("line", [Entry(200, "Send"), Entry(200, "Lamp", ("SEND",)), Entry(200, "produce_request")])
+def test_a_name_that_another_api_goes_by_is_refused(line: Entry) -> None:
+    with pytest.raises(ValueError, match=f"Produce and {line.name} both go by the name"):
+        by_name([PRODUCE, FETCH, line])
+
+
+@pytest.mark.parametrize(("key", "name"), [(199, "Fetch"), (1, "Fetches")])
+def test_a_grammar_file_of_another_key_or_name_is_refused(key: int, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = FETCH.load()
+    other = Api(key, name, module.request, module.response, range(1))
+    monkeypatch.setattr(module, "api", other)
+    with pytest.raises(ValueError, match=f"fetch.py declares {name} with API key {key}, the registry has Fetch with"):
+        FETCH.api()
+
+
+def test_the_mapping_is_known_without_a_grammar_being_read() -> None:
+    """On import the lines alone are looked at: that is what keeps `kdbg --help` quick."""
+    import subprocess
+    import sys
+
+    script = "import sys, kdbg.grammars; print(sum(name.startswith('kdbg.grammars.') for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1", "kdbg.grammars.registry"
+
+
+def test_every_key_and_name_is_found() -> None:
+    assert set(KEYS.values()) == set(ENTRIES)
+    assert registry.KEYS is KEYS
+    for key in ENTRIES:
+        assert grammars.name_of(key) == ENTRIES[key].name
+    assert grammars.find(max(ENTRIES) + 1) is None

@@ -6,36 +6,36 @@ tests/brokers, where these are.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from kdbg import grammars
-from kdbg.grammars.proofs import PROOFS
-from kdbg.grammars.releases import parse, spans
-from kdbg.render.coverage import KINDS, releases
+from kdbg.grammars.generated import both, numbers, sides, spans
+from kdbg.grammars.proofs import FILE, of_brokers
+from kdbg.render.coverage import KINDS
 from kdbg.wire.language.api import DIRECTIONS
 
 from .brokers.releases import RELEASES
-from .evidence import EVIDENCE, OF_PAYLOADS, proved, proved_payloads, written, written_payloads
+from .evidence import tables
+from .evidence.proofs import BROKER, EVIDENCE, FROM_SHARED, OF_PAYLOADS, claimed, proved, proved_payloads
 from .peers.dice import Message
 
-SHARED_KINDS = ("layouts", "vectors")
-"""Those whose evidence stands beside the checkout."""
 PEERS = ("kio", "kafka-python")
 """Those that know more with each of their releases: what they know beyond the claims is no fault."""
 
 
 @pytest.mark.parametrize("kind", sorted(EVIDENCE))
 def test_what_is_claimed_was_seen(kind: str, request: pytest.FixtureRequest) -> None:
-    if kind in SHARED_KINDS:
+    if kind in FROM_SHARED:
         request.getfixturevalue("shared")
     assert proved(kind) <= EVIDENCE[kind]()
 
 
 @pytest.mark.parametrize("kind", sorted(set(EVIDENCE) - set(PEERS)))
 def test_what_was_seen_is_claimed(kind: str, request: pytest.FixtureRequest) -> None:
-    if kind in SHARED_KINDS:
+    if kind in FROM_SHARED:
         request.getfixturevalue("shared")
     assert EVIDENCE[kind]() <= proved(kind), "python -m tests.evidence"
 
@@ -46,35 +46,43 @@ def test_what_is_claimed_of_payloads_is_what_was_seen(kind: str, shared: Path) -
 
 
 def test_there_is_no_other_kind_of_proof() -> None:
-    brokers = {f"broker {release.version}" for release in RELEASES}
-    assert set(PROOFS) == {*EVIDENCE, "java", *brokers, *OF_PAYLOADS, "payloads java"}
+    messages, payloads = claimed()
+    brokers = [release.version for release in RELEASES]
+    assert set(messages) == {*EVIDENCE, "java", *(BROKER + version for version in brokers)}
+    assert set(payloads) == {*OF_PAYLOADS, "java"}
     assert {kind.name for kind in KINDS} == {*EVIDENCE, "java", "brokers"}
-    assert releases() == tuple(release.version for release in RELEASES)
+    assert list(of_brokers("Metadata")) == brokers, "oldest first"
 
 
-MESSAGES = sorted(kind for kind in PROOFS if not kind.startswith("payloads"))
-
-
-@pytest.mark.parametrize("kind", MESSAGES)
+@pytest.mark.parametrize("kind", sorted(claimed().messages))
 def test_nothing_is_proved_of_versions_that_there_are_not(kind: str) -> None:
-    known = {
-        Message(api.key, side, version) for api in grammars.apis() for side in DIRECTIONS for version in api.versions
-    }
     assert proved(kind)
-    assert proved(kind) <= known
+    for message in proved(kind):
+        assert message.version in grammars.api(message.key).versions, message
+
+
+def test_the_file_is_as_it_is_written() -> None:
+    claims = claimed()
+    rows = {"apis": tables.proof_rows(claims.messages), "payloads": tables.payload_rows(claims.payloads)}
+    assert (tables.FOLDER / FILE).read_text() == tables.text(tables.PROOFS, **rows)
 
 
 def test_claims_are_written_as_they_are_read() -> None:
     some = {Message(1, "request", 0), Message(1, "request", 1), Message(1, "request", 3), Message(3, "response", 12)}
-    assert written(some) == "Fetch 0-1+3/, Metadata /12"
-    both = {Message(0, direction, version) for direction in DIRECTIONS for version in (3, 4)}
-    assert written(both) == "Produce 3-4"
-    for kind in MESSAGES:
-        assert written(proved(kind)) == PROOFS[kind]
-    for kind in PROOFS.keys() - MESSAGES:
-        assert written_payloads(proved_payloads(kind)) == PROOFS[kind]
+    same = {Message(3, direction, version) for direction in DIRECTIONS for version in (3, 4)}
+    rows = tables.proof_rows({"kio": some, f"{BROKER}3.9.2": same, f"{BROKER}0.10.1.1": same})
+    assert {name: row for name, row in rows.items() if row} == {
+        "Fetch": {"kio": "0-1+3/"},
+        "Metadata": {"kio": "/12", "brokers": {"0.10.1.1": "3-4", "3.9.2": "3-4"}},
+    }
+    assert list(rows["Metadata"]["brokers"]) == ["0.10.1.1", "3.9.2"]
+    written = json.loads(tables.text("What it is.", apis=rows))
+    assert written == {"about": "What it is.", "apis": {name: dict(row) for name, row in rows.items() if row}}
 
 
 def test_spans_are_read_as_they_are_written() -> None:
-    for numbers in ([], [0], [0, 1], [0, 2], [0, 1, 2, 5, 7, 8]):
-        assert parse(f"Fetch {spans(numbers)}")["Fetch"]["request"] == frozenset(numbers)
+    for versions in ([], [0], [0, 1], [0, 2], [0, 1, 2, 5, 7, 8]):
+        assert numbers(spans(versions)) == frozenset(versions)
+        assert sides(both({"request": versions, "response": [3]})) == {
+            "request": frozenset(versions), "response": frozenset([3])
+        }  # fmt: skip

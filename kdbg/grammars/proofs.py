@@ -1,275 +1,36 @@
-"""What has been proved of which message, and by what: written by `python -m tests.evidence`, checked by the tests.
-
-Texts as `releases.parse` reads them. `broker 2.8.2` and its like: requests that this release of Apache Kafka answered,
-and its answers. `payloads java` and its like: payloads by their names.
-"""
+"""What has proved that kdbg reads and writes which version of which API and payload: generated/proofs.json."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
-PROOFS: Mapping[str, str] = {
-    "broker 0.10.1.1": (
-        "Produce 0-2, Fetch 0-3, ListOffsets 0-1, Metadata 0-2, LeaderAndIsr 0, StopReplica 0, "
-        "UpdateMetadata 0-2, ControlledShutdown 1, OffsetCommit 0-2, OffsetFetch 0-1, FindCoordinator 0, "
-        "JoinGroup 0-1, Heartbeat 0, LeaveGroup 0, SyncGroup 0, DescribeGroups 0, ListGroups 0, "
-        "SaslHandshake 0, ApiVersions 0, CreateTopics 0, DeleteTopics 0"
-    ),
-    "broker 0.8.2.2": (
-        "Produce 0, Fetch 0, ListOffsets 0, Metadata 0, LeaderAndIsr 0, StopReplica 0, UpdateMetadata 0, "
-        "ControlledShutdown 0, OffsetCommit 0-1, OffsetFetch 0-1, FindCoordinator 0"
-    ),
-    "broker 2.8.2": (
-        "Produce 0-9, Fetch 0-12, ListOffsets 0-6, Metadata 0-11, LeaderAndIsr 0-5, StopReplica 0-3, "
-        "UpdateMetadata 0-7, ControlledShutdown 0-3, OffsetCommit 0-8, OffsetFetch 0-7, FindCoordinator 0-3, "
-        "JoinGroup 0-7, Heartbeat 0-4, LeaveGroup 0-4, SyncGroup 0-5, DescribeGroups 0-5, ListGroups 0-4, "
-        "SaslHandshake 0-1, ApiVersions 0-3, CreateTopics 0-7, DeleteTopics 0-6, DeleteRecords 0-2, "
-        "InitProducerId 0-4, OffsetForLeaderEpoch 0-4, AddPartitionsToTxn 0-3, AddOffsetsToTxn 0-3, "
-        "EndTxn 0-3, WriteTxnMarkers 0-1, TxnOffsetCommit 0-3, DescribeAcls 0-2, CreateAcls 0-2, "
-        "DeleteAcls 0-2, DescribeConfigs 0-4, AlterConfigs 0-2, AlterReplicaLogDirs 0-2, DescribeLogDirs 0-2, "
-        "SaslAuthenticate 0-2, CreatePartitions 0-3, CreateDelegationToken 0-2, RenewDelegationToken 0-2, "
-        "ExpireDelegationToken 0-2, DescribeDelegationToken 0-2, DeleteGroups 0-2, ElectLeaders 0-2, "
-        "IncrementalAlterConfigs 0-1, AlterPartitionReassignments 0, ListPartitionReassignments 0, "
-        "OffsetDelete 0, DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, AlterPartition 0, UpdateFeatures 0, DescribeCluster 0, "
-        "DescribeProducers 0"
-    ),
-    "broker 3.9.2": (
-        "Produce 0-11, Fetch 0-17, ListOffsets 0-9, Metadata 0-12, OffsetCommit 0-9, OffsetFetch 0-9, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-5, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 0-7, "
-        "DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-5, OffsetForLeaderEpoch 0-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-4, WriteTxnMarkers 0-1, TxnOffsetCommit 0-4, "
-        "DescribeAcls 0-3, CreateAcls 0-3, DeleteAcls 0-3, DescribeConfigs 0-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 0-2, DescribeLogDirs 0-4, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "CreateDelegationToken 0-3, RenewDelegationToken 0-2, ExpireDelegationToken 0-2, "
-        "DescribeDelegationToken 0-3, DeleteGroups 0-2, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, "
-        "AlterPartitionReassignments 0, ListPartitionReassignments 0, OffsetDelete 0, "
-        "DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, DescribeQuorum 0-2, UpdateFeatures 0-1, DescribeCluster 0-1, "
-        "DescribeProducers 0, UnregisterBroker 0, DescribeTransactions 0, ListTransactions 0-1, "
-        "ConsumerGroupHeartbeat 0, ConsumerGroupDescribe 0, ListConfigResources 0, DescribeTopicPartitions 0, "
-        "AddRaftVoter 0, RemoveRaftVoter 0"
-    ),
-    "broker 4.4.0": (
-        "Produce 3-13, Fetch 4-18, ListOffsets 1-11, Metadata 0-13, OffsetCommit 2-10, OffsetFetch 1-10, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-5, CreateTopics 2-7, "
-        "DeleteTopics 1-6, DeleteRecords 0-2, InitProducerId 0-5, OffsetForLeaderEpoch 2-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 1-2, TxnOffsetCommit 0-6, "
-        "DescribeAcls 1-3, CreateAcls 1-3, DeleteAcls 1-3, DescribeConfigs 1-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 1-2, DescribeLogDirs 1-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "CreateDelegationToken 1-3, RenewDelegationToken 1-2, ExpireDelegationToken 1-2, "
-        "DescribeDelegationToken 1-3, DeleteGroups 0-3, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, "
-        "AlterPartitionReassignments 0-1, ListPartitionReassignments 0, OffsetDelete 0, "
-        "DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, DescribeQuorum 0-2, UpdateFeatures 0-2, DescribeCluster 0-2, "
-        "DescribeProducers 0, UnregisterBroker 0, DescribeTransactions 0, ListTransactions 0-2, "
-        "ConsumerGroupHeartbeat 0-1, ConsumerGroupDescribe 0-1, ListConfigResources 0-1, "
-        "DescribeTopicPartitions 0, ShareGroupHeartbeat 1, ShareGroupDescribe 1, ShareFetch 1-2, "
-        "ShareAcknowledge 1-2, AddRaftVoter 0-1, RemoveRaftVoter 0, InitializeShareGroupState 0, "
-        "ReadShareGroupState 0, WriteShareGroupState 0-1, DeleteShareGroupState 0, "
-        "ReadShareGroupStateSummary 0-1, StreamsGroupHeartbeat 0-1, StreamsGroupDescribe 0-1, "
-        "DescribeShareGroupOffsets 0-1, AlterShareGroupOffsets 0, DeleteShareGroupOffsets 0, "
-        "StreamsGroupTopologyDescriptionUpdate 0, UnregisterController 0"
-    ),
-    "clients": (
-        "Produce 0-3+7+9-11+13/0+2+7+9-11+13, Fetch 0-1+3-4+11-12+16-18/0+3+11-12+16-18, "
-        "ListOffsets 0-1+3+5-7+9+11/0-1+3+6-7+9+11, Metadata 0-2+5-6+8+11-13/0-2+6+11-13, LeaderAndIsr 0+5, "
-        "UpdateMetadata 0+2+7, OffsetCommit 0-3+5+7-9/0-2+5+8-9, OffsetFetch 0-1+3-7+9/0-1+4+7+9, "
-        "FindCoordinator 0-3+6/0+2-3+6, JoinGroup 1+5+7+9, Heartbeat 0+3-4, LeaveGroup 0-3+5/0-1+3+5, "
-        "SyncGroup 0+3+5, DescribeGroups 5-6, SaslHandshake 0-1, ApiVersions 0+2-5, CreateTopics 4+7, "
-        "DeleteRecords 2, InitProducerId 1+4-5, OffsetForLeaderEpoch 4, AddPartitionsToTxn 0+5, "
-        "AddOffsetsToTxn 0, EndTxn 1+5, WriteTxnMarkers 2, TxnOffsetCommit 3+6, DescribeConfigs 4, "
-        "SaslAuthenticate 1-2, CreateDelegationToken 3, ElectLeaders 2, IncrementalAlterConfigs 1, "
-        "AlterPartitionReassignments 1, AlterUserScramCredentials 0, Envelope 0, DescribeCluster 1, "
-        "BrokerHeartbeat 1-2, AllocateProducerIds 0, ConsumerGroupHeartbeat 1, ConsumerGroupDescribe 1, "
-        "GetTelemetrySubscriptions 0, PushTelemetry 0, ShareGroupHeartbeat 1, ShareFetch 2, "
-        "ShareAcknowledge 2, UpdateRaftVoter 0, InitializeShareGroupState 0, ReadShareGroupState 0, "
-        "WriteShareGroupState 1"
-    ),
-    "java": (
-        "Produce 0-13, Fetch 0-18, ListOffsets 0-11, Metadata 0-13, LeaderAndIsr 0-7, StopReplica 0-4, "
-        "UpdateMetadata 0-8, ControlledShutdown 0-3, OffsetCommit 0-10, OffsetFetch 0-10, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-5, CreateTopics 0-7, "
-        "DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 0-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 0-2, TxnOffsetCommit 0-6, "
-        "DescribeAcls 0-3, CreateAcls 0-3, DeleteAcls 0-3, DescribeConfigs 0-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 0-2, DescribeLogDirs 0-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "CreateDelegationToken 0-3, RenewDelegationToken 0-2, ExpireDelegationToken 0-2, "
-        "DescribeDelegationToken 0-3, DeleteGroups 0-3, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, "
-        "AlterPartitionReassignments 0-1, ListPartitionReassignments 0, OffsetDelete 0, "
-        "DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, Vote 0-2, BeginQuorumEpoch 0-1, EndQuorumEpoch 0-1, DescribeQuorum 0-2, "
-        "AlterPartition 0-3, UpdateFeatures 0-2, Envelope 0, FetchSnapshot 0-1, DescribeCluster 0-2, "
-        "DescribeProducers 0, BrokerRegistration 0-4, BrokerHeartbeat 0-2, UnregisterBroker 0, "
-        "DescribeTransactions 0, ListTransactions 0-2, AllocateProducerIds 0, ConsumerGroupHeartbeat 0-1, "
-        "ConsumerGroupDescribe 0-1, ControllerRegistration 0, GetTelemetrySubscriptions 0, PushTelemetry 0, "
-        "AssignReplicasToDirs 0, ListConfigResources 0-1, DescribeTopicPartitions 0, ShareGroupHeartbeat 0-1, "
-        "ShareGroupDescribe 0-1, ShareFetch 0-2, ShareAcknowledge 0-2, AddRaftVoter 0-1, RemoveRaftVoter 0, "
-        "UpdateRaftVoter 0, InitializeShareGroupState 0, ReadShareGroupState 0, WriteShareGroupState 0-1, "
-        "DeleteShareGroupState 0, ReadShareGroupStateSummary 0-1, StreamsGroupHeartbeat 0-1, "
-        "StreamsGroupDescribe 0-1, DescribeShareGroupOffsets 0-1, AlterShareGroupOffsets 0, "
-        "DeleteShareGroupOffsets 0, StreamsGroupTopologyDescriptionUpdate 0, UnregisterController 0"
-    ),
-    "kafka-python": (
-        "Produce 0-13, Fetch 0-18, ListOffsets 0-11, Metadata 0-13, OffsetCommit 0-10, OffsetFetch 0-10, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 0-7, "
-        "DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 0-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 1-2, TxnOffsetCommit 0-5, "
-        "DescribeAcls 0-3, CreateAcls 0-3, DeleteAcls 0-3, DescribeConfigs 0-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 1-2, DescribeLogDirs 1-5/0-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "DeleteGroups 0-2, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, AlterPartitionReassignments 0-1, "
-        "ListPartitionReassignments 0, OffsetDelete 0, DescribeClientQuotas 0-1, AlterClientQuotas 0-1, "
-        "DescribeUserScramCredentials 0, AlterUserScramCredentials 0, DescribeQuorum 0-2, UpdateFeatures 0-2, "
-        "DescribeCluster 0-2, DescribeProducers 0, DescribeTransactions 0, ListTransactions 0-2, "
-        "ListConfigResources 0-1, DescribeTopicPartitions 0"
-    ),
-    "kio": (
-        "Produce 3-13, Fetch 4-18, ListOffsets 1-11, Metadata 0-13, OffsetCommit 2-10, OffsetFetch 1-10, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 2-7, "
-        "DeleteTopics 1-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 2-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 1-2, TxnOffsetCommit 0-5, "
-        "DescribeAcls 1-3, CreateAcls 1-3, DeleteAcls 1-3, DescribeConfigs 1-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 1-2, DescribeLogDirs 1-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "CreateDelegationToken 1-3, RenewDelegationToken 1-2, ExpireDelegationToken 1-2, "
-        "DescribeDelegationToken 1-3, DeleteGroups 0-2, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, "
-        "AlterPartitionReassignments 0-1, ListPartitionReassignments 0, OffsetDelete 0, "
-        "DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, Vote 0-2, BeginQuorumEpoch 0-1, EndQuorumEpoch 0-1, DescribeQuorum 0-2, "
-        "AlterPartition 2-3, UpdateFeatures 0-2, Envelope 0, FetchSnapshot 0-1, DescribeCluster 0-2, "
-        "DescribeProducers 0, BrokerRegistration 0-4, BrokerHeartbeat 0-2, UnregisterBroker 0, "
-        "DescribeTransactions 0, ListTransactions 0-2, AllocateProducerIds 0, ConsumerGroupHeartbeat 0-1, "
-        "ConsumerGroupDescribe 0-1, ControllerRegistration 0, GetTelemetrySubscriptions 0, PushTelemetry 0, "
-        "AssignReplicasToDirs 0, ListConfigResources 0-1, DescribeTopicPartitions 0, ShareGroupHeartbeat 1, "
-        "ShareGroupDescribe 1, ShareFetch 1-2, ShareAcknowledge 1-2, AddRaftVoter 0-1, RemoveRaftVoter 0, "
-        "UpdateRaftVoter 0, InitializeShareGroupState 0, ReadShareGroupState 0, WriteShareGroupState 0-1, "
-        "DeleteShareGroupState 0, ReadShareGroupStateSummary 0-1, StreamsGroupHeartbeat 0, "
-        "StreamsGroupDescribe 0, DescribeShareGroupOffsets 0-1, AlterShareGroupOffsets 0, "
-        "DeleteShareGroupOffsets 0"
-    ),
-    "layouts": (
-        "Produce 0-13, Fetch 0-18, ListOffsets 0-11, Metadata 0-13, LeaderAndIsr 0-7, StopReplica 0-4, "
-        "UpdateMetadata 0-8, ControlledShutdown 0-3, OffsetCommit 0-10, OffsetFetch 0-10, "
-        "FindCoordinator 0-6, JoinGroup 0-9, Heartbeat 0-4, LeaveGroup 0-5, SyncGroup 0-5, "
-        "DescribeGroups 0-6, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, CreateTopics 0-7, "
-        "DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-6, OffsetForLeaderEpoch 0-4, "
-        "AddPartitionsToTxn 0-5, AddOffsetsToTxn 0-4, EndTxn 0-5, WriteTxnMarkers 0-2, TxnOffsetCommit 0-5, "
-        "DescribeAcls 0-3, CreateAcls 0-3, DeleteAcls 0-3, DescribeConfigs 0-4, AlterConfigs 0-2, "
-        "AlterReplicaLogDirs 0-2, DescribeLogDirs 0-5, SaslAuthenticate 0-2, CreatePartitions 0-3, "
-        "CreateDelegationToken 0-3, RenewDelegationToken 0-2, ExpireDelegationToken 0-2, "
-        "DescribeDelegationToken 0-3, DeleteGroups 0-2, ElectLeaders 0-2, IncrementalAlterConfigs 0-1, "
-        "AlterPartitionReassignments 0-1, ListPartitionReassignments 0, OffsetDelete 0, "
-        "DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, Vote 0-2, BeginQuorumEpoch 0-1, EndQuorumEpoch 0-1, DescribeQuorum 0-2, "
-        "AlterPartition 0-3, UpdateFeatures 0-2, Envelope 0, FetchSnapshot 0-1, DescribeCluster 0-2, "
-        "DescribeProducers 0, BrokerRegistration 0-4, BrokerHeartbeat 0-2, UnregisterBroker 0, "
-        "DescribeTransactions 0, ListTransactions 0-2, AllocateProducerIds 0, ConsumerGroupHeartbeat 0-1, "
-        "ConsumerGroupDescribe 0-1, ControllerRegistration 0, GetTelemetrySubscriptions 0, PushTelemetry 0, "
-        "AssignReplicasToDirs 0, ListConfigResources 0-1, DescribeTopicPartitions 0, ShareGroupHeartbeat 0-1, "
-        "ShareGroupDescribe 0-1, ShareFetch 0-2, ShareAcknowledge 0-2, AddRaftVoter 0-1, RemoveRaftVoter 0, "
-        "UpdateRaftVoter 0, InitializeShareGroupState 0, ReadShareGroupState 0, WriteShareGroupState 0-1, "
-        "DeleteShareGroupState 0, ReadShareGroupStateSummary 0-1, StreamsGroupHeartbeat 0, "
-        "StreamsGroupDescribe 0, DescribeShareGroupOffsets 0-1, AlterShareGroupOffsets 0, "
-        "DeleteShareGroupOffsets 0"
-    ),
-    "payloads clients": (
-        "AssignmentInfo 1-11, ClearElrRecord 0, ConfigRecord 0, ConnectAssignment 0-2, "
-        "ConnectWorkerState 0-2, ConsumerProtocolAssignment 0-1+3, ConsumerProtocolSubscription 0-1+3, "
-        "ControlRecordKey 0, CooperativeStickyAssignorUserDataV0 0, DefaultPrincipalData 0, EndTxnMarker 0, "
-        "GroupMetadataKey 2, GroupMetadataValue 3, NoOpRecord 0, OffsetCommitKey 1, OffsetCommitValue 4, "
-        "PartitionChangeRecord 2, PartitionRecord 2, ProducerIdsRecord 0, "
-        "RemotePartitionDeleteMetadataRecord 0, StickyAssignorUserData 1, StickyAssignorUserDataV0 0, "
-        "StickyAssignorUserDataV1 0, SubscriptionInfoData 1-11, TopicRecord 0, TransactionLogKey 0, "
-        "TransactionLogValue 1"
-    ),
-    "payloads java": (
-        "AbortTransactionRecord 0, AccessControlEntryRecord 0, BeginTransactionRecord 0, "
-        "BrokerRegistrationChangeRecord 0-3, ClearElrRecord 0, ClientQuotaRecord 0, ConfigRecord 0, "
-        "ConsumerGroupCurrentMemberAssignmentKey 8, ConsumerGroupCurrentMemberAssignmentValue 0, "
-        "ConsumerGroupMemberMetadataKey 5, ConsumerGroupMemberMetadataValue 0, ConsumerGroupMetadataKey 3, "
-        "ConsumerGroupMetadataValue 0, ConsumerGroupPartitionMetadataKey 4, "
-        "ConsumerGroupPartitionMetadataValue 0, ConsumerGroupRegularExpressionKey 16, "
-        "ConsumerGroupRegularExpressionValue 0, ConsumerGroupTargetAssignmentMemberKey 7, "
-        "ConsumerGroupTargetAssignmentMemberValue 0, ConsumerGroupTargetAssignmentMetadataKey 6, "
-        "ConsumerGroupTargetAssignmentMetadataValue 0, ConsumerProtocolAssignment 0-3, "
-        "ConsumerProtocolSubscription 0-3, DefaultPrincipalData 0, DelegationTokenRecord 0, "
-        "EndTransactionRecord 0, EndTxnMarker 0, FeatureLevelRecord 0, FenceBrokerRecord 0, "
-        "GroupMetadataKey 2, GroupMetadataValue 0-4, KRaftVersionRecord 0, LeaderChangeMessage 0-1, "
-        "NoOpRecord 0, OffsetCommitKey 0-1, OffsetCommitValue 0-4, PartitionChangeRecord 0-2, "
-        "PartitionRecord 0-2, ProducerIdsRecord 0, ProducerSnapshot 1, QuorumStateData 0-1, "
-        "RegisterBrokerRecord 0-4, RegisterControllerRecord 0, RemoteLogSegmentMetadataRecord 0, "
-        "RemoteLogSegmentMetadataSnapshotRecord 0, RemoteLogSegmentMetadataUpdateRecord 0, "
-        "RemotePartitionDeleteMetadataRecord 0, RemoveAccessControlEntryRecord 0, "
-        "RemoveDelegationTokenRecord 0, RemoveTopicRecord 0, RemoveUserScramCredentialRecord 0, "
-        "ShareGroupCurrentMemberAssignmentKey 14, ShareGroupCurrentMemberAssignmentValue 0, "
-        "ShareGroupMemberMetadataKey 10, ShareGroupMemberMetadataValue 0, ShareGroupMetadataKey 11, "
-        "ShareGroupMetadataValue 0, ShareGroupPartitionMetadataKey 9, ShareGroupPartitionMetadataValue 0, "
-        "ShareGroupStatePartitionMetadataKey 15, ShareGroupStatePartitionMetadataValue 0, "
-        "ShareGroupTargetAssignmentMemberKey 13, ShareGroupTargetAssignmentMemberValue 0, "
-        "ShareGroupTargetAssignmentMetadataKey 12, ShareGroupTargetAssignmentMetadataValue 0, "
-        "ShareSnapshotKey 0, ShareSnapshotValue 0, ShareUpdateKey 1, ShareUpdateValue 0, "
-        "SnapshotFooterRecord 0, SnapshotHeaderRecord 0, StreamsGroupCurrentMemberAssignmentKey 22, "
-        "StreamsGroupCurrentMemberAssignmentValue 0, StreamsGroupMemberMetadataKey 19, "
-        "StreamsGroupMemberMetadataValue 0, StreamsGroupMetadataKey 17, StreamsGroupMetadataValue 0, "
-        "StreamsGroupTargetAssignmentMemberKey 21, StreamsGroupTargetAssignmentMemberValue 0, "
-        "StreamsGroupTargetAssignmentMetadataKey 20, StreamsGroupTargetAssignmentMetadataValue 0, "
-        "StreamsGroupTopologyKey 23, StreamsGroupTopologyValue 0, TopicRecord 0, TransactionLogKey 0, "
-        "TransactionLogValue 0-1, UnfenceBrokerRecord 0, UnregisterBrokerRecord 0, "
-        "UnregisterControllerRecord 0, UserScramCredentialRecord 0, VotersRecord 0, ZkMigrationStateRecord 0"
-    ),
-    "payloads layouts": (
-        "AbortTransactionRecord 0, AccessControlEntryRecord 0, AccessControlRecord 0, "
-        "BeginTransactionRecord 0, BrokerRegistrationChangeRecord 0-2, ClearElrRecord 0, ClientQuotaRecord 0, "
-        "ConfigRecord 0, ConsumerGroupCurrentMemberAssignmentKey 8, "
-        "ConsumerGroupCurrentMemberAssignmentValue 0, ConsumerGroupMemberMetadataKey 5, "
-        "ConsumerGroupMemberMetadataValue 0, ConsumerGroupMetadataKey 3, ConsumerGroupMetadataValue 0, "
-        "ConsumerGroupPartitionMetadataKey 4, ConsumerGroupPartitionMetadataValue 0, "
-        "ConsumerGroupRegularExpressionKey 16, ConsumerGroupRegularExpressionValue 0, "
-        "ConsumerGroupTargetAssignmentMemberKey 7, ConsumerGroupTargetAssignmentMemberValue 0, "
-        "ConsumerGroupTargetAssignmentMetadataKey 6, ConsumerGroupTargetAssignmentMetadataValue 0, "
-        "ConsumerProtocolAssignment 0-3, ConsumerProtocolSubscription 0-3, DefaultPrincipalData 0, "
-        "DelegationTokenRecord 0, EndTransactionRecord 0, EndTxnMarker 0, FeatureLevelRecord 0, "
-        "FenceBrokerRecord 0, GroupMetadataKey 2, GroupMetadataValue 0-4, KRaftVersionRecord 0, "
-        "LeaderChangeMessage 0-1, NoOpRecord 0, OffsetCommitKey 0-1, OffsetCommitValue 0-4, "
-        "PartitionChangeRecord 0-2, PartitionRecord 0-2, ProducerIdsRecord 0, ProducerSnapshot 1, "
-        "QuorumStateData 0-1, RegisterBrokerRecord 0-3, RegisterControllerRecord 0, "
-        "RemoteLogSegmentMetadataRecord 0, RemoteLogSegmentMetadataSnapshotRecord 0, "
-        "RemoteLogSegmentMetadataUpdateRecord 0, RemotePartitionDeleteMetadataRecord 0, "
-        "RemoveAccessControlEntryRecord 0, RemoveDelegationTokenRecord 0, RemoveFeatureLevelRecord 0, "
-        "RemoveTopicRecord 0, RemoveUserScramCredentialRecord 0, ShareGroupCurrentMemberAssignmentKey 14, "
-        "ShareGroupCurrentMemberAssignmentValue 0, ShareGroupMemberMetadataKey 10, "
-        "ShareGroupMemberMetadataValue 0, ShareGroupMetadataKey 11, ShareGroupMetadataValue 0, "
-        "ShareGroupPartitionMetadataKey 9, ShareGroupPartitionMetadataValue 0, "
-        "ShareGroupStatePartitionMetadataKey 15, ShareGroupStatePartitionMetadataValue 0, "
-        "ShareGroupTargetAssignmentMemberKey 13, ShareGroupTargetAssignmentMemberValue 0, "
-        "ShareGroupTargetAssignmentMetadataKey 12, ShareGroupTargetAssignmentMetadataValue 0, "
-        "ShareSnapshotKey 0, ShareSnapshotValue 0, ShareUpdateKey 1, ShareUpdateValue 0, "
-        "SnapshotFooterRecord 0, SnapshotHeaderRecord 0, StreamsGroupCurrentMemberAssignmentKey 22, "
-        "StreamsGroupCurrentMemberAssignmentValue 0, StreamsGroupMemberMetadataKey 19, "
-        "StreamsGroupMemberMetadataValue 0, StreamsGroupMetadataKey 17, StreamsGroupMetadataValue 0, "
-        "StreamsGroupTargetAssignmentMemberKey 21, StreamsGroupTargetAssignmentMemberValue 0, "
-        "StreamsGroupTargetAssignmentMetadataKey 20, StreamsGroupTargetAssignmentMetadataValue 0, "
-        "StreamsGroupTopologyKey 23, StreamsGroupTopologyValue 0, SubscriptionInfoData 1-11, TopicRecord 0, "
-        "TransactionLogKey 0, TransactionLogValue 0-1, UnfenceBrokerRecord 0, UnregisterBrokerRecord 0, "
-        "UserScramCredentialRecord 0, VotersRecord 0, ZkMigrationStateRecord 0"
-    ),
-    "vectors": (
-        "Produce 0+2-9/0-10, Fetch 0-12/0-1+4-12, ListOffsets 0-6, Metadata 0-11, OffsetCommit 0-8, "
-        "OffsetFetch 0-8/0-6+8, FindCoordinator 0-3, JoinGroup 0-8, Heartbeat 0-4, LeaveGroup 0-5, "
-        "SyncGroup 0-5, DescribeGroups 0-5, ListGroups 0-5, SaslHandshake 0-1, ApiVersions 0-4, "
-        "CreateTopics 0-7, DeleteTopics 0-6, DeleteRecords 0-2, InitProducerId 0-3/0-2, "
-        "OffsetForLeaderEpoch 0-3, AddPartitionsToTxn 0-1+3, AddOffsetsToTxn 0-1+3, EndTxn 0-1+3, "
-        "TxnOffsetCommit 0-3, DescribeAcls 0-2, CreateAcls 0-2, DeleteAcls 0-2, DescribeConfigs 0-4, "
-        "AlterConfigs 0-1/0-2, AlterReplicaLogDirs 0-1, DescribeLogDirs 0-2/0-4, SaslAuthenticate 0-2, "
-        "CreatePartitions 0-3, CreateDelegationToken 0-2/, RenewDelegationToken 0-1/, "
-        "ExpireDelegationToken 0-1/, DescribeDelegationToken 0-1/, DeleteGroups 0-2, ElectLeaders 0-2, "
-        "IncrementalAlterConfigs 0-1, AlterPartitionReassignments 0, ListPartitionReassignments 0, "
-        "OffsetDelete 0, DescribeClientQuotas 0-1, AlterClientQuotas 0-1, DescribeUserScramCredentials 0, "
-        "AlterUserScramCredentials 0, UpdateFeatures 0, DescribeCluster 0-2/, DescribeProducers 0, "
-        "DescribeTransactions 0, ListTransactions 0-1, DescribeTopicPartitions 0/"
-    ),
-}
+from .generated import Versions, numbers, sides, table
+
+FILE = "proofs.json"
+BROKERS = "brokers"
+"""The kind of proof that a release of Apache Kafka gave which answered the request."""
+
+
+@cache
+def of_api(api: str) -> Mapping[str, Versions]:
+    """Kind of proof -> the versions it was had for; without the brokers' answers."""
+    return {kind: sides(text) for kind, text in table(FILE, "apis").get(api, {}).items() if kind != BROKERS}
+
+
+@cache
+def of_brokers(api: str) -> Mapping[str, Versions]:
+    """Release of Kafka -> the versions that its broker answered, the oldest release first."""
+    return {release: sides(text) for release, text in table(FILE, "apis").get(api, {}).get(BROKERS, {}).items()}
+
+
+@cache
+def of_payload(payload: str) -> Mapping[str, frozenset[int]]:
+    """Kind of proof -> the versions of a payload it was had for."""
+    return {kind: numbers(text) for kind, text in table(FILE, "payloads").get(payload, {}).items()}
+
+
+@cache
+def of_payloads() -> frozenset[str]:
+    """The kinds of proof that there are for payloads."""
+    return frozenset(kind for kinds in table(FILE, "payloads").values() for kind in kinds)

@@ -1,16 +1,16 @@
 """What kdbg knows of each version of each API, and what has proved it: tables and JSON objects.
 
-Everything shown is a release table (grammars/releases.py) or a proof (grammars/proofs.py); nothing is decided here.
+Everything shown is a release (grammars/releases.py) or a proof (grammars/proofs.py); nothing is decided here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-from ..grammars.proofs import PROOFS
-from ..grammars.releases import Versions, parse, since, spans, until
+from ..grammars.generated import spans
+from ..grammars.proofs import BROKERS, of_api, of_brokers, of_payload, of_payloads
+from ..grammars.releases import since, until
 from ..wire.language.api import DIRECTIONS, Api, Direction
 from ..wire.language.payload import Payload
 from .columns import aligned, wrap
@@ -18,9 +18,8 @@ from .look import Look
 
 WIDEST = 30
 """Letters of a name that the table makes room for."""
-BROKER, PAYLOADS = "broker ", "payloads "
-GIVEN = "given"
-"""Said of what no release of Kafka has, but a definition that was given."""
+GIVEN, UNRELEASED = "given", "unreleased"
+"""Said of what no release is known to have: what a definition gives, and what kdbg has a grammar for."""
 EVERY, SOME, NONE = "●", "◐", "·"
 ONE_SIDE = {"request": "→", "response": "←"}
 OF_APIS = {EVERY: "every version, requests and responses", SOME: "some of them", NONE: "none"}
@@ -49,23 +48,11 @@ KINDS = (
 )
 
 
-@cache
-def proved(kind: str) -> dict[str, Versions]:
-    """API -> the versions that one kind of proof was had for; `brokers` is that of any release."""
-    return parse(PROOFS[kind]) if kind in PROOFS else {}
-
-
-@cache
-def releases() -> tuple[str, ...]:
-    """The releases whose brokers were asked, oldest first."""
-    found = [name.removeprefix(BROKER) for name in PROOFS if name.startswith(BROKER)]
-    return tuple(sorted(found, key=lambda release: [int(part) for part in release.split(".")]))
-
-
 def holds(kind: str, api: str, direction: Direction, version: int) -> bool:
     """Whether a proof of this kind holds for one message."""
-    kinds = [BROKER + release for release in releases()] if kind == "brokers" else [kind]
-    return any(version in proved(name)[api][direction] for name in kinds if api in proved(name))
+    if kind == BROKERS:
+        return any(version in versions[direction] for versions in of_brokers(api).values())
+    return kind in of_api(api) and version in of_api(api)[kind][direction]
 
 
 def proofs(api: str, direction: Direction, version: int) -> list[str]:
@@ -75,7 +62,7 @@ def proofs(api: str, direction: Direction, version: int) -> list[str]:
 
 def brokers(api: str, version: int) -> list[str]:
     """The releases whose brokers answered a version."""
-    return [release for release in releases() if version in proved(BROKER + release).get(api, {}).get("response", ())]
+    return [release for release, versions in of_brokers(api).items() if version in versions["response"]]
 
 
 def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
@@ -91,7 +78,7 @@ def overview(apis: Iterable[Api], look: Look) -> str:
     """A line an API, and what the letters mean."""
     head = ("key", "name", "version", "Kafka", " ".join(kind.letter for kind in KINDS))
     rows = [
-        (str(api.key), api.name, _span(api.versions), _lifetime(api.name, api.versions), _marks(api))
+        (str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), _marks(api))
         for api in apis
     ]  # fmt: skip
     lines = aligned([head, *rows], look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
@@ -106,11 +93,11 @@ def _marks(api: Api) -> str:
 
 def one(api: Api, look: Look) -> str:
     """A line a version, with the brokers by their releases."""
-    shown = [kind for kind in KINDS if kind.name != "brokers"]
+    shown = [kind for kind in KINDS if kind.name != BROKERS]
     head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that answered")
     rows = [
         (
-            str(version), _lifetime(api.name, [version]),
+            str(version), _lifetime(api, [version]),
             " ".join(_mark(kind, api.name, version) for kind in shown), " ".join(brokers(api.name, version)) or NONE,
         )
         for version in api.versions
@@ -143,7 +130,7 @@ def payloads(look: Look) -> str:
     """A line for each payload: messages inside messages, records of internal topics, tokens."""
     from ..grammars.payloads import payloads
 
-    kinds = [kind for kind in KINDS if PAYLOADS + kind.name in PROOFS]
+    kinds = [kind for kind in KINDS if kind.name in of_payloads()]
     rows = [
         (found.name, _span(found.versions), " ".join(_payload_mark(kind, found) for kind in kinds))
         for found in payloads()
@@ -160,7 +147,7 @@ def _payload_mark(kind: Kind, found: Payload) -> str:
 
 
 def _payload_versions(kind: str, name: str) -> frozenset[int]:
-    return proved(PAYLOADS + kind).get(name, {}).get("request", frozenset())
+    return of_payload(name).get(kind, frozenset())
 
 
 def payload_objects() -> Iterator[dict[str, Any]]:
@@ -195,10 +182,13 @@ def _span(versions: range) -> str:
     return f"{versions[0]}-{versions[-1]}" if len(versions) > 1 else str(versions[0])
 
 
-def _lifetime(api: str, versions: Sequence[int]) -> str:
+def _lifetime(api: Api, versions: Sequence[int]) -> str:
     """From which release to which: `0.8.0+` where the newest one still has one of these versions."""
-    first, ends = since(api, versions[0]), [until(api, version) for version in versions]
-    return f"{first}{'+' if None in ends else f'-{ends[-1]}'}" if first else GIVEN
+    first = next(filter(None, (since(api.name, version) for version in versions)), None)
+    if first is None:
+        return GIVEN if api.given else UNRELEASED
+    ends = [until(api.name, version) for version in versions]
+    return f"{first}{'+' if None in ends else f'-{ends[-1]}'}"
 
 
 def _legend(look: Look, marks: Mapping[str, str]) -> list[str]:

@@ -22,7 +22,6 @@ from kdbg.wire.records.node import RecordsNode
 from ..peers.dice import all_fields, comparable
 from .classpath import classpath
 from .java import QUICK, java
-from .releases import Release
 
 NOTHING: Mapping[str, str] = {}
 SOURCE = Path(__file__).with_name("Messages.java")
@@ -43,10 +42,10 @@ class Api(NamedTuple):
 
 
 class JavaMessages:
-    """The JVM; `with` starts and stops it."""
+    """The JVM, with the classes of some artifacts; `with` starts and stops it."""
 
-    def __init__(self, release: Release) -> None:
-        self.jars = classpath(release.broker_artifacts)
+    def __init__(self, artifacts: tuple[str, ...]) -> None:
+        self.jars = classpath(artifacts)
 
     def __enter__(self) -> Self:
         command = [java(), *QUICK, "-Dfile.encoding=UTF-8", "-cp", self.jars, str(SOURCE)]

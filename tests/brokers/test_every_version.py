@@ -22,7 +22,7 @@ from kdbg.wire import Api
 from kdbg.wire.language.api import DIRECTIONS
 from kdbg.wire.readings.outline import outline
 
-from ..evidence import proved
+from ..evidence.proofs import proved
 from ..peers.dice import Message
 from .broker import Broker
 

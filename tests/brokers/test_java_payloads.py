@@ -18,7 +18,7 @@ from kdbg.wire.language.types import NEWEST
 from kdbg.wire.language.types import Release as Form
 from kdbg.wire.nodes import WireStruct, build
 
-from ..evidence import proved_payloads
+from ..evidence.proofs import proved_payloads
 from ..peers.dice import Dice, RandomMaker
 from .javamessages import JavaError, JavaMessages, as_java, from_java, without_defaults
 from .pool import needed
@@ -63,7 +63,8 @@ class Known(NamedTuple):
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[JavaMessages, JavaMessages]]:
-    with needed(), JavaMessages(release("4.4")) as newest, JavaMessages(release("3.9")) as before:
+    newer, older = (release(name).broker_artifacts for name in ("4.4", "3.9"))
+    with needed(), JavaMessages(newer) as newest, JavaMessages(older) as before:
         yield newest, before
 
 
@@ -101,7 +102,7 @@ def test_every_class_and_every_payload_is_known_or_explained(
     assert {*simple_names(both[0]), *simple_names(both[1])} - NO_PAYLOAD == names - NO_CLASS
     compared = payload_versions(known)
     assert compared == {(it.name, v) for it in PAYLOADS if it.name not in NO_CLASS for v in it.versions}
-    assert compared == proved_payloads("payloads java"), "python -m tests.evidence java"
+    assert compared == proved_payloads("java"), "python -m tests.evidence java"
 
 
 def test_what_java_writes_is_read(known: list[Known]) -> None:

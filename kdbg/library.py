@@ -56,7 +56,8 @@ def encode(
 
     Fields that are missing take their defaults; `header` needs no `api_key` and `api_version`. Lengths are computed,
     and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}, those
-    of a payload {"payload": "ConsumerProtocolSubscription", "value": {...}} too.
+    of a payload {"payload": "ConsumerProtocolSubscription", "value": {...}} too. Numbers that have names may be given
+    by name, bit sets as a list of names; case, dashes and underscores do not count.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.

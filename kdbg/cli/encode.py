@@ -32,7 +32,8 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
     """Turn JSON into the bytes of a message; or, with -, exchanges of `kdbg decode --format json` into theirs.
 
     Exchanges are JSON Lines, here and there: {"request": "0003…", "response": null}, each half with its header, null
-    where the exchange has none. Bytes in JSON are {"base64": "…"}; a string stands for its UTF-8.
+    where the exchange has none. Bytes in JSON are {"base64": "…"}; a string stands for its UTF-8. Values
+    with names may go by name ("resource_type": "topic"), bit sets by a list of names; case and dashes do not count.
 
     \b
     kdbg encode metadata --version 1 --body '{"topics": [{"name": "orders"}]}'

@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar, cast
 
 from ..errors import UnknownApi
 from ..wire.language.api import Api
+from ..wire.nodes import named
 from .registry import ENTRIES, KEYS, plain
 
 Asked = ParamSpec("Asked")
@@ -120,3 +121,21 @@ def about(found: Api) -> str:
         return f"{found.name} (key {found.key}): defined by {given}."
     text = (ENTRIES[found.key].load().__doc__ or "").strip()
     return f"{text}\n\nPartly defined by {given}." if given else text
+
+
+def _error_names() -> dict[int, str]:
+    """Error codes and their names."""
+    from .errors import ERRORS
+
+    return {code: error.name for code, error in ERRORS.items()}
+
+
+@kept
+def _api_names() -> dict[int, str]:
+    """API keys and their names."""
+    own = {key: entry.name for key, entry in ENTRIES.items()}
+    return own | {key: found.name for key, found in _served.items()}
+
+
+named.KINDS["error"] = _error_names
+named.KINDS["api"] = _api_names

@@ -74,6 +74,17 @@ def test_what_is_left_out_takes_its_default(encode: Encode) -> None:
     assert encode("heartbeat", "--version", "1", "--response") == b"000000000000\n"
 
 
+def test_values_go_by_name_too(encode: Encode) -> None:
+    named = '{"resource_type_filter": "topic", "operation": "alter-configs", "permission_type": "Allow"}'
+    numbers = '{"resource_type_filter": 2, "operation": 11, "permission_type": 3}'
+    describe = ("describe-acls", "--version", "3", "--body")
+    assert encode(*describe, named) == encode(*describe, numbers)
+    bits = ("metadata", "--version", "8", "--response", "--body")
+    assert encode(*bits, '{"cluster_authorized_operations": ["create", "describe-configs"]}') == encode(
+        *bits, '{"cluster_authorized_operations": 1056}'
+    )
+
+
 def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
     batch = {"records": [{"key": "k", "value": "v", "timestamp": 5, "headers": [{"key": "h", "value": None}]}]}
     topics = [{"name": "t", "partition_data": [{"index": 0, "records": [batch]}]}]
@@ -98,6 +109,8 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
         (["metadata", "--version", "1", "--body", '{"x": 1}'], "kdbg: x: there is no such field in this version\n"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": null}]}'], "kdbg: topics[0].name: null, but"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": {"base64": "?"}}]}'], "topics[0].name: base64"),
+        (["find-coordinator", "--version", "1", "--body", '{"key_type": "grup"}'],
+         "kdbg: key_type: 'grup' is none of GROUP, TRANSACTION, SHARE\n"),
         (["metadata", "--version", "1", "--body", "@/no/such"], "kdbg: @/no/such: No such file or directory\n"),
         (["metadata", "--version", "1", "--header", "[]"], "wants an object with fields"),
         (["metadata", "--version", "1", "--header", '{"x": 1}'], "kdbg: header.x: there is no such field"),

@@ -168,6 +168,12 @@ class TestBodies:
         both = self.body(send, "metadata", "--version", 1, "--body", '{"topics": []}', "--set", "topics=null")
         assert both == {"topics": None}
 
+    def test_values_go_by_name_and_are_shown_as_numbers(self, send: Cli) -> None:
+        of = ("find-coordinator", "--version", 2, "--group", "g", "--set")
+        assert self.body(send, *of, "key_type=transaction") == {"key": "g", "key_type": 1}
+        whole = '{"key": "t", "key_type": "Transaction"}'
+        assert self.body(send, "find-coordinator", "--version", 2, "--body", whole) == {"key": "t", "key_type": 1}
+
     def test_a_template_is_a_body(self, send: Cli) -> None:
         template = send("list-offsets", "--show-template", "--version", 2)
         assert template.status == 0
@@ -187,6 +193,10 @@ class TestBodies:
             (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: there is no such field in this version; `kdbg"),
             (["metadata", "--body", '{"topcs": []}'], "Metadata v13: topcs: there is no such field"),
             (["metadata", "--body", "{"], "--body: no JSON"),
+            (
+                ["find-coordinator", "--group", "g", "--set", "key_type=grup"],
+                "'grup' is none of GROUP, TRANSACTION, SHARE",
+            ),
             (["metadata", "--body", "[]"], "--body: it is an object with fields"),
             (["metadata", "--body", "{}", "--topic", "t"], "--body is the whole body; --topic cannot change it"),
             (["metadata", "--set", "topics"], "--set 'topics': write a field's path"),

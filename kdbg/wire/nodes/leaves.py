@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import construct
 
 from ...errors import BadLength, BadValue, BuildError, Truncated
+from .named import number_of
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -91,6 +92,8 @@ class Fixed(Node):
         return value == 1
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        if isinstance(value, (str, list, tuple)):
+            value = number_of(self, value, path)
         try:
             if self.boolean and not isinstance(value, bool):
                 raise struct.error("wants true or false")

@@ -10,7 +10,7 @@ request = Struct(
     "transactional_id" / TransactionalId,
     "producer_id" / ProducerId,
     "producer_epoch" / ProducerEpoch,
-    "group_id" / GroupId,
+    "group_id" / GroupId * "the group whose offsets the transaction is going to commit",
 )
 response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
 api = Api(25, "AddOffsetsToTxn", request, response, versions=range(5), flexible=3)

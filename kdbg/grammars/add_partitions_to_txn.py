@@ -26,33 +26,38 @@ request = Struct(
         "transactional_id" / TransactionalId,
         "producer_id" / ProducerId,
         "producer_epoch" / ProducerEpoch,
-        "verify_only" / Boolean,
-        "topics" / Array("name" / TopicName, "partitions" / Partitions),
-    )),
-    "v3_and_below_transactional_id" / Until(3, String),
-    "v3_and_below_producer_id" / Until(3, Int64),
-    "v3_and_below_producer_epoch" / Until(3, Int16),
-    "v3_and_below_topics" / Until(3, Array("name" / TopicName, "partitions" / Partitions)),
+        "verify_only" / Boolean * "true asks whether the partitions are part of the transaction already and adds none",
+        "topics" / Array("name" / TopicName, "partitions" / Partitions) * "partitions to add or to verify, by topic",
+    )) * "sent by brokers: transactions of several producers, to be checked or extended at once",
+    "v3_and_below_transactional_id" / Until(3, String) * "the one transaction that a client adds to",
+    "v3_and_below_producer_id" / Until(3, Int64) * "id of that transaction's producer, from InitProducerId",
+    "v3_and_below_producer_epoch" / Until(3, Int16)
+        * "epoch of that producer; an older one than the coordinator's is fenced",
+    "v3_and_below_topics" / Until(3, Array("name" / TopicName, "partitions" / Partitions))
+        * "partitions to add, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(4, Ignorable(ErrorCode)),
+    "error_code" / Since(4, Ignorable(ErrorCode))
+        * "refuses the whole request; errors of single partitions stand with them",
     "results_by_transaction" / Since(4, Array(
         "transactional_id" / TransactionalId,
         "topic_results" / Array(
             "name" / TopicName,
             "results_by_partition" / Array(
                 "partition_index" / Partition,
-                "partition_error_code" / ErrorCode,
-            ),
-        ),
-    )),
+                "partition_error_code" / ErrorCode
+                    * "0 when the partition is in the transaction now, else why it is not",
+            ) * "what became of each partition of the topic",
+        ) * "what became of the partitions, by topic",
+    )) * "one answer for each transaction of the request",
     "results_by_topic_v3_and_below" / Until(3, Array(
         "name" / TopicName,
         "results_by_partition" / Array(
             "partition_index" / Partition,
-            "partition_error_code" / ErrorCode,
-        ),
-    )),
+            "partition_error_code" / ErrorCode
+                * "0 when the partition was added; OPERATION_NOT_ATTEMPTED when another one failed",
+        ) * "what became of each partition of the topic",
+    )) * "what became of the partitions, by topic",
 )
 api = Api(24, "AddPartitionsToTxn", request, response, versions=range(6), flexible=3)

@@ -17,16 +17,19 @@ from ..wire import (
 from .meanings import ClusterId, ErrorMessage, Host, ThrottleTime, Timeout, UnsignedPort, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId),
-    "timeout_ms" / Timeout,
-    "voter_id" / VoterId,
-    "voter_directory_id" / VoterDirectoryId,
+    "cluster_id" / Nullable(ClusterId)
+        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "timeout_ms" / Timeout * "milliseconds that the leader may take to add the voter",
+    "voter_id" / VoterId * "node id of the controller that becomes a voter",
+    "voter_directory_id" / VoterDirectoryId
+        * "id of that controller's metadata directory, which tells a replaced disk from the old one",
     "listeners" / Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as CONTROLLER",
         "host" / Host,
         "port" / UnsignedPort,
-    ),
-    "ack_when_committed" / Since(1, Default(Boolean, True)),
+    ) * "where the other controllers reach the new voter",
+    "ack_when_committed" / Since(1, Default(Boolean, True))
+        * "true answers once the new voters are committed, false once the leader has written them",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -6,11 +6,14 @@ KIP-730.
 from ..wire import Api, Default, ErrorCode, Int32, Int64, Struct
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
-request = Struct("broker_id" / BrokerId, "broker_epoch" / Default(BrokerEpoch, -1))
+request = Struct(
+    "broker_id" / BrokerId * "the broker that asks for the block",
+    "broker_epoch" / Default(BrokerEpoch, -1),
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "producer_id_start" / Int64,
-    "producer_id_len" / Int32,
+    "producer_id_start" / Int64 * "first id of the block",
+    "producer_id_len" / Int32 * "how many ids the block has, from the first one upwards",
 )
 api = Api(67, "AllocateProducerIds", request, response, versions=range(1), flexible=0)

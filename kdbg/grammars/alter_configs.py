@@ -11,10 +11,10 @@ request = Struct(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String,
-            "value" / Nullable(Secret(String, when="name")),
-        ),
-    ),
+            "name" / String * "key of the setting, such as retention.ms",
+            "value" / Nullable(Secret(String, when="name")) * "its new value as text; brokers refuse null",
+        ) * "the whole new configuration; keys that are not here fall back to their defaults",
+    ) * "topics, brokers and others that get a new configuration",
     "validate_only" / ValidateOnly,
 )
 response = Struct(
@@ -24,6 +24,6 @@ response = Struct(
         "error_message" / Nullable(ErrorMessage),
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
-    ),
+    ) * "what became of each resource",
 )
 api = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)

@@ -20,20 +20,24 @@ from ..wire import (
 from .meanings import ErrorMessage, ThrottleTime, Timeout
 
 request = Struct(
-    "timeout_ms" / Default(Timeout, 60000),
-    "allow_replication_factor_change" / Since(1, Default(Boolean, True)),
+    "timeout_ms" / Default(Timeout, 60000)
+        * "milliseconds that the controller may take; moving the data goes on after that",
+    "allow_replication_factor_change" / Since(1, Default(Boolean, True))
+        * "false refuses moves to more or fewer replicas than there are now",
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "replicas" / Default(Nullable(Array(Int32)), None),
-        ),
-    ),
+            "replicas" / Default(Nullable(Array(Int32)), None)
+                * "broker ids of the replicas, preferred leader first; null cancels a move under way",
+        ) * "where each partition shall go",
+    ) * "partitions to move, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True))),
-    "error_code" / ErrorCode,
+    "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True)))
+        * "whether the number of replicas was free to change, as in the request",
+    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
     "error_message" / Nullable(ErrorMessage),
     "responses" / Array(
         "name" / TopicName,
@@ -41,7 +45,7 @@ response = Struct(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Nullable(ErrorMessage),
-        ),
-    ),
+        ) * "what became of each partition",
+    ) * "which moves were accepted, by topic",
 )
 api = Api(45, "AlterPartitionReassignments", request, response, versions=range(2), flexible=0)

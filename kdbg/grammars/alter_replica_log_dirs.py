@@ -8,15 +8,16 @@ from .meanings import Partitions, ThrottleTime
 
 request = Struct(
     "dirs" / Array(
-        "path" / String,
-        "topics" / Array("name" / TopicName, "partitions" / Partitions),
-    ),
+        "path" / String * "absolute path of the directory on the broker asked",
+        "topics" / Array("name" / TopicName, "partitions" / Partitions) * "replicas to move there, by topic",
+    ) * "log directories, each with the replicas that shall lie there",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "topic_name" / TopicName,
-        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-    ),
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode)
+            * "0 where a move was accepted; the copy goes on in the background",
+    ) * "what became of the replicas, by topic",
 )
 api = Api(34, "AlterReplicaLogDirs", request, response, versions=range(3), flexible=2)

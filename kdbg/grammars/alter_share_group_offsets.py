@@ -19,15 +19,18 @@ from ..wire import (
 from .meanings import ErrorMessage, ThrottleTime
 
 request = Struct(
-    "group_id" / GroupId,
+    "group_id" / GroupId * "the share group, which must have no members",
     "topics" / Array(
         "topic_name" / TopicName,
-        "partitions" / Array("partition_index" / Partition, "start_offset" / Int64),
-    ),
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "start_offset" / Int64 * "first offset to deliver to the group from now on",
+        ) * "where delivery shall begin, partition by partition",
+    ) * "where delivery shall begin, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
     "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,
@@ -36,7 +39,7 @@ response = Struct(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-        ),
-    ),
+        ) * "what became of each partition",
+    ) * "what became of the offsets, by topic",
 )
 api = Api(91, "AlterShareGroupOffsets", request, response, versions=range(1), flexible=0)

@@ -7,21 +7,24 @@ from ..wire import Api, Array, Bytes, ErrorCode, Int32, Nullable, Secret, String
 from .meanings import ErrorMessage, ScramMechanism, ThrottleTime
 
 request = Struct(
-    "deletions" / Array("name" / String, "mechanism" / ScramMechanism),
+    "deletions" / Array(
+        "name" / String * "user whose credential is deleted",
+        "mechanism" / ScramMechanism * "which of the user's credentials",
+    ) * "credentials to delete",
     "upsertions" / Array(
-        "name" / String,
+        "name" / String * "user the credential is for",
         "mechanism" / ScramMechanism,
-        "iterations" / Int32,
-        "salt" / Secret(Bytes),
-        "salted_password" / Secret(Bytes),
-    ),
+        "iterations" / Int32 * "rounds of the hash that made the salted password, at least 4096",
+        "salt" / Secret(Bytes) * "random bytes that were mixed into the password",
+        "salted_password" / Secret(Bytes) * "the password after salt and iterations; whoever has it can log in",
+    ) * "credentials to add or to replace",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
-        "user" / String,
+        "user" / String * "name of the user",
         "error_code" / ErrorCode,
         "error_message" / Nullable(ErrorMessage),
-    ),
+    ) * "what became of each user's credentials",
 )
 api = Api(51, "AlterUserScramCredentials", request, response, versions=range(1), flexible=0)

@@ -28,31 +28,36 @@ from ..wire import (
 from .meanings import ClusterId, NodeId, ThrottleTime
 
 request = Struct(
-    "client_software_name" / Since(3, Ignorable(String)),
-    "client_software_version" / Since(3, Ignorable(String)),
-    "cluster_id" / Since(5, Ignorable(Default(Nullable(ClusterId), None))),
-    "node_id" / Since(5, Ignorable(Default(NodeId, -1))),
+    "client_software_name" / Since(3, Ignorable(String))
+        * "name of the client library, such as apache-kafka-java or librdkafka",
+    "client_software_version" / Since(3, Ignorable(String)) * "version of the client library",
+    "cluster_id" / Since(5, Ignorable(Default(Nullable(ClusterId), None)))
+        * "cluster the client thinks it talks to; another one refuses it, null skips the check",
+    "node_id" / Since(5, Ignorable(Default(NodeId, -1)))
+        * "node the client thinks it talks to; another one refuses it, -1 skips the check",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "UNSUPPORTED_VERSION: answered in version 0, with the versions to ask in instead",
     "api_keys" / Array(
         "api_key" / ApiKey,
-        "min_version" / Int16,
-        "max_version" / Int16,
-    ),
+        "min_version" / Int16 * "oldest version the broker reads",
+        "max_version" / Int16 * "newest version the broker reads",
+    ) * "requests that the broker accepts, each with its range of versions",
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "supported_features" / Since(3, Ignorable(Tag(0, Array(
-        "name" / String,
-        "min_version" / Int16,
-        "max_version" / Int16,
-    )))),
-    "finalized_features_epoch" / Since(3, Ignorable(Tag(1, Default(Int64, -1)))),
+        "name" / String * "name of the feature, such as metadata.version",
+        "min_version" / Int16 * "lowest level that the broker can run",
+        "max_version" / Int16 * "highest level that the broker can run",
+    )))) * "cluster features that this broker's software is able to run",
+    "finalized_features_epoch" / Since(3, Ignorable(Tag(1, Default(Int64, -1))))
+        * "counts changes of the finalized features, so that a newer answer is told; -1 is unknown",
     "finalized_features" / Since(3, Ignorable(Tag(2, Array(
-        "name" / String,
-        "max_version_level" / Int16,
-        "min_version_level" / Int16,
-    )))),
-    "zk_migration_ready" / Since(3, Ignorable(Tag(3, Boolean))),
+        "name" / String * "name of the feature, such as metadata.version",
+        "max_version_level" / Int16 * "the level in force",
+        "min_version_level" / Int16 * "lowest level that brokers must be able to run",
+    )))) * "cluster features in force, agreed upon by the whole cluster",
+    "zk_migration_ready" / Since(3, Ignorable(Tag(3, Boolean)))
+        * "true when a KRaft controller has all it needs to take over from ZooKeeper",
 )
 unknown_version = Dialect(
     "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",
@@ -62,7 +67,12 @@ librdkafka_mock = Dialect(
     "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, no tagged fields",
     Struct(
         "error_code" / ErrorCode,
-        "api_keys" / Array("api_key" / ApiKey, "min_version" / Int16, "max_version" / Int16, number=Int8),
+        "api_keys" / Array(
+            "api_key" / ApiKey,
+            "min_version" / Int16 * "oldest version the mock broker reads",
+            "max_version" / Int16 * "newest version the mock broker reads",
+            number=Int8,
+        ) * "requests that the mock broker accepts, each with its range of versions",
         "throttle_time_ms" / ThrottleTime,
     ),
 )  # fmt: skip

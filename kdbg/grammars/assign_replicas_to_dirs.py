@@ -7,25 +7,26 @@ from ..wire import Api, Array, Default, ErrorCode, Partition, Struct, TopicId, U
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
 request = Struct(
-    "broker_id" / BrokerId,
+    "broker_id" / BrokerId * "the broker whose directories these are",
     "broker_epoch" / Default(BrokerEpoch, -1),
     "directories" / Array(
-        "id" / Uuid,
+        "id" / Uuid * "id of the directory, from its meta.properties",
         "topics" / Array(
             "topic_id" / TopicId,
-            "partitions" / Array("partition_index" / Partition),
-        ),
-    ),
+            "partitions" / Array("partition_index" / Partition) * "replicas in that directory",
+        ) * "replicas in that directory, by topic",
+    ) * "log directories of the broker, each with replicas that lie there",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of single replicas stand with them",
     "directories" / Array(
-        "id" / Uuid,
+        "id" / Uuid * "id of the directory",
         "topics" / Array(
             "topic_id" / TopicId,
-            "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-        ),
-    ),
+            "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode)
+                * "whether the controller took note of each replica",
+        ) * "replicas in that directory, by topic",
+    ) * "log directories, as the request named them",
 )
 api = Api(73, "AssignReplicasToDirs", request, response, versions=range(1), flexible=0)

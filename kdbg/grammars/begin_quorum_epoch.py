@@ -20,38 +20,41 @@ from ..wire import (
 from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None),
-    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))),
+    "cluster_id" / Default(Nullable(ClusterId), None)
+        * "cluster the leader belongs to; another one refuses it, null skips the check",
+    "voter_id" / Since(1, Ignorable(Default(VoterId, -1)))
+        * "the voter that is addressed; another node refuses it, -1 is unknown",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId)),
-            "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch,
-        ),
-    ),
+            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId))
+                * "metadata directory of the voter addressed; all zeros is unknown",
+            "leader_id" / LeaderId * "the new leader, which sends this",
+            "leader_epoch" / LeaderEpoch * "epoch that leader was elected for; voters in a later one refuse it",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as CONTROLLER",
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "where the new leader is reached",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch,
-        ),
-    ),
+            "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
     "node_endpoints" / Since(1, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "where the leader named above is reached",
 )
 api = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)

@@ -7,19 +7,21 @@ from ..wire import Api, Array, Boolean, Default, ErrorCode, Int64, Nullable, Sin
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
 request = Struct(
-    "broker_id" / BrokerId,
+    "broker_id" / BrokerId * "the broker that is alive",
     "broker_epoch" / Default(BrokerEpoch, -1),
-    "current_metadata_offset" / Int64,
-    "want_fence" / Boolean,
-    "want_shut_down" / Boolean,
-    "offline_log_dirs" / Since(1, Tag(0, Array(Uuid))),
-    "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None))),
+    "current_metadata_offset" / Int64
+        * "how far the broker has replayed the metadata log; it stays fenced until it has caught up",
+    "want_fence" / Boolean * "true asks to be fenced: to lead nothing and to be hidden from clients",
+    "want_shut_down" / Boolean * "true asks for a controlled shutdown: leaderships are moved away first",
+    "offline_log_dirs" / Since(1, Tag(0, Array(Uuid))) * "ids of log directories that failed since the broker started",
+    "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None)))
+        * "ids of log directories that take no new replicas; null says nothing about them",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "is_caught_up" / Boolean,
-    "is_fenced" / Default(Boolean, True),
-    "should_shut_down" / Boolean,
+    "is_caught_up" / Boolean * "whether the broker has replayed nearly all metadata",
+    "is_fenced" / Default(Boolean, True) * "true while the broker leads nothing and is hidden from clients",
+    "should_shut_down" / Boolean * "true lets the broker stop, for its leaderships have been moved away",
 )
 api = Api(63, "BrokerHeartbeat", request, response, versions=range(3), flexible=0)

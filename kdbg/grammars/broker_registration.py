@@ -33,28 +33,29 @@ from .meanings import (
 )
 
 request = Struct(
-    "broker_id" / BrokerId,
-    "cluster_id" / ClusterId,
+    "broker_id" / BrokerId * "the broker that registers",
+    "cluster_id" / ClusterId * "cluster the broker belongs to; a controller of another one refuses it",
     "incarnation_id" / IncarnationId,
     "listeners" / Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as PLAINTEXT or INTERNAL",
         "host" / Host,
         "port" / UnsignedPort,
         "security_protocol" / SecurityProtocol,
-    ),
+    ) * "where clients and other brokers reach this one",
     "features" / Array(
-        "name" / String,
+        "name" / String * "name of the feature, such as metadata.version",
         "min_supported_version" / MinSupportedVersion,
         "max_supported_version" / MaxSupportedVersion,
-    ),
+    ) * "cluster features that the broker's software is able to run",
     "rack" / Nullable(Rack),
-    "is_migrating_zk_broker" / Since(1, Boolean),
-    "log_dirs" / Since(2, Ignorable(Array(Uuid))),
-    "previous_broker_epoch" / Since(3, Ignorable(Default(Int64, -1))),
+    "is_migrating_zk_broker" / Since(1, Boolean) * "true when the broker still runs on ZooKeeper and is being migrated",
+    "log_dirs" / Since(2, Ignorable(Array(Uuid))) * "ids of the broker's log directories that work",
+    "previous_broker_epoch" / Since(3, Ignorable(Default(Int64, -1)))
+        * "epoch before a clean shutdown; -1 at the first start and after a crash",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "broker_epoch" / Default(BrokerEpoch, -1),
+    "broker_epoch" / Default(BrokerEpoch, -1) * "epoch of this registration, named in later requests; -1 on error",
 )
 api = Api(62, "BrokerRegistration", request, response, versions=range(5), flexible=0)

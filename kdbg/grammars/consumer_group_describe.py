@@ -41,13 +41,16 @@ from .meanings import (
 )
 
 assignment = Struct(
-    "topic_partitions" / Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Partitions),
-    "error" / BeforeRelease((3, 8), Int8),
-    "metadata_version" / BeforeRelease((3, 8), Int32),
-    "metadata_bytes" / BeforeRelease((3, 8), Bytes),
+    "topic_partitions" / Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Partitions)
+        * "the partitions, by topic",
+    "error" / BeforeRelease((3, 8), Int8) * "error number that the client-side assignor gave, 0 for none",
+    "metadata_version" / BeforeRelease((3, 8), Int32)
+        * "format of the bytes that follow, known to the client-side assignor only",
+    "metadata_bytes" / BeforeRelease((3, 8), Bytes)
+        * "what the client-side assignor told the member, in a format of its own",
 )
 request = Struct(
-    "group_ids" / Array(GroupId),
+    "group_ids" / Array(GroupId) * "groups asked about",
     "include_authorized_operations" / IncludeOperations,
 )
 response = Struct(
@@ -56,10 +59,11 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
-        "group_state" / GroupState,
+        "group_state" / GroupState * "Empty, Assigning, Reconciling, Stable or Dead",
         "group_epoch" / GroupEpoch,
-        "assignment_epoch" / AssignmentEpoch,
-        "assignor_name" / String,
+        "assignment_epoch" / AssignmentEpoch
+            * "group epoch that the target assignment was made for; one behind the group's is being remade",
+        "assignor_name" / String * "server-side assignor in use, such as uniform or range",
         "members" / Array(
             "member_id" / MemberId,
             "instance_id" / Default(Nullable(GroupInstanceId), None),
@@ -67,14 +71,15 @@ response = Struct(
             "member_epoch" / ReachedEpoch,
             "client_id" / ClientId,
             "client_host" / ClientHost,
-            "subscribed_topic_names" / Array(TopicName),
-            "subscribed_topic_regex" / Default(Nullable(String), None),
-            "assignment" / assignment,
-            "target_assignment" / assignment,
+            "subscribed_topic_names" / Array(TopicName) * "topics the member named",
+            "subscribed_topic_regex" / Default(Nullable(String), None)
+                * "pattern of topic names the member subscribed to, null when it has none",
+            "assignment" / assignment * "what the member has now",
+            "target_assignment" / assignment * "what the member shall have once the rebalance is over",
             "member_type" / Since(1, Ignorable(Default(GroupMemberType, -1))),
-        ),
+        ) * "who is in the group",
         "authorized_operations" / Default(AclOperations, -(2**31)),
-    ),
+    ) * "one answer for each group asked about",
 )
 kafka_3_7 = Dialect(
     "response", range(1), "version 0 as Kafka 3.7 wrote it, with the metadata of client-side assignors", response,

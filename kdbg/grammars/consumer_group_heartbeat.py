@@ -41,41 +41,54 @@ from .meanings import (
 topic_partitions = Array("topic_id" / TopicId, "partitions" / Partitions)
 request = Struct(
     "group_id" / GroupId,
-    "member_id" / MemberId,
-    "member_epoch" / MemberEpoch,
+    "member_id" / MemberId * "made by the client from version 1 on; empty in the first request of version 0",
+    "member_epoch" / MemberEpoch * "epoch from the last answer; it also says whether the member joins or leaves",
     "instance_id" / Default(Nullable(GroupInstanceId), None),
-    "rack_id" / Default(Nullable(ClientRack), None),
-    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
-    "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None),
-    "subscribed_topic_regex" / Since(1, Default(Nullable(String), None)),
-    "subscribed_topic_regex" / BeforeRelease((3, 7), Default(Nullable(String), None)),
-    "server_assignor" / Default(Nullable(String), None),
+    "rack_id" / Default(Nullable(ClientRack), None) * "rack the consumer reads in; null when unchanged or none",
+    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1)
+        * "milliseconds that the member may take to give up partitions; -1 when unchanged",
+    "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None)
+        * "topics the member wants; null when unchanged",
+    "subscribed_topic_regex" / Since(1, Default(Nullable(String), None))
+        * "pattern of topic names the member wants, matched by the broker; null when unchanged",
+    "subscribed_topic_regex" / BeforeRelease((3, 7), Default(Nullable(String), None))
+        * "pattern of topic names the member wants; null when unchanged",
+    "server_assignor" / Default(Nullable(String), None)
+        * "assignor that the coordinator should use, such as uniform; null when unchanged or left to it",
     "client_assignors" / BeforeRelease((3, 7), Default(Nullable(Array(
-        "name" / String,
-        "minimum_version" / Int16,
-        "maximum_version" / Int16,
-        "reason" / Int8,
-        "metadata_version" / Int16,
-        "metadata_bytes" / Bytes,
-    )), None)),
-    "topic_partitions" / Default(Nullable(topic_partitions), None),
+        "name" / String * "name of the assignor",
+        "minimum_version" / Int16 * "oldest format of metadata that the assignor reads",
+        "maximum_version" / Int16 * "newest format of metadata that the assignor reads",
+        "reason" / Int8 * "why the assignor wants a new assignment, in a number of its own; 0 for no reason",
+        "metadata_version" / Int16 * "format of the bytes that follow",
+        "metadata_bytes" / Bytes * "what the assignor says about its member, in a format of its own",
+    )), None)) * "assignors that the member itself can run, best first; null when unchanged",
+    "topic_partitions" / Default(Nullable(topic_partitions), None)
+        * "what the member owns at present, by topic; null when unchanged",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode
+        * "UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH make the member give up everything and join again",
     "error_message" / Default(Nullable(ErrorMessage), None),
-    "member_id" / Default(Nullable(MemberId), None),
-    "member_epoch" / ReachedEpoch,
-    "should_compute_assignment" / BeforeRelease((3, 7), Boolean),
+    "member_id" / Default(Nullable(MemberId), None) * "id of the member, for its further requests; null on error",
+    "member_epoch" / ReachedEpoch * "epoch to name in the next heartbeat; a new one means that the assignment moved on",
+    "should_compute_assignment" / BeforeRelease((3, 7), Boolean)
+        * "true when this member should run a client-side assignor for the group",
     "heartbeat_interval_ms" / HeartbeatInterval,
     "assignment" / Default(Nullable(Struct(
-        "topic_partitions" / SinceRelease((3, 7), topic_partitions),
-        "error" / BeforeRelease((3, 7), Int8),
-        "assigned_topic_partitions" / BeforeRelease((3, 7), topic_partitions),
-        "pending_topic_partitions" / BeforeRelease((3, 7), topic_partitions),
-        "metadata_version" / BeforeRelease((3, 7), Int16),
-        "metadata_bytes" / BeforeRelease((3, 7), Bytes),
-    )), None),
+        "topic_partitions" / SinceRelease((3, 7), topic_partitions)
+            * "all the member's partitions, by topic; it gives up what is not here",
+        "error" / BeforeRelease((3, 7), Int8) * "error number that the client-side assignor gave, 0 for none",
+        "assigned_topic_partitions" / BeforeRelease((3, 7), topic_partitions)
+            * "partitions the member may read now, by topic",
+        "pending_topic_partitions" / BeforeRelease((3, 7), topic_partitions)
+            * "partitions that wait until another member has given them up, by topic",
+        "metadata_version" / BeforeRelease((3, 7), Int16)
+            * "format of the bytes that follow, known to the client-side assignor only",
+        "metadata_bytes" / BeforeRelease((3, 7), Bytes)
+            * "what the client-side assignor told the member, in a format of its own",
+    )), None) * "what the member shall own from now on; null when unchanged",
 )
 FORM = "version 0 as Kafka 3.6 wrote it, with client-side assignors"
 kafka_3_6 = (

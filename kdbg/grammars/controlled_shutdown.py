@@ -8,11 +8,12 @@ from ..wire import Api, Array, Default, ErrorCode, Ignorable, Partition, Since, 
 from .meanings import BrokerEpoch, BrokerId
 
 request = Struct(
-    "broker_id" / BrokerId,
+    "broker_id" / BrokerId * "the broker that is about to stop",
     "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1))),
 )
 response = Struct(
     "error_code" / ErrorCode,
-    "remaining_partitions" / Array("topic_name" / TopicName, "partition_index" / Partition),
+    "remaining_partitions" / Array("topic_name" / TopicName, "partition_index" / Partition)
+        * "what the broker still leads; empty when it may stop",
 )
 api = Api(7, "ControlledShutdown", request, response, versions=range(4), flexible=3, headerless_until=0)

@@ -17,20 +17,21 @@ from .meanings import (
 )
 
 request = Struct(
-    "controller_id" / ControllerId,
-    "incarnation_id" / IncarnationId,
-    "zk_migration_ready" / Boolean,
+    "controller_id" / ControllerId * "the controller that registers",
+    "incarnation_id" / IncarnationId * "random id of this run of the process, which tells restarts apart",
+    "zk_migration_ready" / Boolean
+        * "whether the controller can take over from ZooKeeper; the migration waits until all can",
     "listeners" / Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as CONTROLLER",
         "host" / Host,
         "port" / UnsignedPort,
         "security_protocol" / SecurityProtocol,
-    ),
+    ) * "where brokers and other controllers reach this one",
     "features" / Array(
-        "name" / String,
+        "name" / String * "name of the feature, such as metadata.version",
         "min_supported_version" / MinSupportedVersion,
         "max_supported_version" / MaxSupportedVersion,
-    ),
+    ) * "cluster features that the controller's software is able to run",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,

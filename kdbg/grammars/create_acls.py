@@ -17,16 +17,18 @@ from .meanings import (
 request = Struct(
     "creations" / Array(
         "resource_type" / AclResourceType,
-        "resource_name" / ResourceName,
+        "resource_name" / ResourceName
+            * "name of the resource, or the start of its name with PREFIXED; * with LITERAL is all of them",
         "resource_pattern_type" / Since(1, Default(AclPatternType, 3)),
-        "principal" / String,
-        "host" / String,
+        "principal" / String * "whom the rule is for, such as User:alice; User:* is everybody",
+        "host" / String * "address the rule is for; * is every address",
         "operation" / AclOperation,
         "permission_type" / AclPermissionType,
-    ),
+    ) * "rules to create",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "results" / Array("error_code" / ErrorCode, "error_message" / Nullable(ErrorMessage)),
+    "results" / Array("error_code" / ErrorCode, "error_message" / Nullable(ErrorMessage))
+        * "what became of each rule, in the order of the request",
 )
 api = Api(30, "CreateAcls", request, response, versions=range(4), flexible=2)

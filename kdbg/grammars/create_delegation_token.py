@@ -7,22 +7,28 @@ from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String
 from .meanings import BrokerDefault, PrincipalName, PrincipalType, ThrottleTime
 
 request = Struct(
-    "owner_principal_type" / Since(3, Nullable(String)),
-    "owner_principal_name" / Since(3, Nullable(String)),
-    "renewers" / Array("principal_type" / PrincipalType, "principal_name" / PrincipalName),
-    "max_lifetime_ms" / BrokerDefault,
+    "owner_principal_type" / Since(3, Nullable(String))
+        * "type of the owner, such as User; null makes the sender the owner",
+    "owner_principal_name" / Since(3, Nullable(String))
+        * "in whose name the token logs in; null makes the sender the owner",
+    "renewers" / Array(
+        "principal_type" / PrincipalType * "type of the renewer, such as User",
+        "principal_name" / PrincipalName * "name of the renewer",
+    ) * "who may renew the token besides its owner",
+    "max_lifetime_ms" / BrokerDefault
+        * "milliseconds that renewing can keep the token alive; -1 takes the broker's limit",
 )
 response = Struct(
     "error_code" / ErrorCode,
-    "principal_type" / PrincipalType,
-    "principal_name" / PrincipalName,
-    "token_requester_principal_type" / Since(3, String),
-    "token_requester_principal_name" / Since(3, String),
-    "issue_timestamp_ms" / Timestamp,
-    "expiry_timestamp_ms" / Timestamp,
-    "max_timestamp_ms" / Timestamp,
-    "token_id" / String,
-    "hmac" / Secret(Bytes),
+    "principal_type" / PrincipalType * "type of the token's owner, such as User",
+    "principal_name" / PrincipalName * "name of the token's owner",
+    "token_requester_principal_type" / Since(3, String) * "type of who asked for the token, such as User",
+    "token_requester_principal_name" / Since(3, String) * "who asked for the token, maybe in another's name",
+    "issue_timestamp_ms" / Timestamp * "when the token was made",
+    "expiry_timestamp_ms" / Timestamp * "when the token ends unless it is renewed",
+    "max_timestamp_ms" / Timestamp * "when the token ends even if it is renewed",
+    "token_id" / String * "public name of the token: the user name of a login with it",
+    "hmac" / Secret(Bytes) * "secret of the token: in base64 the password of a login with it",
     "throttle_time_ms" / ThrottleTime,
 )
 api = Api(38, "CreateDelegationToken", request, response, versions=range(4), flexible=2)

@@ -9,10 +9,12 @@ from .meanings import ErrorMessage, ThrottleTime, Timeout, ValidateOnly
 request = Struct(
     "topics" / Array(
         "name" / TopicName,
-        "count" / Int32,
-        "assignments" / Nullable(Array("broker_ids" / Array(Int32))),
-    ),
-    "timeout_ms" / Timeout,
+        "count" / Int32 * "how many partitions the topic shall have in all, more than it has now",
+        "assignments" / Nullable(Array(
+            "broker_ids" / Array(Int32) * "replicas of one new partition, preferred leader first",
+        )) * "brokers of each new partition; null lets the controller choose",
+    ) * "topics to enlarge",
+    "timeout_ms" / Timeout * "milliseconds to wait until the new partitions are known everywhere",
     "validate_only" / ValidateOnly,
 )
 response = Struct(
@@ -21,6 +23,6 @@ response = Struct(
         "name" / TopicName,
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
-    ),
+    ) * "what became of each topic",
 )
 api = Api(37, "CreatePartitions", request, response, versions=range(4), flexible=2)

@@ -28,34 +28,42 @@ from .meanings import BrokerDefault16, BrokerDefault32, ConfigSource, ErrorMessa
 request = Struct(
     "topics" / Array(
         "name" / TopicName,
-        "num_partitions" / BrokerDefault32,
-        "replication_factor" / BrokerDefault16,
-        "assignments" / Array("partition_index" / Partition, "broker_ids" / Array(Int32)),
+        "num_partitions" / BrokerDefault32
+            * "how many partitions; -1 takes the broker's default or counts the assignments",
+        "replication_factor" / BrokerDefault16
+            * "copies of each partition; -1 takes the broker's default or counts the assignments",
+        "assignments" / Array(
+            "partition_index" / Partition,
+            "broker_ids" / Array(Int32) * "replicas of the partition, preferred leader first",
+        ) * "brokers of each partition, instead of the two numbers; empty lets the controller choose",
         "configs" / Array(
-            "name" / String,
-            "value" / Nullable(Secret(String, when="name")),
-        ),
-    ),
-    "timeout_ms" / Default(Timeout, 60000),
+            "name" / String * "key of the setting, such as retention.ms",
+            "value" / Nullable(Secret(String, when="name")) * "its value as text; brokers refuse null",
+        ) * "settings of the topic that differ from the defaults",
+    ) * "topics to create",
+    "timeout_ms" / Default(Timeout, 60000) * "milliseconds to wait until the topics are known everywhere",
     "validate_only" / Since(1, ValidateOnly),
 )
 response = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "name" / TopicName,
-        "topic_id" / Since(7, Ignorable(TopicId)),
+        "topic_id" / Since(7, Ignorable(TopicId)) * "id the new topic got; all zeros on error",
         "error_code" / ErrorCode,
         "error_message" / Since(1, Ignorable(Nullable(ErrorMessage))),
-        "num_partitions" / Since(5, Ignorable(Default(Int32, -1))),
-        "replication_factor" / Since(5, Ignorable(Default(Int16, -1))),
+        "num_partitions" / Since(5, Ignorable(Default(Int32, -1)))
+            * "how many partitions it got; -1 on error or where the sender may not know",
+        "replication_factor" / Since(5, Ignorable(Default(Int16, -1)))
+            * "copies of each partition; -1 on error or where the sender may not know",
         "configs" / Since(5, Ignorable(Nullable(Array(
-            "name" / String,
-            "value" / Nullable(Secret(String, when="is_sensitive")),
-            "read_only" / Boolean,
+            "name" / String * "key of the setting, such as retention.ms",
+            "value" / Nullable(Secret(String, when="is_sensitive")) * "its value as text; null when it is sensitive",
+            "read_only" / Boolean * "true when the setting cannot be changed",
             "config_source" / Default(ConfigSource, -1),
-            "is_sensitive" / Boolean,
-        )))),
-        "topic_config_error_code" / Since(5, Ignorable(Tag(0, ErrorCode))),
-    ),
+            "is_sensitive" / Boolean * "true for passwords and the like, whose values are not sent",
+        )))) * "configuration of the new topic; null on error or where the sender may not know",
+        "topic_config_error_code" / Since(5, Ignorable(Tag(0, ErrorCode)))
+            * "why numbers and configuration are missing although the topic was created",
+    ) * "what became of each topic",
 )
 api = Api(19, "CreateTopics", request, response, versions=range(8), flexible=5)

@@ -17,30 +17,32 @@ from .meanings import (
 request = Struct(
     "filters" / Array(
         "resource_type_filter" / AclResourceType,
-        "resource_name_filter" / Nullable(String),
-        "pattern_type_filter" / Since(1, Default(AclPatternType, 3)),
-        "principal_filter" / Nullable(String),
-        "host_filter" / Nullable(String),
+        "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
+        "pattern_type_filter" / Since(1, Default(AclPatternType, 3))
+            * "form of the name; MATCH finds all rules that apply to it, ANY every form",
+        "principal_filter" / Nullable(String) * "whom the rules are for, such as User:alice; null matches everybody",
+        "host_filter" / Nullable(String)
+            * "address the rules are for; null matches all, * only rules for every address",
         "operation" / AclOperation,
         "permission_type" / AclPermissionType,
-    ),
+    ) * "each deletes all rules that match it",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "filter_results" / Array(
-        "error_code" / ErrorCode,
+        "error_code" / ErrorCode * "why the filter failed as a whole; errors of single rules stand with them",
         "error_message" / Nullable(ErrorMessage),
         "matching_acls" / Array(
-            "error_code" / ErrorCode,
+            "error_code" / ErrorCode * "0 when the rule was deleted, else why it was not",
             "error_message" / Nullable(ErrorMessage),
             "resource_type" / AclResourceType,
-            "resource_name" / ResourceName,
+            "resource_name" / ResourceName * "name of the resource, or the start of its name with PREFIXED",
             "pattern_type" / Since(1, Default(AclPatternType, 3)),
-            "principal" / String,
-            "host" / String,
+            "principal" / String * "whom the rule was for, such as User:alice",
+            "host" / String * "address the rule was for; * is every address",
             "operation" / AclOperation,
             "permission_type" / AclPermissionType,
-        ),
-    ),
+        ) * "rules that matched",
+    ) * "what each filter deleted, in the order of the request",
 )
 api = Api(31, "DeleteAcls", request, response, versions=range(4), flexible=2)

@@ -12,9 +12,9 @@ request = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "offset" / DeleteRecordsOffset,
-        ),
-    ),
-    "timeout_ms" / Timeout,
+        ) * "where to delete, partition by partition",
+    ) * "where to delete, by topic",
+    "timeout_ms" / Timeout * "milliseconds to wait until the replicas have deleted as well",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -22,9 +22,9 @@ response = Struct(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "low_watermark" / Int64,
+            "low_watermark" / Int64 * "first offset that is left, over all replicas; -1 on error",
             "error_code" / ErrorCode,
-        ),
-    ),
+        ) * "what became of each partition",
+    ) * "what became of the partitions, by topic",
 )
 api = Api(21, "DeleteRecords", request, response, versions=range(3), flexible=2)

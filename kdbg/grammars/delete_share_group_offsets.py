@@ -7,18 +7,18 @@ from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Struct, To
 from .meanings import ErrorMessage, ThrottleTime
 
 request = Struct(
-    "group_id" / GroupId,
-    "topics" / Array("topic_name" / TopicName),
+    "group_id" / GroupId * "the share group, which must have no members",
+    "topics" / Array("topic_name" / TopicName) * "topics whose offsets the group shall forget",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of single topics stand with them",
     "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,
         "topic_id" / TopicId,
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
-    ),
+    ) * "what became of each topic",
 )
 api = Api(92, "DeleteShareGroupOffsets", request, response, versions=range(1), flexible=0)

@@ -7,11 +7,11 @@ from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Partition,
 from .meanings import ErrorMessage
 
 request = Struct(
-    "group_id" / GroupId,
+    "group_id" / GroupId * "the share group whose state is deleted",
     "topics" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array("partition" / Partition),
-    ),
+        "partitions" / Array("partition" / Partition) * "partitions whose state is deleted",
+    ) * "partitions whose state is deleted, by topic",
 )
 response = Struct(
     "results" / Array(
@@ -20,7 +20,7 @@ response = Struct(
             "partition" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-        ),
-    ),
+        ) * "what became of each partition",
+    ) * "what became of the partitions, by topic",
 )
 api = Api(86, "DeleteShareGroupState", request, response, versions=range(1), flexible=0)

@@ -21,19 +21,20 @@ from .meanings import ErrorMessage, ThrottleTime, Timeout
 
 request = Struct(
     "topics" / Since(6, Array(
-        "name" / Default(Nullable(TopicName), None),
-        "topic_id" / TopicId,
-    )),
-    "topic_names" / Until(5, Ignorable(Array(TopicName))),
-    "timeout_ms" / Timeout,
+        "name" / Default(Nullable(TopicName), None) * "name of the topic; null when it is meant by its id",
+        "topic_id" / TopicId * "id of the topic; all zeros when it is meant by its name",
+    )) * "topics to delete, each by its name or by its id",
+    "topic_names" / Until(5, Ignorable(Array(TopicName))) * "which topics to delete, by name",
+    "timeout_ms" / Timeout * "milliseconds to wait until the topics are gone everywhere",
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "responses" / Array(
-        "name" / NullableSince(6, TopicName),
+        "name" / NullableSince(6, TopicName)
+            * "name of the topic; null when only its id is known, or the sender may not see it",
         "topic_id" / Since(6, Ignorable(TopicId)),
         "error_code" / ErrorCode,
         "error_message" / Since(5, Ignorable(Default(Nullable(ErrorMessage), None))),
-    ),
+    ) * "what became of each topic",
 )
 api = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)

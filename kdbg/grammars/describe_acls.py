@@ -16,10 +16,11 @@ from .meanings import (
 
 request = Struct(
     "resource_type_filter" / AclResourceType,
-    "resource_name_filter" / Nullable(String),
-    "pattern_type_filter" / Since(1, Default(AclPatternType, 3)),
-    "principal_filter" / Nullable(String),
-    "host_filter" / Nullable(String),
+    "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
+    "pattern_type_filter" / Since(1, Default(AclPatternType, 3))
+        * "form of the name; MATCH finds all rules that apply to it, ANY every form",
+    "principal_filter" / Nullable(String) * "whom the rules are for, such as User:alice; null matches everybody",
+    "host_filter" / Nullable(String) * "address the rules are for; null matches all, * only rules for every address",
     "operation" / AclOperation,
     "permission_type" / AclPermissionType,
 )
@@ -29,14 +30,15 @@ response = Struct(
     "error_message" / Nullable(ErrorMessage),
     "resources" / Array(
         "resource_type" / AclResourceType,
-        "resource_name" / ResourceName,
+        "resource_name" / ResourceName
+            * "name of the resource, or the start of its name with PREFIXED; * with LITERAL is all of them",
         "pattern_type" / Since(1, Default(AclPatternType, 3)),
         "acls" / Array(
-            "principal" / String,
-            "host" / String,
+            "principal" / String * "whom the rule is for, such as User:alice; User:* is everybody",
+            "host" / String * "address the rule is for; * is every address",
             "operation" / AclOperation,
             "permission_type" / AclPermissionType,
-        ),
-    ),
+        ) * "rules for that resource",
+    ) * "the rules found, by what they guard",
 )
 api = Api(29, "DescribeAcls", request, response, versions=range(4), flexible=2)

@@ -10,17 +10,22 @@ request = Struct(
     "components" / Array(
         "entity_type" / EntityType,
         "match_type" / QuotaMatchType,
-        "match" / Nullable(String),
-    ),
-    "strict" / Boolean,
+        "match" / Nullable(String) * "the name with EXACT; null otherwise",
+    ) * "which entities are asked about; empty with strict false asks for all",
+    "strict" / Boolean * "true leaves out entities that have more components than those asked for",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
     "entries" / Nullable(Array(
-        "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName)),
-        "values" / Array("key" / String, "value" / Float64),
-    )),
+        "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName))
+            * "whom the quotas are for: a user, a client id, both together, or an address",
+        "values" / Array(
+            "key" / String * "name of the quota, such as producer_byte_rate or request_percentage",
+            "value" / Float64
+                * "the limit in the quota's unit: bytes or connections or mutations per second, or percent",
+        ) * "quotas of that entity",
+    )) * "the quotas found, entity by entity; null on error",
 )
 api = Api(48, "DescribeClientQuotas", request, response, versions=range(2), flexible=1)

@@ -19,9 +19,9 @@ from .meanings import (
 )
 
 request = Struct(
-    "include_cluster_authorized_operations" / Boolean,
+    "include_cluster_authorized_operations" / Boolean * "true asks what the sender is allowed to do with the cluster",
     "endpoint_type" / Since(1, Default(EndpointType, 1)),
-    "include_fenced_brokers" / Since(2, Boolean),
+    "include_fenced_brokers" / Since(2, Boolean) * "true lists brokers too that are registered but fenced",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -29,14 +29,15 @@ response = Struct(
     "error_message" / Default(Nullable(ErrorMessage), None),
     "endpoint_type" / Since(1, Default(EndpointType, 1)),
     "cluster_id" / ClusterId,
-    "controller_id" / Default(ControllerId, -1),
+    "controller_id" / Default(ControllerId, -1)
+        * "the active controller, or under KRaft some broker that forwards to it; -1 when unknown",
     "brokers" / Array(
         "broker_id" / BrokerId,
         "host" / Host,
         "port" / Port,
         "rack" / Default(Nullable(Rack), None),
-        "is_fenced" / Since(2, Boolean),
-    ),
+        "is_fenced" / Since(2, Boolean) * "true while the broker leads nothing and is hidden from clients",
+    ) * "nodes of the cluster",
     "cluster_authorized_operations" / Default(AclOperations, -(2**31)),
 )
 api = Api(60, "DescribeCluster", request, response, versions=range(3), flexible=0)

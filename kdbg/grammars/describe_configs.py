@@ -24,10 +24,10 @@ request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
-        "configuration_keys" / Nullable(Array(String)),
-    ),
-    "include_synonyms" / Since(1, Boolean),
-    "include_documentation" / Since(3, Boolean),
+        "configuration_keys" / Nullable(Array(String)) * "settings asked for; null asks for all",
+    ) * "topics, brokers and others whose configuration is asked for",
+    "include_synonyms" / Since(1, Boolean) * "true asks which other levels set the key as well",
+    "include_documentation" / Since(3, Boolean) * "true asks for a description of each key",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -37,20 +37,23 @@ response = Struct(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String,
-            "value" / Nullable(Secret(String, when="is_sensitive")),
-            "read_only" / Boolean,
+            "name" / String * "key of the setting, such as retention.ms",
+            "value" / Nullable(Secret(String, when="is_sensitive"))
+                * "its value as text; null when it is sensitive or not set",
+            "read_only" / Boolean * "true when the setting cannot be changed while the broker runs",
             "config_source" / Since(1, Ignorable(Default(ConfigSource, -1))),
-            "is_default" / Until(0, Boolean),
-            "is_sensitive" / Boolean,
+            "is_default" / Until(0, Boolean) * "true when nobody set the value",
+            "is_sensitive" / Boolean * "true for passwords and the like, whose values are not sent",
             "synonyms" / Since(1, Ignorable(Array(
-                "name" / String,
-                "value" / Nullable(Secret(String, when="name")),
+                "name" / String * "key of the setting at that level, such as log.retention.ms of the broker",
+                "value" / Nullable(Secret(String, when="name"))
+                    * "value at that level as text; null when it is sensitive",
                 "source" / ConfigSource,
-            ))),
+            ))) * "all levels that set the key; the first one is in force",
             "config_type" / Since(3, Ignorable(ConfigType)),
-            "documentation" / Since(3, Ignorable(Nullable(String))),
-        ),
-    ),
+            "documentation" / Since(3, Ignorable(Nullable(String)))
+                * "description of the key; null when not asked for or when there is none",
+        ) * "settings of the resource",
+    ) * "one answer for each resource",
 )
 api = Api(32, "DescribeConfigs", request, response, versions=range(5), flexible=4)

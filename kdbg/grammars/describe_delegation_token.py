@@ -7,22 +7,28 @@ from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String
 from .meanings import PrincipalName, PrincipalType, ThrottleTime
 
 request = Struct(
-    "owners" / Nullable(Array("principal_type" / PrincipalType, "principal_name" / PrincipalName)),
+    "owners" / Nullable(Array(
+        "principal_type" / PrincipalType * "type of the owner, such as User",
+        "principal_name" / PrincipalName * "name of the owner",
+    )) * "whose tokens are asked for; null asks for all that the sender may see",
 )
 response = Struct(
     "error_code" / ErrorCode,
     "tokens" / Array(
-        "principal_type" / PrincipalType,
-        "principal_name" / PrincipalName,
-        "token_requester_principal_type" / Since(3, String),
-        "token_requester_principal_name" / Since(3, String),
-        "issue_timestamp" / Timestamp,
-        "expiry_timestamp" / Timestamp,
-        "max_timestamp" / Timestamp,
-        "token_id" / String,
-        "hmac" / Secret(Bytes),
-        "renewers" / Array("principal_type" / PrincipalType, "principal_name" / PrincipalName),
-    ),
+        "principal_type" / PrincipalType * "type of the token's owner, such as User",
+        "principal_name" / PrincipalName * "name of the token's owner",
+        "token_requester_principal_type" / Since(3, String) * "type of who asked for the token, such as User",
+        "token_requester_principal_name" / Since(3, String) * "who asked for the token, maybe in another's name",
+        "issue_timestamp" / Timestamp * "when the token was made",
+        "expiry_timestamp" / Timestamp * "when the token ends unless it is renewed",
+        "max_timestamp" / Timestamp * "when the token ends even if it is renewed",
+        "token_id" / String * "public name of the token: the user name of a login with it",
+        "hmac" / Secret(Bytes) * "secret of the token: in base64 the password of a login with it",
+        "renewers" / Array(
+            "principal_type" / PrincipalType * "type of the renewer, such as User",
+            "principal_name" / PrincipalName * "name of the renewer",
+        ) * "who may renew the token besides its owner",
+    ) * "the tokens found, with their secrets",
     "throttle_time_ms" / ThrottleTime,
 )
 api = Api(41, "DescribeDelegationToken", request, response, versions=range(4), flexible=2)

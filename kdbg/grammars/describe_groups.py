@@ -33,7 +33,7 @@ from .meanings import (
 from .payloads import assignment, subscription
 
 request = Struct(
-    "groups" / Array(GroupId),
+    "groups" / Array(GroupId) * "groups asked about, all with their coordinator",
     "include_authorized_operations" / Since(3, IncludeOperations),
 )
 response = Struct(
@@ -42,18 +42,22 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Since(6, Default(Nullable(ErrorMessage), None)),
         "group_id" / GroupId,
-        "group_state" / GroupState,
+        "group_state" / GroupState
+            * "Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead when there is none",
         "protocol_type" / ProtocolType,
-        "protocol_data" / String,
+        "protocol_data" / String
+            * "protocol chosen in the last rebalance, for consumers the assignor; empty unless Stable",
         "members" / Array(
             "member_id" / MemberId,
             "group_instance_id" / Since(4, Ignorable(Default(Nullable(GroupInstanceId), None))),
             "client_id" / ClientId,
             "client_host" / ClientHost,
-            "member_metadata" / Holds(Bytes, subscription),
-            "member_assignment" / Holds(Bytes, assignment),
-        ),
+            "member_metadata" / Holds(Bytes, subscription)
+                * "what the member said when it joined, for consumers its topics; empty unless Stable",
+            "member_assignment" / Holds(Bytes, assignment)
+                * "what the group's leader gave the member, for consumers the partitions to read",
+        ) * "who is in the group",
         "authorized_operations" / Since(3, Default(AclOperations, -(2**31))),
-    ),
+    ) * "one answer for each group asked about",
 )
 api = Api(15, "DescribeGroups", request, response, versions=range(7), flexible=5)

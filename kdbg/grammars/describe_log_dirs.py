@@ -22,26 +22,31 @@ from ..wire import (
 from .meanings import Partitions, ThrottleTime
 
 request = Struct(
-    "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions)),
+    "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
+        * "replicas asked about, by topic; null asks for all",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(3, Ignorable(ErrorCode)),
+    "error_code" / Since(3, Ignorable(ErrorCode))
+        * "refuses the whole request; errors of single directories stand with them",
     "results" / Array(
-        "error_code" / ErrorCode,
-        "log_dir" / String,
+        "error_code" / ErrorCode * "KAFKA_STORAGE_ERROR when the directory went offline",
+        "log_dir" / String * "absolute path of the directory",
         "topics" / Array(
             "name" / TopicName,
             "partitions" / Array(
                 "partition_index" / Partition,
-                "partition_size" / Int64,
-                "offset_lag" / Int64,
-                "is_future_key" / Boolean,
-            ),
-        ),
-        "total_bytes" / Since(4, Ignorable(Default(Int64, -1))),
-        "usable_bytes" / Since(4, Ignorable(Default(Int64, -1))),
-        "is_cordoned" / Since(5, Ignorable(Boolean)),
-    ),
+                "partition_size" / Int64 * "bytes of all segments of the replica's log",
+                "offset_lag" / Int64
+                    * "how many offsets the replica is behind the high watermark, or behind the one it will replace",
+                "is_future_key" / Boolean
+                    * "true for a copy under way that will replace the replica in another directory",
+            ) * "replicas in that directory",
+        ) * "replicas in that directory, by topic",
+        "total_bytes" / Since(4, Ignorable(Default(Int64, -1)))
+            * "size of the volume that the directory is on; -1 when unknown",
+        "usable_bytes" / Since(4, Ignorable(Default(Int64, -1))) * "bytes still free on that volume; -1 when unknown",
+        "is_cordoned" / Since(5, Ignorable(Boolean)) * "true when the directory takes no new replicas",
+    ) * "the broker's log directories",
 )
 api = Api(35, "DescribeLogDirs", request, response, versions=range(6), flexible=2)

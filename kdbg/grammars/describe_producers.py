@@ -19,7 +19,7 @@ from ..wire import (
 from .meanings import ErrorMessage, Partitions, ProducerId, ThrottleTime
 
 request = Struct(
-    "topics" / Array("name" / TopicName, "partition_indexes" / Partitions),
+    "topics" / Array("name" / TopicName, "partition_indexes" / Partitions) * "partitions asked about, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -31,13 +31,15 @@ response = Struct(
             "error_message" / Default(Nullable(ErrorMessage), None),
             "active_producers" / Array(
                 "producer_id" / ProducerId,
-                "producer_epoch" / Int32,
-                "last_sequence" / Default(Int32, -1),
-                "last_timestamp" / Default(Timestamp, -1),
-                "coordinator_epoch" / Int32,
-                "current_txn_start_offset" / Default(Int64, -1),
-            ),
-        ),
-    ),
+                "producer_epoch" / Int32 * "epoch the producer last wrote with, here as INT32",
+                "last_sequence" / Default(Int32, -1) * "sequence number of its last record; -1 when unknown",
+                "last_timestamp" / Default(Timestamp, -1) * "time of its last batch; -1 when unknown",
+                "coordinator_epoch" / Int32
+                    * "epoch of the transaction coordinator that wrote the producer's last marker here; -1 is none",
+                "current_txn_start_offset" / Default(Int64, -1)
+                    * "first offset of its open transaction, which the last stable offset waits for; -1 is none",
+            ) * "producers that wrote here lately and that the leader keeps in mind",
+        ) * "what the leader knows of each partition's producers",
+    ) * "what the leaders know, by topic",
 )
 api = Api(61, "DescribeProducers", request, response, versions=range(1), flexible=0)

@@ -23,8 +23,9 @@ from .meanings import ErrorMessage, LeaderEpoch, Partitions, ThrottleTime
 request = Struct(
     "groups" / Array(
         "group_id" / GroupId,
-        "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Partitions)),
-    ),
+        "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Partitions))
+            * "partitions asked about, by topic; null asks for all that the group has",
+    ) * "share groups asked about",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -35,15 +36,18 @@ response = Struct(
             "topic_id" / TopicId,
             "partitions" / Array(
                 "partition_index" / Partition,
-                "start_offset" / Int64,
+                "start_offset" / Int64
+                    * "first offset that is not done with; all before it were dealt with; -1 when not yet set",
                 "leader_epoch" / LeaderEpoch,
-                "lag" / Since(1, Ignorable(Default(Int64, -1))),
+                "lag" / Since(1, Ignorable(Default(Int64, -1)))
+                    * "records from the start offset on that are still to be dealt with; -1 when unknown",
                 "error_code" / ErrorCode,
                 "error_message" / Default(Nullable(ErrorMessage), None),
-            ),
-        ),
-        "error_code" / ErrorCode,
+            ) * "offsets of the group, partition by partition",
+        ) * "offsets of the group, by topic",
+        "error_code" / ErrorCode
+            * "why there is nothing of the whole group; errors of single partitions stand with them",
         "error_message" / Default(Nullable(ErrorMessage), None),
-    ),
+    ) * "one answer for each group asked about",
 )
 api = Api(90, "DescribeShareGroupOffsets", request, response, versions=range(2), flexible=0)

@@ -20,30 +20,39 @@ from ..wire import (
 from .meanings import AclOperations, LeaderEpoch, LeaderId, ThrottleTime
 
 request = Struct(
-    "topics" / Array("name" / TopicName),
-    "response_partition_limit" / Default(Int32, 2000),
-    "cursor" / Default(Nullable(Struct("topic_name" / TopicName, "partition_index" / Partition)), None),
+    "topics" / Array("name" / TopicName) * "topics asked about; empty asks for all",
+    "response_partition_limit" / Default(Int32, 2000)
+        * "most partitions to send in one answer; the broker has a limit of its own",
+    "cursor" / Default(Nullable(Struct(
+        "topic_name" / TopicName * "first topic of the page",
+        "partition_index" / Partition * "first partition of that topic to send",
+    )), None) * "where the page begins; null is the first page",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "error_code" / ErrorCode,
-        "name" / Nullable(TopicName),
+        "name" / Nullable(TopicName) * "name of the topic; null when it is not known",
         "topic_id" / TopicId,
-        "is_internal" / Boolean,
+        "is_internal" / Boolean * "true for Kafka's own topics, such as __consumer_offsets",
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition_index" / Partition,
             "leader_id" / LeaderId,
             "leader_epoch" / Default(LeaderEpoch, -1),
-            "replica_nodes" / Array(Int32),
-            "isr_nodes" / Array(Int32),
-            "eligible_leader_replicas" / Default(Nullable(Array(Int32)), None),
-            "last_known_elr" / Default(Nullable(Array(Int32)), None),
-            "offline_replicas" / Array(Int32),
-        ),
+            "replica_nodes" / Array(Int32) * "broker ids of all replicas, preferred leader first",
+            "isr_nodes" / Array(Int32) * "broker ids of the replicas in sync",
+            "eligible_leader_replicas" / Default(Nullable(Array(Int32)), None)
+                * "out of sync, but sure to have all committed records; null when there is no list",
+            "last_known_elr" / Default(Nullable(Array(Int32)), None)
+                * "brokers last known to be eligible, for an unclean recovery; null when there is no list",
+            "offline_replicas" / Array(Int32) * "broker ids of the replicas that are down",
+        ) * "partitions of the topic that are on this page",
         "topic_authorized_operations" / Default(AclOperations, -(2**31)),
-    ),
-    "next_cursor" / Default(Nullable(Struct("topic_name" / TopicName, "partition_index" / Partition)), None),
+    ) * "one page of topics",
+    "next_cursor" / Default(Nullable(Struct(
+        "topic_name" / TopicName * "first topic of the next page",
+        "partition_index" / Partition * "first partition of that topic to ask for",
+    )), None) * "where the next page begins; null when this was the last one",
 )
 api = Api(75, "DescribeTopicPartitions", request, response, versions=range(1), flexible=0)

@@ -6,18 +6,22 @@ KIP-664.
 from ..wire import Api, Array, Duration, ErrorCode, String, Struct, Timestamp, TopicName
 from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
-request = Struct("transactional_ids" / Array(String))
+request = Struct(
+    "transactional_ids" / Array(String) * "transactions asked about, all with their coordinator",
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "transaction_states" / Array(
         "error_code" / ErrorCode,
         "transactional_id" / TransactionalId,
-        "transaction_state" / String,
-        "transaction_timeout_ms" / Duration,
-        "transaction_start_time_ms" / Timestamp,
+        "transaction_state" / String * "such as Empty, Ongoing, PrepareCommit, CompleteAbort or Dead",
+        "transaction_timeout_ms" / Duration
+            * "milliseconds that the transaction may stay open before the coordinator aborts it",
+        "transaction_start_time_ms" / Timestamp * "when the open transaction began; -1 when none is open",
         "producer_id" / ProducerId,
         "producer_epoch" / ProducerEpoch,
-        "topics" / Array("topic" / TopicName, "partitions" / Partitions),
-    ),
+        "topics" / Array("topic" / TopicName, "partitions" / Partitions)
+            * "partitions that were added to the open transaction, by topic",
+    ) * "one answer for each id",
 )
 api = Api(65, "DescribeTransactions", request, response, versions=range(1), flexible=0)

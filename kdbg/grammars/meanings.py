@@ -21,7 +21,7 @@ from ..wire import (
 )
 
 AssignmentEpoch = Int32 * "epoch of the group that the assignment was made for"
-BrokerEpoch = Int64 * "epoch that the controller gave the broker when it registered, -1 if unknown"
+BrokerEpoch = Int64 * "epoch that the broker got when it registered; a stale one is refused, -1 if unknown"
 BrokerId = Int32 * "node id of the broker"
 ClientHost = String * "address that the member's requests come from"
 ClientId = String * "client.id of the member"
@@ -64,7 +64,7 @@ ProtocolType = String * "what kind of group this is: consumer, connect or a word
 Rack = String * "rack that the broker is in (broker.rack), null for none"
 ReachedEpoch = Int32 * "epoch of the member: that of the assignment it has reached"
 RebalanceTimeout = Duration * "milliseconds that members have for their part in a rebalance"
-ResourceName = String * "name of the resource"
+ResourceName = String * "name of the resource, of brokers the id; empty for the default of all brokers"
 SessionTimeout = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
 StateEpoch = Int32 * "epoch of the share group's state of the partition"
 SubtopologyId = String * "id of the subtopology, a part of a Streams topology that runs on its own"
@@ -88,11 +88,13 @@ AclOperations = Bits(Int32, {
     3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE", 9: "CLUSTER_ACTION",
     10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS", 15: "TWO_PHASE_COMMIT",
-}) * "operations that the client may perform, a bit each"
+}) * "operations that the client may perform, a bit each; -2147483648 if it did not ask"
 AclPatternType = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "MATCH", 3: "LITERAL", 4: "PREFIXED",
 }) * "how names of resources are compared with the rule's"
-AclPermissionType = Enum(Int8, {0: "UNKNOWN", 1: "ANY", 2: "DENY", 3: "ALLOW"}) * "whether the rule allows or denies"
+AclPermissionType = Enum(Int8, {
+    0: "UNKNOWN", 1: "ANY", 2: "DENY", 3: "ALLOW",
+}) * "whether the rule allows or denies; one that denies wins"
 AclResourceType = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "TOPIC", 3: "GROUP", 4: "CLUSTER", 5: "TRANSACTIONAL_ID", 6: "DELEGATION_TOKEN",
     7: "USER",
@@ -165,7 +167,7 @@ RemoteLogSegmentState = Enum(Int8, {
 RemotePartitionDeleteState = Enum(Int8, {
     0: "DELETE_PARTITION_MARKED", 1: "DELETE_PARTITION_STARTED", 2: "DELETE_PARTITION_FINISHED",
 }) * "how far the deletion of the partition's remote data is"
-ReplicaId = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the replica that asks"
+ReplicaId = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the follower that asks; a client is -1"
 ScramMechanism = Enum(Int8, {
     0: "UNKNOWN", 1: "SCRAM_SHA_256", 2: "SCRAM_SHA_512",
 }) * "SCRAM mechanism that the credential is for"

@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"messages", "tcp", "grammars", "wire", "capture.packet"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
-    "segments": {"messages", "grammars", "wire"},
+    "segments": {"guess", "messages", "grammars", "wire"},
     "client": {"engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {"engine", "messages", "guess", "segments", "grammars", "wire", "definitions"},
     "tables": {"render", "messages", "tcp", "grammars", "wire"},

@@ -9,19 +9,20 @@ from .meanings import ElectionType, ErrorMessage, Partitions, ThrottleTime, Time
 
 request = Struct(
     "election_type" / Since(1, ElectionType),
-    "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Partitions)),
-    "timeout_ms" / Default(Timeout, 60000),
+    "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
+        * "partitions to elect leaders for, by topic; null asks for all",
+    "timeout_ms" / Default(Timeout, 60000) * "milliseconds to wait until the elections are done",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(1, ErrorCode),
+    "error_code" / Since(1, ErrorCode) * "refuses the whole request; errors of single partitions stand with them",
     "replica_election_results" / Array(
         "topic" / TopicName,
         "partition_result" / Array(
             "partition_id" / Partition,
-            "error_code" / ErrorCode,
+            "error_code" / ErrorCode * "ELECTION_NOT_NEEDED when the right broker leads already",
             "error_message" / Nullable(ErrorMessage),
-        ),
-    ),
+        ) * "what became of each election",
+    ) * "what became of the elections, by topic",
 )
 api = Api(43, "ElectLeaders", request, response, versions=range(3), flexible=2)

@@ -25,43 +25,45 @@ from ..wire import (
 from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None),
+    "cluster_id" / Default(Nullable(ClusterId), None)
+        * "cluster the leader belongs to; another one refuses it, null skips the check",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "replica_id" / BeforeRelease((2, 8), Int32),
-            "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch,
+            "replica_id" / BeforeRelease((2, 8), Int32) * "the node that sends this",
+            "leader_id" / LeaderId * "the leader that resigns",
+            "leader_epoch" / LeaderEpoch * "epoch that ends",
             "preferred_candidates" / Since(1, Ignorable(Array(
-                "candidate_id" / Int32,
-                "candidate_directory_id" / Uuid,
-            ))),
-            "preferred_successors" / Until(0, Ignorable(Array(Int32))),
-        ),
-    ),
+                "candidate_id" / Int32 * "node id of the voter",
+                "candidate_directory_id" / Uuid * "id of its metadata directory; all zeros is unknown",
+            ))) * "who should stand for election, best first; the later in the list, the longer they wait",
+            "preferred_successors" / Until(0, Ignorable(Array(Int32)))
+                * "node ids of who should stand for election, best first; later ones wait longer",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as CONTROLLER",
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "where the leader that resigns is reached",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch,
-        ),
-    ),
+            "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
     "node_endpoints" / Since(1, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "where the leader named above is reached",
 )
 kafka_2_7 = Dialect("request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7))
 api = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1, dialects=(kafka_2_7,))

@@ -16,7 +16,9 @@ request = Struct(
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "producer_id" / Since(5, Ignorable(Default(ProducerId, -1))),
-    "producer_epoch" / Since(5, Ignorable(Default(ProducerEpoch, -1))),
+    "producer_id" / Since(5, Ignorable(Default(ProducerId, -1)))
+        * "id for the producer's next transaction, new only when its epochs ran out; -1 on error",
+    "producer_epoch" / Since(5, Ignorable(Default(ProducerEpoch, -1)))
+        * "epoch for the next transaction, which fences late records of this one; -1 on error",
 )
 api = Api(26, "EndTxn", request, response, versions=range(6), flexible=3)

@@ -48,76 +48,95 @@ from .records import FetchedRecords
 
 request = Struct(
     "replica_id" / Until(14, Default(ReplicaId, -1)),
-    "max_wait_ms" / Duration,
-    "min_bytes" / Int32,
-    "max_bytes" / Since(3, Ignorable(Default(Int32, 2**31 - 1))),
+    "max_wait_ms" / Duration
+        * "milliseconds that the broker may hold the answer back while there is less than min_bytes",
+    "min_bytes" / Int32
+        * "the broker answers once this many bytes are there, or max_wait_ms is over; 0 answers at once",
+    "max_bytes" / Since(3, Ignorable(Default(Int32, 2**31 - 1)))
+        * "most bytes of records to send; a first batch that is larger is sent all the same",
     "isolation_level" / Since(4, Ignorable(IsolationLevel)),
-    "session_id" / Since(7, Ignorable(Int32)),
-    "session_epoch" / Since(7, Ignorable(Default(FetchSessionEpoch, -1))),
+    "session_id" / Since(7, Ignorable(Int32)) * "fetch session that this goes on with; 0 with epoch 0 opens one",
+    "session_epoch" / Since(7, Ignorable(Default(FetchSessionEpoch, -1)))
+        * "counts the requests of the session; 0 opens a new one, -1 closes it or does without",
     "topics" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "topic" / Until(12, Ignorable(TopicName)),
         "partitions" / Array(
             "partition" / Partition,
-            "current_leader_epoch" / Since(9, Ignorable(Default(Int32, -1))),
-            "fetch_offset" / Int64,
-            "last_fetched_epoch" / Since(12, Default(Int32, -1)),
-            "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
-            "partition_max_bytes" / Int32,
-            "replica_directory_id" / Since(17, Ignorable(Tag(0, ReplicaDirectoryId))),
-            "high_watermark" / Since(18, Ignorable(Tag(1, Default(HighWatermark, 2**63 - 1)))),
-        ),
-    ),
+            "current_leader_epoch" / Since(9, Ignorable(Default(Int32, -1)))
+                * "newest leader epoch the reader knows, to notice which side is stale; -1 skips the check",
+            "fetch_offset" / Int64 * "first offset to send",
+            "last_fetched_epoch" / Since(12, Default(Int32, -1))
+                * "epoch of the follower's last record, by which the leader sees logs that parted; -1 is none",
+            "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1)))
+                * "first offset a follower still has; -1 from consumers",
+            "partition_max_bytes" / Int32
+                * "most bytes to send of this partition; a first batch that is larger is sent all the same",
+            "replica_directory_id" / Since(17, Ignorable(Tag(0, ReplicaDirectoryId)))
+                * "metadata directory of the node that fetches, in KRaft quorums",
+            "high_watermark" / Since(18, Ignorable(Tag(1, Default(HighWatermark, 2**63 - 1))))
+                * "high watermark the follower knows, to hear news at once; -1 is unknown, 2^63-1 not told",
+        ) * "from where to read each partition",
+    ) * "partitions to read, by topic; within a session only those that are new or moved on",
     "forgotten_topics_data" / Since(7, Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "topic" / Until(12, Ignorable(TopicName)),
         "partitions" / Partitions,
-    )),
-    "rack_id" / Since(11, Ignorable(ClientRack)),
-    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(ClusterId), None)))),
+    )) * "partitions that the session shall no longer read, by topic",
+    "rack_id" / Since(11, Ignorable(ClientRack))
+        * "rack the consumer is in, by which the broker may name a nearer replica; empty is none",
+    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(ClusterId), None))))
+        * "cluster the sender belongs to; another one refuses it, null skips the check",
     "replica_state" / Since(15, Tag(1, Struct(
         "replica_id" / Default(ReplicaId, -1),
-        "replica_epoch" / Default(Int64, -1),
-    ))),
+        "replica_epoch" / Default(Int64, -1)
+            * "epoch that broker was registered with, so that one restarted is told apart; -1 is unknown",
+    ))) * "who copies, when a broker or controller does; left out by consumers",
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
-    "error_code" / Since(7, Ignorable(ErrorCode)),
-    "session_id" / Since(7, Int32),
+    "error_code" / Since(7, Ignorable(ErrorCode))
+        * "refuses the whole request, as for its session; errors of single partitions stand with them",
+    "session_id" / Since(7, Int32) * "session for further requests; 0 when the broker keeps none",
     "responses" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "topic" / Until(12, Ignorable(TopicName)),
         "partitions" / Array(
             "partition_index" / Partition,
-            "error_code" / ErrorCode,
+            "error_code" / ErrorCode
+                * "NOT_LEADER_OR_FOLLOWER asks for new metadata, OFFSET_OUT_OF_RANGE for another offset",
             "high_watermark" / HighWatermark,
             "last_stable_offset" / Since(4, Ignorable(Default(LastStableOffset, -1))),
             "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
             "aborted_transactions" / Since(4, Ignorable(Nullable(Array(
-                "producer_id" / ProducerId,
-                "first_offset" / Int64,
-            )))),
-            "preferred_read_replica" / Since(11, Default(Int32, -1)),
-            "records" / Nullable(FetchedRecords),
+                "producer_id" / ProducerId * "producer whose records are skipped, up to its next abort marker",
+                "first_offset" / Int64 * "offset of that transaction's first record",
+            )))) * "aborted transactions whose records the reader has to skip; null with READ_UNCOMMITTED",
+            "preferred_read_replica" / Since(11, Default(Int32, -1))
+                * "broker id of a nearer replica to read from, with no records here; -1 is stay",
+            "records" / Nullable(FetchedRecords)
+                * "batches as in the log: the first may begin before fetch_offset, the last may be cut off",
             "diverging_epoch" / Since(12, Tag(0, Struct(
-                "epoch" / Default(Int32, -1),
-                "end_offset" / Default(Int64, -1),
-            ))),
+                "epoch" / Default(Int32, -1)
+                    * "the leader's newest epoch up to the one the follower named; -1 when not set",
+                "end_offset" / Default(Int64, -1)
+                    * "offset behind that epoch's last record, where the follower cuts its log off; -1 when not set",
+            ))) * "only when a follower's log parted from the leader's: up to where it may still agree",
             "current_leader" / Since(12, Tag(1, Struct(
                 "leader_id" / Default(LeaderId, -1),
                 "leader_epoch" / Default(LeaderEpoch, -1),
-            ))),
+            ))) * "only when the reader's idea of the leader is outdated: who leads now",
             "snapshot_id" / Since(12, Tag(2, Struct(
-                "end_offset" / Default(Int64, -1),
-                "epoch" / Default(Int32, -1),
-            ))),
-        ),
-    ),
+                "end_offset" / Default(Int64, -1) * "offset behind the last record in the snapshot; -1 when not set",
+                "epoch" / Default(Int32, -1) * "epoch of the last record in the snapshot; -1 when not set",
+            ))) * "only when the follower must load a snapshot first, for the log no longer has its offset",
+        ) * "what was read from each partition",
+    ) * "what was read, by topic; within a session only partitions with news",
     "node_endpoints" / Since(16, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / Port,
         "rack" / Default(Nullable(Rack), None),
-    ))),
+    ))) * "addresses of the leaders that current_leader names",
 )
 api = Api(1, "Fetch", request, response, versions=range(19), flexible=12)

@@ -22,39 +22,51 @@ from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, ReplicaDir
 from .records import FetchedRecords
 
 request = Struct(
-    "replica_id" / Default(Int32, -1),
-    "max_bytes" / Default(Int32, 2**31 - 1),
+    "replica_id" / Default(Int32, -1) * "node id of the replica that loads the snapshot; -1 when it has none",
+    "max_bytes" / Default(Int32, 2**31 - 1) * "most bytes of the snapshot to send",
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition" / Partition,
-            "current_leader_epoch" / Int32,
-            "snapshot_id" / Struct("end_offset" / Int64, "epoch" / Int32),
-            "position" / Int64,
-            "replica_directory_id" / Since(1, Ignorable(Tag(0, ReplicaDirectoryId))),
-        ),
-    ),
-    "cluster_id" / Tag(0, Default(Nullable(ClusterId), None)),
+            "current_leader_epoch" / Int32 * "newest leader epoch the replica knows, to notice which side is stale",
+            "snapshot_id" / Struct(
+                "end_offset" / Int64 * "offset behind the last record in the snapshot",
+                "epoch" / Int32 * "epoch of the last record in the snapshot",
+            ) * "which snapshot",
+            "position" / Int64 * "byte of the snapshot to go on at; 0 is its beginning",
+            "replica_directory_id" / Since(1, Ignorable(Tag(0, ReplicaDirectoryId)))
+                * "metadata directory of the replica; all zeros is unknown",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
+    "cluster_id" / Tag(0, Default(Nullable(ClusterId), None))
+        * "cluster the replica belongs to; another one refuses it, null skips the check",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "index" / Partition,
-            "error_code" / ErrorCode,
-            "snapshot_id" / Struct("end_offset" / Int64, "epoch" / Int32),
-            "size" / Int64,
-            "position" / Int64,
-            "unaligned_records" / FetchedRecords,
-            "current_leader" / Tag(0, Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch)),
-        ),
-    ),
+            "error_code" / ErrorCode
+                * "SNAPSHOT_NOT_FOUND when it was deleted meanwhile, POSITION_OUT_OF_RANGE behind its end",
+            "snapshot_id" / Struct(
+                "end_offset" / Int64 * "offset behind the last record in the snapshot",
+                "epoch" / Int32 * "epoch of the last record in the snapshot",
+            ) * "which snapshot",
+            "size" / Int64 * "bytes of the whole snapshot",
+            "position" / Int64 * "byte of the snapshot that the piece begins at",
+            "unaligned_records" / FetchedRecords * "a piece of the snapshot; it may begin and end within a batch",
+            "current_leader" / Tag(0, Struct(
+                "leader_id" / LeaderId,
+                "leader_epoch" / LeaderEpoch * "newest epoch that the node knows of",
+            )) * "only when another node leads: who does",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
     "node_endpoints" / Since(1, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "addresses of the leaders that current_leader names",
 )
 api = Api(59, "FetchSnapshot", request, response, versions=range(2), flexible=0)

@@ -9,24 +9,25 @@ from ..wire import Api, Array, Between, ErrorCode, Ignorable, Nullable, Since, S
 from .meanings import CoordinatorKeyType, ErrorMessage, Host, NodeId, Port, ThrottleTime
 
 request = Struct(
-    "key" / Until(3, String),
+    "key" / Until(3, String) * "the consumer group or transactional id whose coordinator is looked for",
     "key_type" / Since(1, CoordinatorKeyType),
-    "coordinator_keys" / Since(4, Array(String)),
+    "coordinator_keys" / Since(4, Array(String))
+        * "keys whose coordinators are looked for; for share groups group:topicId:partition",
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "coordinators" / Since(4, Array(
-        "key" / String,
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
-        "error_code" / ErrorCode,
+        "key" / String * "the key, as the request named it",
+        "node_id" / NodeId * "the broker that coordinates; -1 on error",
+        "host" / Host * "name or address to reach it at; empty on error",
+        "port" / Port * "its port; -1 on error",
+        "error_code" / ErrorCode * "COORDINATOR_NOT_AVAILABLE while the internal topic behind it is not ready",
         "error_message" / Nullable(ErrorMessage),
-    )),
-    "error_code" / Until(3, ErrorCode),
+    )) * "one coordinator for each key",
+    "error_code" / Until(3, ErrorCode) * "COORDINATOR_NOT_AVAILABLE while the internal topic behind it is not ready",
     "error_message" / Between(1, 3, Ignorable(Nullable(ErrorMessage))),
-    "node_id" / Until(3, NodeId),
-    "host" / Until(3, Host),
-    "port" / Until(3, Port),
+    "node_id" / Until(3, NodeId) * "the broker that coordinates; -1 on error",
+    "host" / Until(3, Host) * "name or address to reach it at; empty on error",
+    "port" / Until(3, Port) * "its port; -1 on error",
 )
 api = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3)

@@ -6,16 +6,20 @@ KIP-714. The first request has an all-zero client instance id; the answer assign
 from ..wire import Api, Array, Boolean, Duration, ErrorCode, Int32, String, Struct, Uuid
 from .meanings import CompressionType, ThrottleTime
 
-request = Struct("client_instance_id" / Uuid)
+request = Struct(
+    "client_instance_id" / Uuid * "id the client got from an earlier answer; all zeros asks for one",
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "client_instance_id" / Uuid,
-    "subscription_id" / Int32,
-    "accepted_compression_types" / Array(CompressionType),
-    "push_interval_ms" / Duration,
-    "telemetry_max_bytes" / Int32,
-    "delta_temporality" / Boolean,
-    "requested_metrics" / Array(String),
+    "client_instance_id" / Uuid * "the client's new id; all zeros when it has one already",
+    "subscription_id" / Int32 * "number of this set of subscriptions, to be named in each push",
+    "accepted_compression_types" / Array(CompressionType) * "codecs that a push may use, best first",
+    "push_interval_ms" / Duration * "milliseconds to wait between pushes",
+    "telemetry_max_bytes" / Int32 * "most bytes of metrics that one push may have",
+    "delta_temporality" / Boolean
+        * "true wants counters as increase since the last push, false as total since the start",
+    "requested_metrics" / Array(String)
+        * "beginnings of the names of metrics wanted; none wants no metrics, one empty string all",
 )
 api = Api(71, "GetTelemetrySubscriptions", request, response, versions=range(1), flexible=0)

@@ -9,12 +9,13 @@ from ..wire.language.types import At
 
 request = Struct(
     "api_key" / ApiKey,
-    "api_version" / Int16,
-    "correlation_id" / Int32,
-    "client_id" / Since(1, Nullable(Classic(String))),
+    "api_version" / Int16 * "which layout of that request follows",
+    "correlation_id" / Int32 * "number chosen by the client; the answer repeats it and is matched by it",
+    "client_id" / Since(1, Nullable(Classic(String)))
+        * "name the client gives itself, for logs, quotas and metrics; null when it gives none",
 )
 response = Struct(
-    "correlation_id" / Int32,
+    "correlation_id" / Int32 * "number of the request that this answers",
 )
 REQUEST = tuple(request.structure(At(version, version >= 2)) for version in range(3))
 RESPONSE = tuple(response.structure(At(version, version >= 1)) for version in range(2))

@@ -8,12 +8,12 @@ from .meanings import GenerationId, GroupInstanceId, MemberId, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
-    "generation_id" / GenerationId,
+    "generation_id" / GenerationId * "which rebalance the member took part in, from JoinGroup; an old one is refused",
     "member_id" / MemberId,
     "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "REBALANCE_IN_PROGRESS asks the member to join again",
 )
 api = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

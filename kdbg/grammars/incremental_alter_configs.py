@@ -11,11 +11,12 @@ request = Struct(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String,
+            "name" / String * "key of the setting, such as retention.ms",
             "config_operation" / AlterConfigOperation,
-            "value" / Nullable(Secret(String, when="name")),
-        ),
-    ),
+            "value" / Nullable(Secret(String, when="name"))
+                * "the value as text, for lists the items to add or to take; null with DELETE",
+        ) * "settings to change; all others stay as they are",
+    ) * "topics, brokers and others whose settings change",
     "validate_only" / ValidateOnly,
 )
 response = Struct(
@@ -25,6 +26,6 @@ response = Struct(
         "error_message" / Nullable(ErrorMessage),
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
-    ),
+    ) * "what became of each resource",
 )
 api = Api(44, "IncrementalAlterConfigs", request, response, versions=range(2), flexible=1)

@@ -7,15 +7,15 @@ from ..wire import Api, Array, Default, ErrorCode, GroupId, Int64, Nullable, Par
 from .meanings import ErrorMessage, StateEpoch
 
 request = Struct(
-    "group_id" / GroupId,
+    "group_id" / GroupId * "the share group that begins to read the partitions",
     "topics" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition" / Partition,
-            "state_epoch" / StateEpoch,
-            "start_offset" / Int64,
-        ),
-    ),
+            "state_epoch" / StateEpoch * "raised each time the state is set anew; an older one is fenced",
+            "start_offset" / Int64 * "first offset to deliver; -1 leaves it to share.auto.offset.reset",
+        ) * "first state of each partition",
+    ) * "partitions to set up, by topic",
 )
 response = Struct(
     "results" / Array(
@@ -24,7 +24,7 @@ response = Struct(
             "partition" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-        ),
-    ),
+        ) * "what became of each partition",
+    ) * "what became of the partitions, by topic",
 )
 api = Api(83, "InitializeShareGroupState", request, response, versions=range(1), flexible=0)

@@ -39,22 +39,30 @@ request = Struct(
     "member_id" / MemberId,
     "group_instance_id" / Since(5, Default(Nullable(GroupInstanceId), None)),
     "protocol_type" / ProtocolType,
-    "protocols" / Array("name" / String, "metadata" / Holds(Bytes, subscription)),
-    "reason" / Since(8, Ignorable(Default(Nullable(String), None))),
+    "protocols" / Array(
+        "name" / String * "name of the protocol, such as range or cooperative-sticky",
+        "metadata" / Holds(Bytes, subscription)
+            * "what the member says to the group's leader, for consumers the topics it wants",
+    ) * "what the member can work by, for consumers assignors, best first",
+    "reason" / Since(8, Ignorable(Default(Nullable(String), None)))
+        * "why the member joins (again), in words for the broker's log; null when not told",
 )
 response = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "MEMBER_ID_REQUIRED asks a new member to join once more with the id given here",
     "generation_id" / Default(GenerationId, -1),
-    "protocol_type" / Since(7, Ignorable(Default(Nullable(ProtocolType), None))),
-    "protocol_name" / NullableSince(7, String),
-    "leader" / String,
-    "skip_assignment" / Since(9, Boolean),
-    "member_id" / MemberId,
+    "protocol_type" / Since(7, Ignorable(Default(Nullable(ProtocolType), None)))
+        * "what the group is for; null on error",
+    "protocol_name" / NullableSince(7, String)
+        * "protocol that all members support and that was chosen; null on error, empty before version 7",
+    "leader" / String * "member id of who computes the assignment",
+    "skip_assignment" / Since(9, Boolean)
+        * "true spares the leader the assignment, for it came back and the old one holds",
+    "member_id" / MemberId * "id of the member, for its further requests",
     "members" / Array(
         "member_id" / MemberId,
         "group_instance_id" / Since(5, Ignorable(Default(Nullable(GroupInstanceId), None))),
-        "metadata" / Holds(Bytes, subscription),
-    ),
+        "metadata" / Holds(Bytes, subscription) * "what the member said, for consumers the topics it wants",
+    ) * "all members, told to the leader only and empty for the others",
 )
 api = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)

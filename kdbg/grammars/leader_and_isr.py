@@ -34,55 +34,63 @@ from .meanings import (
 )
 
 request = Struct(
-    "controller_id" / ControllerId,
-    "is_kraft_controller" / Since(7, Boolean),
-    "controller_epoch" / ControllerEpoch,
-    "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1))),
-    "type" / Since(5, ControlRequestType),
+    "controller_id" / ControllerId * "the controller that sends this",
+    "is_kraft_controller" / Since(7, Boolean)
+        * "true when that controller runs on KRaft, during a migration from ZooKeeper",
+    "controller_epoch" / ControllerEpoch * "raised with each new controller; brokers refuse an older one",
+    "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1)))
+        * "epoch of the broker addressed; a restarted one refuses what was meant for its earlier run",
+    "type" / Since(5, ControlRequestType)
+        * "FULL lists every replica of the broker, so that it can drop others; INCREMENTAL what changed",
     "topic_states" / Since(2, Array(
         "topic_name" / TopicName,
         "topic_id" / Since(5, Ignorable(TopicId)),
         "partition_states" / Array(
             "partition_index" / Partition,
-            "controller_epoch" / ControllerEpoch,
-            "leader" / Int32,
+            "controller_epoch" / ControllerEpoch * "epoch of the controller that last changed the partition",
+            "leader" / Int32 * "broker that leads the partition; -1 when none does",
             "leader_epoch" / LeaderEpoch,
-            "isr" / Array(Int32),
-            "partition_epoch" / PartitionEpoch,
-            "replicas" / Array(Int32),
-            "adding_replicas" / Since(3, Ignorable(Array(Int32))),
-            "removing_replicas" / Since(3, Ignorable(Array(Int32))),
-            "is_new" / Boolean,
+            "isr" / Array(Int32) * "broker ids of the replicas in sync",
+            "partition_epoch" / PartitionEpoch * "version of the partition's state, in ZooKeeper that of its node",
+            "replicas" / Array(Int32) * "broker ids of all replicas, preferred leader first",
+            "adding_replicas" / Since(3, Ignorable(Array(Int32)))
+                * "broker ids that a reassignment under way brings in",
+            "removing_replicas" / Since(3, Ignorable(Array(Int32)))
+                * "broker ids that a reassignment under way takes out",
+            "is_new" / Boolean
+                * "true when the replica is new, so that its log is made even while a log directory is offline",
             "leader_recovery_state" / Since(6, LeaderRecoveryState),
-        ),
-    )),
+        ) * "one state for each partition",
+    )) * "partitions that the broker leads or follows, by topic",
     "ungrouped_partition_states" / Until(1, Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
-        "controller_epoch" / ControllerEpoch,
-        "leader" / Int32,
+        "controller_epoch" / ControllerEpoch * "epoch of the controller that last changed the partition",
+        "leader" / Int32 * "broker that leads the partition; -1 when none does",
         "leader_epoch" / LeaderEpoch,
-        "isr" / Array(Int32),
-        "partition_epoch" / PartitionEpoch,
-        "replicas" / Array(Int32),
-        "is_new" / Since(1, Ignorable(Boolean)),
-    )),
+        "isr" / Array(Int32) * "broker ids of the replicas in sync",
+        "partition_epoch" / PartitionEpoch * "version of the partition's state, in ZooKeeper that of its node",
+        "replicas" / Array(Int32) * "broker ids of all replicas, preferred leader first",
+        "is_new" / Since(1, Ignorable(Boolean))
+            * "true when the replica is new, so that its log is made even while a log directory is offline",
+    )) * "partitions that the broker leads or follows",
     "live_leaders" / Array(
         "broker_id" / BrokerId,
-        "host_name" / String,
+        "host_name" / String * "name or address to reach the broker at",
         "port" / Port,
-    ),
+    ) * "where the leaders named above are reached",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
     "topics" / Since(5, Array(
         "topic_id" / TopicId,
-        "partition_errors" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-    )),
+        "partition_errors" / Array("partition_index" / Partition, "error_code" / ErrorCode)
+            * "what became of each partition",
+    )) * "what became of the partitions, by topic",
     "partition_errors" / Until(4, Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
         "error_code" / ErrorCode,
-    )),
+    )) * "what became of each partition",
 )
 api = Api(4, "LeaderAndIsr", request, response, versions=range(8), flexible=4)

@@ -9,19 +9,22 @@ from .meanings import GroupInstanceId, MemberId, ThrottleTime
 request = Struct(
     "group_id" / GroupId,
     "members" / Since(3, Array(
-        "member_id" / MemberId,
-        "group_instance_id" / Default(Nullable(GroupInstanceId), None),
-        "reason" / Since(5, Ignorable(Default(Nullable(String), None))),
-    )),
-    "member_id" / Until(2, MemberId),
+        "member_id" / MemberId * "id of the member; empty when it is meant by its static id",
+        "group_instance_id" / Default(Nullable(GroupInstanceId), None)
+            * "static id of the member; null when it is meant by its member id",
+        "reason" / Since(5, Ignorable(Default(Nullable(String), None)))
+            * "why the member leaves, in words for the broker's log; null when not told",
+    )) * "who leaves; an administrator may take out several",
+    "member_id" / Until(2, MemberId) * "the member that leaves",
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode
+        * "refuses the request as a whole; from version 3 on errors of single members stand with them",
     "members" / Since(3, Array(
         "member_id" / MemberId,
         "group_instance_id" / Nullable(GroupInstanceId),
         "error_code" / ErrorCode,
-    )),
+    )) * "what became of each member",
 )
 api = Api(13, "LeaveGroup", request, response, versions=range(6), flexible=4)

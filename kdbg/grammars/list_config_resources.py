@@ -7,13 +7,15 @@ types of resources (KIP-1142).
 from ..wire import Api, Array, Default, ErrorCode, Ignorable, Since, Struct
 from .meanings import ConfigResourceType, ResourceName, ThrottleTime
 
-request = Struct("resource_types" / Since(1, Array(ConfigResourceType)))
+request = Struct(
+    "resource_types" / Since(1, Array(ConfigResourceType)) * "kinds of resources to list; empty lists all kinds",
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "config_resources" / Array(
         "resource_name" / ResourceName,
         "resource_type" / Since(1, Ignorable(Default(ConfigResourceType, 16))),
-    ),
+    ) * "what has a configuration",
 )
 api = Api(74, "ListConfigResources", request, response, versions=range(2), flexible=0)

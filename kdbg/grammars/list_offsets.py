@@ -25,17 +25,20 @@ from .meanings import IsolationLevel, LeaderEpoch, ListOffsetsTimestamp, Replica
 
 request = Struct(
     "replica_id" / ReplicaId,
-    "isolation_level" / Since(2, IsolationLevel),
+    "isolation_level" / Since(2, IsolationLevel)
+        * "READ_COMMITTED takes the last stable offset for the end of the partition",
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "current_leader_epoch" / Since(4, Ignorable(Default(Int32, -1))),
+            "current_leader_epoch" / Since(4, Ignorable(Default(Int32, -1)))
+                * "newest leader epoch the client knows, to notice which side is stale; -1 skips the check",
             "timestamp" / ListOffsetsTimestamp,
-            "max_num_offsets" / Until(0, Default(Int32, 1)),
-        ),
-    ),
-    "timeout_ms" / Since(10, Ignorable(Timeout)),
+            "max_num_offsets" / Until(0, Default(Int32, 1)) * "most offsets to send, latest first",
+        ) * "offset asked for, partition by partition",
+    ) * "offsets asked for, by topic",
+    "timeout_ms" / Since(10, Ignorable(Timeout))
+        * "milliseconds that the broker may look for offsets in tiered storage",
 )
 response = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
@@ -44,11 +47,14 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "timestamp" / Since(1, Default(Timestamp, -1)),
-            "offset" / Since(1, Default(Int64, -1)),
-            "leader_epoch" / Since(4, Default(LeaderEpoch, -1)),
-            "old_style_offsets" / Until(0, Array(Int64)),
-        ),
-    ),
+            "timestamp" / Since(1, Default(Timestamp, -1))
+                * "time of the record found; -1 when none was found, and for most special places",
+            "offset" / Since(1, Default(Int64, -1)) * "the offset found; -1 when no record is late enough",
+            "leader_epoch" / Since(4, Default(LeaderEpoch, -1))
+                * "epoch that the record at the offset was written in; -1 when unknown",
+            "old_style_offsets" / Until(0, Array(Int64))
+                * "starts of segments old enough, latest first; for LATEST the end of the log precedes them",
+        ) * "offset found, partition by partition",
+    ) * "offsets found, by topic",
 )
 api = Api(2, "ListOffsets", request, response, versions=range(12), flexible=6)

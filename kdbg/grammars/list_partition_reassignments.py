@@ -8,7 +8,8 @@ from .meanings import ErrorMessage, Partitions, ThrottleTime, Timeout
 
 request = Struct(
     "timeout_ms" / Default(Timeout, 60000),
-    "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Partitions)), None),
+    "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Partitions)), None)
+        * "partitions asked about, by topic; null asks for all",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -18,10 +19,10 @@ response = Struct(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "replicas" / Array(Int32),
-            "adding_replicas" / Array(Int32),
-            "removing_replicas" / Array(Int32),
-        ),
-    ),
+            "replicas" / Array(Int32) * "broker ids of all replicas at present, old and new",
+            "adding_replicas" / Array(Int32) * "broker ids that are copying the partition and will stay",
+            "removing_replicas" / Array(Int32) * "broker ids that will drop the partition once the new ones have it",
+        ) * "partitions of the topic that are on the move",
+    ) * "partitions on the move, by topic; others are left out",
 )
 api = Api(46, "ListPartitionReassignments", request, response, versions=range(1), flexible=0)

@@ -9,17 +9,19 @@ from ..wire import Int16, Int32, Int64, Struct, Timestamp
 from .meanings import LastStableOffset, ProducerId
 
 offset_index_entry = Struct(
-    "relative_offset" / Int32,
-    "position" / Int32,
+    "relative_offset" / Int32
+        * "last offset of what was appended at that position, counted from the segment's first offset",
+    "position" / Int32 * "byte of the segment's .log file at which those batches begin",
 )
 time_index_entry = Struct(
-    "timestamp" / Timestamp,
-    "relative_offset" / Int32,
+    "timestamp" / Timestamp * "latest time of any record in the segment up to here",
+    "relative_offset" / Int32
+        * "offset of the record with that time or of its batch's last, counted from the segment's first",
 )
 aborted_transaction = Struct(
-    "version" / Int16,
-    "producer_id" / ProducerId,
-    "first_offset" / Int64,
-    "last_offset" / Int64,
-    "last_stable_offset" / LastStableOffset,
+    "version" / Int16 * "format of the entry, 0 so far",
+    "producer_id" / ProducerId * "producer whose transaction was aborted",
+    "first_offset" / Int64 * "offset of the transaction's first record",
+    "last_offset" / Int64 * "offset of the abort marker that ended it",
+    "last_stable_offset" / LastStableOffset * "last stable offset right after that abort",
 )

@@ -183,7 +183,8 @@ def test_headers(kdbg: Kdbg) -> None:
         "Response Header (Version: 1) => correlation_id _tagged_fields",
     ]
     assert kdbg("grammar header --version 0 --response") == (
-        "Response Header (Version: 0) => correlation_id\n  correlation_id => INT32\n"
+        "Response Header (Version: 0) => correlation_id\n  correlation_id => INT32\n\n"
+        "# correlation_id  number of the request that this answers\n"
     )
     assert kdbg("grammar headers --diff 0 1 --request") == (
         "Request Header (Version: 0 → 1)\n  + client_id  NULLABLE_STRING\n"

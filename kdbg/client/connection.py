@@ -25,6 +25,7 @@ from ..wire import Api
 from ..wire.nodes import build
 from . import failures
 from .incoming import Frame, Incoming
+from .outgoing import Outgoing, Sending, TimedSocket
 from .reach import reach
 from .settings import Address, Settings, show
 
@@ -58,7 +59,9 @@ class Connection(asyncio.Protocol):
         self._seen, self._tap = seen, tap
         self._conversation: Pairing
         self._transport: asyncio.Transport
+        self._socket: TimedSocket
         self._incoming = Incoming()
+        self._outgoing: Outgoing
         self._raw = False
         self._futures: dict[CapturedMessage, asyncio.Future[Exchange]] = {}
         self._correlation_ids = itertools.count(1)
@@ -71,8 +74,15 @@ class Connection(asyncio.Protocol):
     ) -> Connection:
         """Connect; `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller (authenticate.py)."""
         connection = cls(address, settings, seen, tap)
-        connection._transport = await reach(address, settings, connection)
+        transport = await reach(address, settings, connection, connection._new_socket)
+        if transport is not connection._transport:
+            connection._outgoing.layers = (transport, connection._transport)
+            connection._transport = transport
         return connection
+
+    def _new_socket(self, family: int) -> TimedSocket:
+        self._socket = TimedSocket(family)
+        return self._socket
 
     @property
     def open_(self) -> bool:
@@ -112,20 +122,25 @@ class Connection(asyncio.Protocol):
         if self._failure is not None:
             future.set_exception(self._failure)
             return future
-        begun = time.time_ns()
-        self._write(_size.pack(len(frame)) + frame, begun)
-        half = CapturedMessage(frame, (begun, time.time_ns()), (0, 0), "request")
+        now = time.time_ns()
+        half = CapturedMessage(frame, (now, now), (0, 0), "request")
         self._futures[half] = future
-        self._conversation.request(header, half)
+        self._write(_size.pack(len(frame)) + frame, lambda sending: self._timed(half, sending))
+        if self._failure is None:
+            self._conversation.request(header, half)
         return future
+
+    def _timed(self, half: CapturedMessage, sending: Sending) -> None:
+        """A request has left: from now on it has its times, unless its exchange was delivered without."""
+        if half in self._futures:
+            half.first_time, half.last_time = sending.first_time, sending.last_time
 
     async def answer(self, future: asyncio.Future[Exchange], *, timeout: float | None = None) -> Exchange:
         """The exchange, once it is complete; `TimedOut` where that takes too long, which ends the connection."""
         limit = self.settings.timeout if timeout is None else timeout
         await asyncio.wait({future}, timeout=limit)
         if not future.done():
-            unsent = self._transport.get_write_buffer_size()
-            self._fail(failures.too_slow(self.address, limit, unsent, self._incoming))
+            self._fail(failures.too_slow(self.address, limit, self._outgoing.unsent, self._incoming))
         return future.result()
 
     async def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,16 +154,30 @@ class Connection(asyncio.Protocol):
                 raise WrongAnswer(show(self.address), text, "see whether this is a Kafka broker")
         return message.body
 
-    def write(self, data: bytes) -> None:
-        """Send bytes as they are. From now on what comes back is not paired with requests but left to `read_raw`."""
-        self._raw = True
-        if self._failure is None:
-            self._write(data, time.time_ns())
+    def write(self, data: bytes) -> Sending | None:
+        """Send bytes as they are; what is returned knows when they left, None on a connection that has ended.
 
-    def _write(self, data: bytes, now: int) -> None:
-        self._transport.write(data)
-        if self._tap is not None:
-            self._tap(self, True, data, now)
+        From now on what comes back is not paired with requests but left to `read_raw`.
+        """
+        self._raw = True
+        return self._write(data, lambda sending: None) if self._failure is None else None
+
+    def _write(self, data: bytes, timed: Callable[[Sending], None]) -> Sending:
+        """Write bytes; `timed` is told once they have left."""
+
+        def gone(sending: Sending) -> None:
+            timed(sending)
+            self._tell_tap(sending)
+
+        return self._outgoing.write(data, gone)
+
+    def _tell_tap(self, sending: Sending) -> None:
+        """Tell the tap of bytes that have left."""
+        try:
+            if self._tap is not None:
+                self._tap(self, True, sending.data, sending.last_time)
+        except Exception as error:
+            self._fail(error)
 
     async def read_raw(self, timeout: float) -> bytes:
         """What comes back to bytes that were written as they are: one frame with its size, or what there is of it."""
@@ -158,6 +187,11 @@ class Connection(asyncio.Protocol):
                     self._news.clear()
                     await self._news.wait()
         return self._incoming.take_raw()
+
+    @property
+    def came(self) -> tuple[int, int]:
+        """When the first and the last byte of the latest answer came (ns)."""
+        return self._incoming.times
 
     def _wants_more(self) -> bool:
         """Whether the next frame is not whole yet; what is no frame is read as far as a frame may go."""
@@ -181,6 +215,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._outgoing = Outgoing(self._socket, self._transport)
         self.client = (transport.get_extra_info("sockname") or self.client)[:2]
         self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
         peers = Peers(next(_numbers), self.client, self.broker)
@@ -205,6 +240,8 @@ class Connection(asyncio.Protocol):
         self._fail(failures.hung_up(self.address, self._incoming.received, waits))
 
     def connection_lost(self, error: Exception | None) -> None:
+        for sending in self._outgoing.abandon():
+            self._tell_tap(sending)
         self._lost.set()
         waits = bool(self._conversation.waiting)
         self._fail(failures.lost(self.address, error, self._incoming.received, waits))

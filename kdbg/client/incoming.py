@@ -21,6 +21,8 @@ class Incoming:
     def __init__(self) -> None:
         self._data = bytearray()
         self._first = self._last = 0
+        self.times = (0, 0)
+        """When the first and the last byte came of what was taken latest (ns)."""
 
     def feed(self, data: bytes, time: int) -> None:
         """These bytes came."""
@@ -49,15 +51,16 @@ class Incoming:
         size = self.size
         if size is None or size < 0 or len(self._data) < 4 + size:
             return None
-        frame = Frame(bytes(self._data[4 : 4 + size]), (self._first, self._last))
-        del self._data[: 4 + size]
-        self._first = self._last
-        return frame
+        return Frame(self._cut(4 + size)[4:], self.times)
 
     def take_raw(self) -> bytes:
         """The next frame with its size, or what there is of it."""
         size = self.size
-        end = 4 + size if size is not None and size >= 0 else len(self._data)
-        data = bytes(self._data[:end])
+        return self._cut(4 + size if size is not None and size >= 0 else len(self._data))
+
+    def _cut(self, end: int) -> bytes:
+        """Take so many bytes; what is behind them came with the last of them, or later."""
+        data, self.times = bytes(self._data[:end]), (self._first, self._last)
         del self._data[:end]
+        self._first = self._last
         return data

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,16 +14,27 @@ from ..errors import CannotConnect, TimedOut
 from . import tls
 from .settings import Address, Settings, show
 
+MakeSocket = Callable[[int], socket.socket]
 NO_ADDRESS = "this is no host and port that can be connected to"
 
 
-async def reach(address: Address, settings: Settings, protocol: asyncio.Protocol) -> asyncio.Transport:
-    """A transport for `protocol` to this address; `CannotConnect` or `TimedOut` where that fails."""
+def new_socket(family: int) -> socket.socket:
+    """A TCP socket."""
+    return socket.socket(family, socket.SOCK_STREAM)
+
+
+async def reach(
+    address: Address, settings: Settings, protocol: asyncio.Protocol, make: MakeSocket = new_socket
+) -> asyncio.Transport:
+    """A transport for `protocol` to this address; `CannotConnect` or `TimedOut` where that fails.
+
+    `make` makes a socket of a family for each attempt; the last one is the transport's.
+    """
     secure = tls.context(settings.tls) if settings.tls is not None else None
     plain: asyncio.Transport | None = None
     try:
         async with asyncio.timeout(settings.timeout):
-            plain = await _connect(address, protocol)
+            plain = await _connect(address, protocol, make)
             if secure is None or settings.tls is None:
                 return plain
             name = settings.tls.server_name or address[0]
@@ -39,17 +51,30 @@ async def reach(address: Address, settings: Settings, protocol: asyncio.Protocol
         raise tls.refused(address, error) from None
 
 
-async def _connect(address: Address, protocol: asyncio.Protocol) -> asyncio.Transport:
+async def _connect(address: Address, protocol: asyncio.Protocol, make: MakeSocket) -> asyncio.Transport:
     """TCP to the first of the host's addresses that answers."""
     reasons: dict[str, None] = {}
     for found in await look_up(address):
         try:
-            return (await asyncio.get_running_loop().create_connection(lambda: protocol, *found))[0]
+            return await _connect_to(found, protocol, make)
         except OSError as error:
             if isinstance(error, TimeoutError):
                 raise
             reasons[os.strerror(error.errno).lower() if error.errno else str(error)] = None
     raise CannotConnect(show(address), ", ".join(reasons), "see whether the broker runs and listens there")
+
+
+async def _connect_to(address: Address, protocol: asyncio.Protocol, make: MakeSocket) -> asyncio.Transport:
+    """TCP to one address, which is numeric."""
+    loop = asyncio.get_running_loop()
+    sock = make(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+    try:
+        sock.setblocking(False)
+        await loop.sock_connect(sock, address)
+        return (await loop.create_connection(lambda: protocol, sock=sock))[0]
+    except BaseException:
+        sock.close()
+        raise
 
 
 async def look_up(address: Address) -> list[Address]:

@@ -40,6 +40,21 @@ class TestBytes:
         assert line["api_version"] == 99
         assert line["response"]["body"]["error_code"] == 35
 
+    def test_an_answer_comes_with_its_first_byte(self, cli: Cli) -> None:
+        halfway: list[float] = []
+
+        def slowly(connection: socket.socket) -> None:
+            connection.recv(4096)
+            connection.sendall(bytes.fromhex("00000010 00000001"))
+            time.sleep(0.03)
+            halfway.append(time.time())
+            connection.sendall(bytes.fromhex("0023 00000001 0012 0000 0005"))
+
+        with peer(slowly) as broker:
+            (line,) = cli("send", "--raw", API_VERSIONS, "-f", "json", "--broker", broker).lines
+        assert line["response"]["time"] <= halfway[0]
+        assert line["latency_ms"] / 1000 == pytest.approx(line["response"]["time"] - line["request"]["time"], abs=1e-5)
+
     def test_a_file_of_hex(self, send: Cli, tmp_path: Path) -> None:
         (tmp_path / "request.hex").write_text("0000000a 0012 0000 00000001 ffff\n")
         assert send("--raw", f"@{tmp_path / 'request.hex'}", "-f", "json").lines[0]["api"] == "ApiVersions"

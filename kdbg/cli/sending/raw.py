@@ -38,17 +38,18 @@ class Raw:
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
         connection = await cluster.connect(await cluster.any())
-        sent = time.time_ns()
-        connection.write(self.data)
+        begun = time.time_ns()
+        sending = connection.write(self.data)
         answer = await connection.read_raw(cluster.settings.timeout)
-        came = time.time_ns()
+        sent = (sending.first_time, sending.last_time) if sending is not None else (begun, begun)
+        took = (connection.came[0] if answer else time.time_ns()) - sent[1]
         header = begins(self.data)
         if header is not None and answers(answer, header):
-            screen.show(exchange(connection, self.data, answer, header, (sent, came)))
+            screen.show(exchange(connection, self.data, answer, header, sent))
         else:
             screen.writer.write(explain("sent", self.data, screen))
             screen.writer.write(explain("came back", answer, screen) if answer else "")
-        self.close(connection, answer, screen, came - sent)
+        self.close(connection, answer, screen, took)
 
     def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
         """The closing line, and the exit status."""
@@ -71,15 +72,15 @@ def answers(data: bytes, header: RequestHeader) -> bool:
 
 
 def exchange(
-    connection: Connection, data: bytes, answer: bytes, header: RequestHeader, times: tuple[int, int]
+    connection: Connection, data: bytes, answer: bytes, header: RequestHeader, sent: tuple[int, int]
 ) -> Exchange:
-    """Request and answer as an exchange."""
+    """Return request and answer as an exchange; `sent` is when the request's first and last byte left."""
     peers = Peers(1, connection.client, connection.broker)
     found = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
     found.number = 1
-    found.request = CapturedMessage(data[4:], (times[0], times[0]), (0, 0), "request")
+    found.request = CapturedMessage(data[4:], sent, (0, 0), "request")
     if answer:
-        found.response = CapturedMessage(answer[4:], (times[1], times[1]), (0, 0), "response")
+        found.response = CapturedMessage(answer[4:], connection.came, (0, 0), "response")
     for half in (found.request, found.response):
         if half is not None:
             half.api, half.version = header.api, header.version

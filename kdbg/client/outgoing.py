@@ -1,0 +1,116 @@
+"""What a client sends, and when: just before the kernel was given a message's first byte, and its last.
+
+asyncio hands bytes to the kernel when it can, which may be long after they were written, and in parts. So the socket
+takes the time of each part and counts, and where in its stream a message ends is known once that is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+class TimedSocket(socket.socket):
+    """A TCP socket: `sent` counts the bytes that the kernel took, `offered` is when it was offered the latest (ns).
+
+    `told` is called each time; it must not raise, as the event loop is in the middle of sending.
+    """
+
+    def __init__(self, family: int) -> None:
+        super().__init__(family, socket.SOCK_STREAM)
+        self.sent = self.offered = 0
+        self.told: Callable[[], None] = lambda: None
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        """Send as `socket.send` does."""
+        offered = time.time_ns()
+        return self._count(super().send(data, flags), offered)
+
+    def sendmsg(self, buffers: Iterable[Any], *more: Any) -> int:
+        """Send as `socket.sendmsg` does."""
+        offered = time.time_ns()
+        return self._count(super().sendmsg(buffers, *more), offered)
+
+    def _count(self, count: int, offered: int) -> int:
+        self.sent, self.offered = self.sent + count, offered
+        self.told()
+        return count
+
+
+class Sending:
+    """A message on its way out: `first_time` and `last_time` are when its first and last byte left (ns).
+
+    Until then both are when it was written, or when the latest part of it left. `start` and `end` are its place in the
+    stream of the socket; `end` is None while nobody knows.
+    """
+
+    __slots__ = ("data", "end", "first_time", "gone", "last_time", "start")
+
+    def __init__(self, data: bytes, start: int, gone: Callable[[Sending], None]) -> None:
+        self.data, self.start, self.gone = data, start, gone
+        self.end: int | None = None
+        self.first_time = self.last_time = time.time_ns()
+
+
+class Outgoing:
+    """The messages of a connection that have not left whole.
+
+    `layers` are the transports that bytes pass through, the one to write to first: TLS if it is spoken, then TCP.
+    """
+
+    def __init__(self, sock: TimedSocket, *layers: asyncio.Transport) -> None:
+        self.layers = layers
+        self._socket = sock
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Sending] = deque()
+        self._seen = sock.sent
+        sock.told = self._left
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that were written and not sent."""
+        return sum(layer.get_write_buffer_size() for layer in self.layers)
+
+    def write(self, data: bytes, gone: Callable[[Sending], None]) -> Sending:
+        """Write a message; `gone` is told once its last byte has left, which may be before this returns."""
+        sending = Sending(data, self._socket.sent + self.unsent, gone)
+        self._waiting.append(sending)
+        self.layers[0].write(data)
+        sending.end = self._socket.sent + self.unsent
+        self._settle()
+        return sending
+
+    def abandon(self) -> list[Sending]:
+        """Forget what has not left whole; return what of it has left (in TLS, a few bytes less)."""
+        begun = [sending for sending in self._waiting if sending.start < self._socket.sent]
+        for sending in begun:
+            sending.data = sending.data[: self._socket.sent - sending.start]
+        self._waiting.clear()
+        return begun
+
+    def _left(self) -> None:
+        """The socket has sent something: the times of the messages that it was part of."""
+        before, self._seen = self._seen, self._socket.sent
+        for sending in self._waiting:
+            if sending.start >= self._socket.sent:
+                break
+            if sending.start >= before:
+                sending.first_time = self._socket.offered
+            sending.last_time = self._socket.offered
+        if self._waiting and self._waiting[0].end is not None:
+            self._loop.call_soon(self._settle)
+
+    def _settle(self) -> None:
+        """Tell of the messages that have left.
+
+        One that ends where it begins was never counted: the loop sends past the socket, or sends no more.
+        """
+        while self._waiting:
+            first = self._waiting[0]
+            if first.end is None or not (first.end <= self._socket.sent or first.end == first.start):
+                return
+            self._waiting.popleft().gone(first)

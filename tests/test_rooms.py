@@ -12,10 +12,11 @@ import kdbg
 
 ROOT = Path(kdbg.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-ANYWHERE = {"errors", "findings", "__version__"}
-"""What every room may import: exceptions, findings and the version know of no room."""
+ANYWHERE = {"errors", "extras", "findings", "__version__"}
+"""What every room may import: exceptions, extras, findings and the version know of no room."""
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
+    "extras": set(),
     "findings": set(),
     "wire": set(),
     "grammars": {"wire"},

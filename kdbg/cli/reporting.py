@@ -14,6 +14,7 @@ import click
 
 from ..capture import Capture, open_capture
 from ..errors import CaptureError, InputError
+from ..extras import install
 from ..filters.filters import Filters
 from ..render.values import escape
 from . import REFUSED, UNDECODED
@@ -30,7 +31,7 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
     """Make the page; the exit status."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InputError(f"a report needs {' and '.join(missing)}: pip install 'kdbg[report]'")
+        raise InputError(f"a report needs {' and '.join(missing)}: {install('report')}")
     if output != "-" and not force:
         check(Path(output))
     tables = [source for source in sources if is_folder(source)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import InputError
+from ..extras import install
 
 PREFIX = "mock:"
 MOST = 100
@@ -31,7 +32,7 @@ def mock_cluster(broker: str) -> Iterator[str]:
     try:
         from confluent_kafka import KafkaException, Producer
     except ImportError:
-        raise InputError("mock: wants librdkafka's mock cluster: pip install 'kdbg[mock]'") from None
+        raise InputError(f"mock: wants librdkafka's mock cluster: {install('mock')}") from None
     silent = logging.getLogger("kdbg.mock")
     silent.setLevel(logging.CRITICAL)
     config = {"bootstrap.servers": "localhost", "test.mock.num.brokers": int(number), "logger": silent}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SparkError
+from ..extras import install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,7 +107,7 @@ def stop(spark: SparkSession) -> None:
 def _check(modules: Sequence[str]) -> None:
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
-        raise SparkError(f"{' and '.join(missing)} not installed", "pip install 'kdbg[spark]'")
+        raise SparkError(f"{' and '.join(missing)} not installed", install("spark"))
 
 
 def _check_java() -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kdbg.extras import install
+
 from .calls import CAPTURES, call
 
 SOUND = CAPTURES / "real-2.8.2.pcap"
@@ -77,4 +79,4 @@ def test_without_plotly_a_line_says_what_to_install() -> None:
     arguments = [sys.executable, "-c", WITHOUT_PLOTLY, "report", str(SOUND), "-o", "-"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "kdbg: a report needs plotly: pip install 'kdbg[report]'\n"
+    assert done.stderr == f"kdbg: a report needs plotly: {install('report')}\n"

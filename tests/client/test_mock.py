@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from kdbg.client import Cluster, Settings
 from kdbg.client.mock import is_mock, mock_cluster
 from kdbg.client.settings import addresses
 from kdbg.errors import InputError
+from kdbg.extras import install
 
 from .servers import in_loop
 
@@ -47,5 +49,5 @@ def test_nonsense_is_refused(broker: str) -> None:
 
 def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    with pytest.raises(InputError, match=r"pip install 'kdbg\[mock\]'"), mock_cluster("mock:"):
+    with pytest.raises(InputError, match=re.escape(install("mock"))), mock_cluster("mock:"):
         pass

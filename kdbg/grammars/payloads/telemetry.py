@@ -1,6 +1,6 @@
 """The metrics that a client pushes with PushTelemetry (KIP-714): OpenTelemetry's MetricsData, perhaps compressed.
 
-Without the library that reads them (`pip install 'kdbg[telemetry]'`) they stay bytes, by their name.
+Without the library that reads them (the extra `telemetry`) they stay bytes, by their name.
 """
 
 from __future__ import annotations

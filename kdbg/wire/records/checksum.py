@@ -14,14 +14,12 @@ def crc32(data: bytes | memoryview) -> int:
 
 def crc32c(data: bytes | memoryview) -> int:
     """CRC-32C (Castagnoli): what record batches (magic 2) carry, over attributes to the batch's end."""
-    # google-crc32c takes bytes alone; bytes(data) is the same object when it already is bytes.
-    return _castagnoli()(bytes(data))
+    return _castagnoli()(data)
 
 
 @cache
-def _castagnoli() -> Callable[[bytes], int]:
-    """The C function, imported when a batch is first checked, so that kdbg starts without it."""
-    from google_crc32c import value
+def _castagnoli() -> Callable[[bytes | memoryview], int]:
+    """Import the compiled function when a batch is first checked, so that kdbg starts without it."""
+    from fastcrc.crc32 import iscsi
 
-    function: Callable[[bytes], int] = value
-    return function
+    return iscsi

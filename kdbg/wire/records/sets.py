@@ -129,7 +129,7 @@ def decode(
 
 def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Readers, shallow: bool) -> dict[str, Any]:
     batch, start = readers.struct(format.batch)(data, entry.start)
-    if crc32c(data[entry.start + format.crc_at + 4 : entry.end]) != batch["crc"]:
+    if crc32c(memoryview(data)[entry.start + format.crc_at + 4 : entry.end]) != batch["crc"]:
         raise BadValue("crc", entry.start + format.crc_at, "the checksum does not match")
     if shallow:
         return batch  # type: ignore[no-any-return]

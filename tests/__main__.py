@@ -1,0 +1,149 @@
+"""Run all tests: `python -m tests [main|brokers|spark …] [pytest's options and paths]`.
+
+Each room of tests gets a pytest of its own, one after the other: brokers and Spark want the machine for themselves.
+Where the Python that runs this lacks what the tests need, they run in `.venv`, which is made and kept up to date. The
+last line is "N passed, N failed", with ", N skipped" where some were; the exit status is 0 if none failed and some
+passed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
+from pathlib import Path
+from re import match
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+TOP = Path(__file__).resolve().parents[1]
+VENV = TOP / ".venv"
+STAMP = VENV / "tests-prepared"
+"""The pyproject.toml that `.venv` was prepared by."""
+ROOMS = {
+    "main": ("--numprocesses=auto", "--ignore=tests/brokers", "--ignore=tests/spark"),
+    "brokers": (),
+    "spark": (),
+}
+"""The rooms in their order, with pytest's options for each."""
+NOTHING_COLLECTED = 5
+"""pytest's exit status where no test is chosen."""
+CTRL_C = 130
+
+
+class Counts(NamedTuple):
+    """What became of the tests."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the rooms that are asked for; return the exit status."""
+    rooms = list(takewhile(ROOMS.__contains__, arguments))
+    paths = [word for word in arguments[len(rooms) :] if is_path(word)]
+    options = [word for word in arguments[len(rooms) :] if word not in paths]
+    python = prepared()
+    counts, status = Counts(), 0
+    for room in rooms or ROOMS:
+        places = [path for path in paths if room_of(path) == room]
+        if paths and not places:
+            continue
+        found, interrupted = run(python, room, [*options, *places])
+        counts = Counts(*map(sum, zip(counts, found, strict=True)))
+        if interrupted:
+            status = CTRL_C
+            break
+    print(counts, flush=True)
+    return status or int(bool(counts.failed) or not counts.passed)
+
+
+def is_path(word: str) -> bool:
+    """Whether an argument is a file or folder of tests, or a test in a file; "-k wire" names no folder."""
+    place = word.partition("::")[0]
+    return not word.startswith("-") and ("/" in place or place.endswith(".py")) and (TOP / place).exists()
+
+
+def room_of(path: str) -> str:
+    """Return the room that a path belongs to."""
+    place = (TOP / path.partition("::")[0]).resolve()
+    return next((room for room in ROOMS if place.is_relative_to(TOP / "tests" / room)), "main")
+
+
+def run(python: str, room: str, arguments: list[str]) -> tuple[Counts, bool]:
+    """Run a room's pytest; return what became of its tests, and whether Ctrl-C ended it."""
+    print(f"== {room}", flush=True)
+    own_place = [] if room == "main" or any(is_path(word) for word in arguments) else [f"tests/{room}"]
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [python, "-m", "pytest", "--quiet", *ROOMS[room], *own_place, *arguments, f"--junitxml={report}"]
+        ended, interrupted = finished(command)
+        counts = counted(report) if report.exists() else Counts()
+    if ended not in (0, NOTHING_COLLECTED) and not counts.failed and not interrupted:
+        counts = counts._replace(failed=1)  # pytest itself failed
+    return counts, interrupted
+
+
+def finished(command: list[str]) -> tuple[int, bool]:
+    """Run a program to its end; return its exit status, and whether Ctrl-C ended it."""
+    interrupted = False
+    with subprocess.Popen(command, cwd=TOP) as process:
+        while True:
+            try:
+                return process.wait(), interrupted
+            except KeyboardInterrupt:  # the program got it too, and says what it has to say
+                interrupted = True
+
+
+def counted(report: Path) -> Counts:
+    """Return what a report in JUnit's form says."""
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        totals = {name: count + int(suite.get(name, 0)) for name, count in totals.items()}
+    failed = totals["failures"] + totals["errors"]
+    return Counts(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"])
+
+
+def prepared() -> str:
+    """Return a Python that has what the tests need: this one, or that of `.venv`."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["project"]["dependencies"], *extras["spark"], *extras["report"], *extras["mock"]]
+    wanted += [*extras["telemetry"], *project["dependency-groups"]["test"]]
+    if Path(sys.prefix) != VENV and installed(wanted):
+        return sys.executable
+    python = str(VENV / "bin" / "python")
+    needs = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+    if not STAMP.exists() or STAMP.read_text(encoding="utf-8") != needs:
+        print(f"installing in {VENV.name} what the tests need", flush=True)
+        if not Path(python).exists():
+            subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--upgrade", "pip>=25.1"], cwd=TOP, check=True)  # the first that knows --group
+        subprocess.run([*pip, "--editable", ".[all]", "--group", "test"], cwd=TOP, check=True)
+        STAMP.write_text(needs, encoding="utf-8")
+    return python
+
+
+def installed(requirements: Iterable[str]) -> bool:
+    """Whether these distributions are there, in whatever version."""
+    for requirement in requirements:
+        name = match(r"[\w.-]+", requirement)
+        assert name is not None
+        try:
+            version(name[0])
+        except PackageNotFoundError:
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

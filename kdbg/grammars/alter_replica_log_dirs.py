@@ -16,8 +16,10 @@ response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "topic_name" / TopicName,
-        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode)
-            * "0 where a move was accepted; the copy goes on in the background",
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode * "0 when the move was accepted; the copy goes on in the background",
+        ) * "what became of each replica",
     ) * "what became of the replicas, by topic",
 )
 api = Api(34, "AlterReplicaLogDirs", request, response, versions=range(3), flexible=2)

@@ -14,7 +14,7 @@ request = Struct(
             "broker_ids" / Array(Int32) * "replicas of one new partition, preferred leader first",
         )) * "brokers of each new partition; null lets the controller choose",
     ) * "topics to enlarge",
-    "timeout_ms" / Timeout * "milliseconds to wait until the new partitions are known everywhere",
+    "timeout_ms" / Timeout * "milliseconds to wait for the new partitions; they may come even if it runs out",
     "validate_only" / ValidateOnly,
 )
 response = Struct(

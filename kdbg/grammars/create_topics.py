@@ -41,7 +41,8 @@ request = Struct(
             "value" / Nullable(Secret(String, when="name")) * "its value as text; brokers refuse null",
         ) * "settings of the topic that differ from the defaults",
     ) * "topics to create",
-    "timeout_ms" / Default(Timeout, 60000) * "milliseconds to wait until the topics are known everywhere",
+    "timeout_ms" / Default(Timeout, 60000)
+        * "milliseconds to wait for the new topics; they may come even if it runs out",
     "validate_only" / Since(1, ValidateOnly),
 )
 response = Struct(

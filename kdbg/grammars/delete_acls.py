@@ -20,9 +20,9 @@ request = Struct(
         "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
         "pattern_type_filter" / Since(1, Default(AclPatternType, 3))
             * "form of the name; MATCH finds all rules that apply to it, ANY every form",
-        "principal_filter" / Nullable(String) * "whom the rules are for, such as User:alice; null matches everybody",
+        "principal_filter" / Nullable(String) * "whom the rules are for, such as User:alice; null matches any",
         "host_filter" / Nullable(String)
-            * "address the rules are for; null matches all, * only rules for every address",
+            * "address the rules are for; null matches any, * only rules for every address",
         "operation" / AclOperation,
         "permission_type" / AclPermissionType,
     ) * "each deletes all rules that match it",

@@ -25,7 +25,7 @@ request = Struct(
         "topic_id" / TopicId * "id of the topic; all zeros when it is meant by its name",
     )) * "topics to delete, each by its name or by its id",
     "topic_names" / Until(5, Ignorable(Array(TopicName))) * "which topics to delete, by name",
-    "timeout_ms" / Timeout * "milliseconds to wait until the topics are gone everywhere",
+    "timeout_ms" / Timeout * "milliseconds to wait until the topics are gone; they may go even if it runs out",
 )
 response = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),

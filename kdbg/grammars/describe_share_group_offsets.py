@@ -36,8 +36,7 @@ response = Struct(
             "topic_id" / TopicId,
             "partitions" / Array(
                 "partition_index" / Partition,
-                "start_offset" / Int64
-                    * "first offset that is not done with; all before it were dealt with; -1 when not yet set",
+                "start_offset" / Int64 * "all records before this offset are done with; -1 when not yet set",
                 "leader_epoch" / LeaderEpoch,
                 "lag" / Since(1, Ignorable(Default(Int64, -1)))
                     * "records from the start offset on that are still to be dealt with; -1 when unknown",

@@ -113,7 +113,7 @@ response = Struct(
                 "first_offset" / Int64 * "offset of that transaction's first record",
             )))) * "aborted transactions whose records the reader has to skip; null with READ_UNCOMMITTED",
             "preferred_read_replica" / Since(11, Default(Int32, -1))
-                * "broker id of a nearer replica to read from, with no records here; -1 is stay",
+                * "broker id of a nearer replica to read from, with no records here; -1 to stay with this one",
             "records" / Nullable(FetchedRecords)
                 * "batches as in the log: the first may begin before fetch_offset, the last may be cut off",
             "diverging_epoch" / Since(12, Tag(0, Struct(

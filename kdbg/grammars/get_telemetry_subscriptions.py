@@ -20,6 +20,6 @@ response = Struct(
     "delta_temporality" / Boolean
         * "true wants counters as increase since the last push, false as total since the start",
     "requested_metrics" / Array(String)
-        * "beginnings of the names of metrics wanted; none wants no metrics, one empty string all",
+        * "beginnings of the names of metrics wanted; empty asks for none, one empty string for all",
 )
 api = Api(71, "GetTelemetrySubscriptions", request, response, versions=range(1), flexible=0)

@@ -43,6 +43,15 @@ from .meanings import (
 )
 from .topology import topology
 
+internal_topics = Array(
+    "name" / TopicName,
+    "partitions" / Int32,
+    "replication_factor" / Int16,
+    "topic_configs" / Array("key" / String, "value" / String),
+)
+tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
+task_offsets = Array("subtopology_id" / SubtopologyId, "partition" / Partition, "offset" / Int64)
+assignment = Struct("active_tasks" / tasks, "standby_tasks" / tasks, "warmup_tasks" / tasks)
 request = Struct(
     "group_ids" / Array(GroupId),
     "include_authorized_operations" / IncludeOperations,
@@ -63,18 +72,8 @@ response = Struct(
                 "subtopology_id" / SubtopologyId,
                 "source_topics" / Array(TopicName),
                 "repartition_sink_topics" / Array(TopicName),
-                "state_changelog_topics" / Array(
-                    "name" / TopicName,
-                    "partitions" / Partition,
-                    "replication_factor" / Int16,
-                    "topic_configs" / Array("key" / String, "value" / String),
-                ),
-                "repartition_source_topics" / Array(
-                    "name" / TopicName,
-                    "partitions" / Partition,
-                    "replication_factor" / Int16,
-                    "topic_configs" / Array("key" / String, "value" / String),
-                ),
+                "state_changelog_topics" / internal_topics,
+                "repartition_source_topics" / internal_topics,
             )), None),
         )), None),
         "members" / Array(
@@ -88,26 +87,10 @@ response = Struct(
             "process_id" / String,
             "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None),
             "client_tags" / Array("key" / String, "value" / String),
-            "task_offsets" / Array(
-                "subtopology_id" / SubtopologyId,
-                "partition" / Partition,
-                "offset" / Int64,
-            ),
-            "task_end_offsets" / Array(
-                "subtopology_id" / SubtopologyId,
-                "partition" / Partition,
-                "offset" / Int64,
-            ),
-            "assignment" / Struct(
-                "active_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-                "standby_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-                "warmup_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-            ),
-            "target_assignment" / Struct(
-                "active_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-                "standby_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-                "warmup_tasks" / Array("subtopology_id" / SubtopologyId, "partitions" / Partitions),
-            ),
+            "task_offsets" / task_offsets,
+            "task_end_offsets" / task_offsets,
+            "assignment" / assignment,
+            "target_assignment" / assignment,
             "is_classic" / Boolean,
         ),
         "authorized_operations" / Default(AclOperations, -(2**31)),

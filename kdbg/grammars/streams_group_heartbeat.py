@@ -40,6 +40,15 @@ from .meanings import (
     UnsignedPort,
 )
 
+internal_topics = Array(
+    "name" / TopicName,
+    "partitions" / Int32,
+    "replication_factor" / Int16,
+    "topic_configs" / Array("key" / String, "value" / String),
+)
+tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
+task_sums = Array("subtopology_id" / SubtopologyId, "partition" / Partition, "offset" / Int64)
+endpoint = Struct("host" / Host, "port" / UnsignedPort)
 request = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
@@ -54,19 +63,9 @@ request = Struct(
             "subtopology_id" / SubtopologyId,
             "source_topics" / Array(TopicName),
             "source_topic_regex" / Array(String),
-            "state_changelog_topics" / Array(
-                "name" / TopicName,
-                "partitions" / Partition,
-                "replication_factor" / Int16,
-                "topic_configs" / Array("key" / String, "value" / String),
-            ),
+            "state_changelog_topics" / internal_topics,
             "repartition_sink_topics" / Array(TopicName),
-            "repartition_source_topics" / Array(
-                "name" / TopicName,
-                "partitions" / Partition,
-                "replication_factor" / Int16,
-                "topic_configs" / Array("key" / String, "value" / String),
-            ),
+            "repartition_source_topics" / internal_topics,
             "copartition_groups" / Array(
                 "source_topics" / Array(Int16),
                 "source_topic_regex" / Array(Int16),
@@ -74,22 +73,14 @@ request = Struct(
             ),
         ),
     )), None),
-    "active_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
-    "standby_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
-    "warmup_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
+    "active_tasks" / Default(Nullable(tasks), None),
+    "standby_tasks" / Default(Nullable(tasks), None),
+    "warmup_tasks" / Default(Nullable(tasks), None),
     "process_id" / Default(Nullable(String), None),
-    "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None),
+    "user_endpoint" / Default(Nullable(endpoint), None),
     "client_tags" / Default(Nullable(Array("key" / String, "value" / String)), None),
-    "task_offsets" / Default(Nullable(Array(
-        "subtopology_id" / SubtopologyId,
-        "partition" / Partition,
-        "offset" / Int64,
-    )), None),
-    "task_end_offsets" / Default(Nullable(Array(
-        "subtopology_id" / SubtopologyId,
-        "partition" / Partition,
-        "offset" / Int64,
-    )), None),
+    "task_offsets" / Default(Nullable(task_sums), None),
+    "task_end_offsets" / Default(Nullable(task_sums), None),
     "shutdown_application" / Boolean,
 )
 response = Struct(
@@ -103,13 +94,13 @@ response = Struct(
     "task_offset_interval_ms" / Duration,
     "acceptable_recovery_lag" / Since(1, Default(Int64, -1)),
     "status" / Nullable(Array("status_code" / StreamsGroupStatus, "status_detail" / String)),
-    "active_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
-    "standby_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
-    "warmup_tasks" / Default(Nullable(Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)), None),
+    "active_tasks" / Default(Nullable(tasks), None),
+    "standby_tasks" / Default(Nullable(tasks), None),
+    "warmup_tasks" / Default(Nullable(tasks), None),
     "topology_description_required" / Since(1, Boolean),
     "endpoint_information_epoch" / Int32,
     "partitions_by_user_endpoint" / Default(Nullable(Array(
-        "user_endpoint" / Struct("host" / Host, "port" / UnsignedPort),
+        "user_endpoint" / endpoint,
         "active_partitions" / Array("topic" / TopicName, "partitions" / Partitions),
         "standby_partitions" / Array("topic" / TopicName, "partitions" / Partitions),
     )), None),

@@ -38,40 +38,49 @@ from .meanings import (
 
 request = Struct(
     "topics" / NullableSince(1, Array(
-        "topic_id" / Since(10, Ignorable(TopicId)),
-        "name" / NullableSince(10, TopicName),
-    )),
-    "allow_auto_topic_creation" / Since(4, Default(Boolean, True)),
-    "include_cluster_authorized_operations" / Between(8, 10, Boolean),
-    "include_topic_authorized_operations" / Since(8, Boolean),
+        "topic_id" / Since(10, Ignorable(TopicId)) * "topic to describe, by id; zero where the name says which",
+        "name" / NullableSince(10, TopicName) * "topic to describe, by name; null where the id says which",
+    )) * "topics to describe; null (in v0 an empty list) means all of them",
+    "allow_auto_topic_creation" / Since(4, Default(Boolean, True))
+        * "true lets the broker create missing topics, provided auto.create.topics.enable is on",
+    "include_cluster_authorized_operations" / Between(8, 10, Boolean)
+        * "true also asks what the client may do to the cluster",
+    "include_topic_authorized_operations" / Since(8, Boolean) * "true also asks what the client may do to each topic",
 )
 response = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "brokers" / Array(
         "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
+        "host" / Host * "advertised host that clients will connect to, so they must be able to resolve it",
+        "port" / Port * "advertised port that clients will connect to",
         "rack" / Since(1, Ignorable(Default(Nullable(Rack), None))),
-    ),
-    "cluster_id" / Since(2, Ignorable(Default(Nullable(ClusterId), None))),
-    "controller_id" / Since(1, Ignorable(Default(ControllerId, -1))),
+    ) * "live brokers, with the addresses they advertise on this listener",
+    "cluster_id" / Since(2, Ignorable(Default(Nullable(ClusterId), None)))
+        * "random id of the cluster, which tells it from others; null if the broker does not know it",
+    "controller_id" / Since(1, Ignorable(Default(ControllerId, -1)))
+        * "the controller; with KRaft any live broker, as all forward to it; -1 means unknown",
     "topics" / Array(
         "error_code" / ErrorCode,
-        "name" / NullableSince(12, TopicName),
-        "topic_id" / Since(10, Ignorable(TopicId)),
-        "is_internal" / Since(1, Ignorable(Boolean)),
+        "name" / NullableSince(12, TopicName)
+            * "name of the topic; null if it was requested by an id that no topic has",
+        "topic_id" / Since(10, Ignorable(TopicId))
+            * "id of the topic; zero if there is no such topic, or if the cluster has no topic ids",
+        "is_internal" / Since(1, Ignorable(Boolean)) * "true for Kafka's own topics, such as __consumer_offsets",
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition_index" / Partition,
-            "leader_id" / LeaderId,
+            "leader_id" / LeaderId * "broker to produce to and fetch from; -1 means that there is no leader at present",
             "leader_epoch" / Since(7, Ignorable(Default(LeaderEpoch, -1))),
-            "replica_nodes" / Array(Int32),
-            "isr_nodes" / Array(Int32),
-            "offline_replicas" / Since(5, Ignorable(Array(Int32))),
-        ),
+            "replica_nodes" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
+            "isr_nodes" / Array(Int32)
+                * "replicas in sync with the leader; fewer than replica_nodes means under-replicated",
+            "offline_replicas" / Since(5, Ignorable(Array(Int32)))
+                * "replicas that are unavailable because their broker or log directory is down",
+        ) * "partitions of the topic, in no particular order",
         "topic_authorized_operations" / Since(8, Default(AclOperations, -(2**31))),
-    ),
-    "error_code" / Since(13, Ignorable(ErrorCode)),
+    ) * "one entry per requested topic; if all were requested, those the client may describe",
+    "error_code" / Since(13, Ignorable(ErrorCode))
+        * "error for the whole response: REBOOTSTRAP_REQUIRED sends the client back to bootstrap.servers",
     "cluster_authorized_operations" / Between(8, 10, Default(AclOperations, -(2**31))),
 )
 api = Api(3, "Metadata", request, response, versions=range(14), flexible=9)

@@ -37,10 +37,12 @@ from .meanings import (
 
 request = Struct(
     "group_id" / GroupId,
-    "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1))),
+    "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1)))
+        * "generation (classic) or member epoch (KIP-848); -1 from a client that is no member",
     "member_id" / Since(1, Ignorable(MemberId)),
     "group_instance_id" / Since(7, Default(Nullable(GroupInstanceId), None)),
-    "retention_time_ms" / Between(2, 4, Ignorable(Default(BrokerDefault, -1))),
+    "retention_time_ms" / Between(2, 4, Ignorable(Default(BrokerDefault, -1)))
+        * "how long to keep these offsets, in ms; -1 means the broker's offsets.retention.minutes",
     "topics" / Array(
         "topic_id" / Since(10, Ignorable(TopicId)),
         "name" / Until(9, Ignorable(TopicName)),
@@ -48,18 +50,20 @@ request = Struct(
             "partition_index" / Partition,
             "committed_offset" / CommittedOffset,
             "committed_leader_epoch" / Since(6, Ignorable(Default(CommittedLeaderEpoch, -1))),
-            "commit_timestamp" / Only(1, Default(CommitTimestamp, -1)),
-            "committed_metadata" / Nullable(String),
-        ),
-    ),
+            "commit_timestamp" / Only(1, Default(CommitTimestamp, -1))
+                * "when it was committed, in ms since 1970; -1 means when the broker receives it",
+            "committed_metadata" / Nullable(String)
+                * "free text to keep with the offset, at most offset.metadata.max.bytes",
+        ) * "offsets to store, one per partition",
+    ) * "offsets to store, by topic",
 )
 response = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "topics" / Array(
         "topic_id" / Since(10, Ignorable(TopicId)),
         "name" / Until(9, Ignorable(TopicName)),
-        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-    ),
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode) * "results, one per partition",
+    ) * "results, by topic",
 )
 guide_request = Struct(
     "group_id" / GroupId,
@@ -68,10 +72,12 @@ guide_request = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / CommittedOffset,
-            "commit_timestamp" / CommitTimestamp,
-            "committed_metadata" / Nullable(String),
-        ),
-    ),
+            "commit_timestamp" / CommitTimestamp
+                * "when it was committed, in ms since 1970; -1 means when the broker receives it",
+            "committed_metadata" / Nullable(String)
+                * "free text to keep with the offset, at most offset.metadata.max.bytes",
+        ) * "offsets to store, one per partition",
+    ) * "offsets to store, by topic",
 )
 guide = Dialect(
     "request", range(1), "the form that the 0.8 guide shows, with a time stamp; brokers since 0.8.1 do not write it",

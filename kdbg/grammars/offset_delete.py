@@ -10,15 +10,16 @@ request = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "name" / TopicName,
-        "partitions" / Array("partition_index" / Partition),
-    ),
+        "partitions" / Array("partition_index" / Partition) * "partitions whose offsets to delete",
+    ) * "offsets to delete, by topic",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
-        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-    ),
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode)
+            * "results, one per partition; a topic that a member still subscribes to is refused",
+    ) * "results, by topic",
 )
 api = Api(47, "OffsetDelete", request, response, versions=range(1))

@@ -29,17 +29,21 @@ from .meanings import CommittedLeaderEpoch, CommittedOffset, MemberId, Partition
 request = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
-        "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None))),
-        "member_epoch" / Since(9, Ignorable(Default(ReachedEpoch, -1))),
+        "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None)))
+            * "member that asks; null skips the check, as for tools that are no member",
+        "member_epoch" / Since(9, Ignorable(Default(ReachedEpoch, -1)))
+            * "epoch of that member, refused when stale; -1 skips the check",
         "topics" / Nullable(Array(
             "topic_id" / Since(10, Ignorable(TopicId)),
             "name" / Until(9, Ignorable(TopicName)),
             "partition_indexes" / Partitions,
-        )),
-    )),
+        )) * "topics to fetch offsets for; null means all that the group has offsets for",
+    )) * "groups whose offsets to fetch",
     "group_id" / Until(7, GroupId),
-    "topics" / Until(7, NullableSince(2, Array("name" / TopicName, "partition_indexes" / Partitions))),
-    "require_stable" / Since(7, Boolean),
+    "topics" / Until(7, NullableSince(2, Array("name" / TopicName, "partition_indexes" / Partitions)))
+        * "topics to fetch offsets for; null means all that the group has offsets for",
+    "require_stable" / Since(7, Boolean)
+        * "true answers UNSTABLE_OFFSET_COMMIT while an open transaction may still change the offset",
 )
 response = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
@@ -52,22 +56,22 @@ response = Struct(
                 "partition_index" / Partition,
                 "committed_offset" / CommittedOffset,
                 "committed_leader_epoch" / Default(CommittedLeaderEpoch, -1),
-                "metadata" / Nullable(String),
+                "metadata" / Nullable(String) * "free text that was committed with the offset",
                 "error_code" / ErrorCode,
-            ),
-        ),
-        "error_code" / ErrorCode,
-    )),
+            ) * "offsets, one per partition",
+        ) * "offsets, by topic",
+        "error_code" / ErrorCode * "error for the whole group; each partition has its own",
+    )) * "offsets, by group",
     "topics" / Until(7, Array(
         "name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "committed_offset" / CommittedOffset,
             "committed_leader_epoch" / Since(5, Ignorable(Default(CommittedLeaderEpoch, -1))),
-            "metadata" / Nullable(String),
+            "metadata" / Nullable(String) * "free text that was committed with the offset",
             "error_code" / ErrorCode,
-        ),
-    )),
-    "error_code" / Between(2, 7, Ignorable(ErrorCode)),
+        ) * "offsets, one per partition",
+    )) * "offsets, by topic",
+    "error_code" / Between(2, 7, Ignorable(ErrorCode)) * "error for the whole request; each partition has its own",
 )
 api = Api(9, "OffsetFetch", request, response, versions=range(11), flexible=6)

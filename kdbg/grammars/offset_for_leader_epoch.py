@@ -20,15 +20,17 @@ from ..wire import (
 from .meanings import LeaderEpoch, ReplicaId, ThrottleTime
 
 request = Struct(
-    "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2))),
+    "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2)))
+        * "broker id of the follower that asks; -1 means a consumer, -2 a debugging tool",
     "topics" / Array(
         "topic" / TopicName,
         "partitions" / Array(
             "partition" / Partition,
-            "current_leader_epoch" / Since(2, Ignorable(Default(Int32, -1))),
-            "leader_epoch" / LeaderEpoch,
-        ),
-    ),
+            "current_leader_epoch" / Since(2, Ignorable(Default(Int32, -1)))
+                * "leader epoch the sender knows, fenced if older than the leader's; -1 skips the check",
+            "leader_epoch" / LeaderEpoch * "epoch whose end is wanted: that of the sender's last record",
+        ) * "epochs to look up, one per partition",
+    ) * "epochs to look up, by topic",
 )
 response = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
@@ -37,9 +39,11 @@ response = Struct(
         "partitions" / Array(
             "error_code" / ErrorCode,
             "partition" / Partition,
-            "leader_epoch" / Since(1, Ignorable(Default(LeaderEpoch, -1))),
-            "end_offset" / Default(Int64, -1),
-        ),
-    ),
+            "leader_epoch" / Since(1, Ignorable(Default(LeaderEpoch, -1)))
+                * "largest epoch in the leader's log up to the one asked for; -1 means none",
+            "end_offset" / Default(Int64, -1)
+                * "first offset after that epoch, where a follower truncates its log; -1 means unknown",
+        ) * "ends of epochs, one per partition",
+    ) * "ends of epochs, by topic",
 )
 api = Api(23, "OffsetForLeaderEpoch", request, response, versions=range(5), flexible=4)

@@ -42,14 +42,19 @@ from .meanings import (
 from .records import Records
 
 request = Struct(
-    "transactional_id" / Since(3, Default(Nullable(TransactionalId), None)),
-    "acks" / Acks,
-    "timeout_ms" / Timeout,
+    "transactional_id" / Since(3, Default(Nullable(TransactionalId), None))
+        * "transaction the records belong to; null outside transactions",
+    "acks" / Acks * "who must have the records before the broker answers; with 0 it never answers",
+    "timeout_ms" / Timeout * "how long the leader may wait for the other replicas, in ms; used with acks -1 only",
     "topic_data" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "name" / Until(12, Ignorable(TopicName)),
-        "partition_data" / Array("index" / Partition, "records" / Nullable(Records)),
-    ),
+        "partition_data" / Array(
+            "index" / Partition,
+            "records" / Nullable(Records)
+                * "record set: exactly one batch of magic 2 since v3, messages of magic 0 or 1 before",
+        ) * "records to append, by partition",
+    ) * "records to append, by topic",
 )
 response = Struct(
     "responses" / Array(
@@ -58,26 +63,28 @@ response = Struct(
         "partition_responses" / Array(
             "index" / Partition,
             "error_code" / ErrorCode,
-            "base_offset" / Int64,
-            "log_append_time_ms" / Since(2, Ignorable(Default(Timestamp, -1))),
+            "base_offset" / Int64 * "offset given to the first record; -1 after an error",
+            "log_append_time_ms" / Since(2, Ignorable(Default(Timestamp, -1)))
+                * "when the broker appended them, if the topic uses that time; -1 means the records keep theirs",
             "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
             "record_errors" / Since(8, Ignorable(Array(
-                "batch_index" / Int32,
-                "batch_index_error_message" / Default(Nullable(String), None),
-            ))),
+                "batch_index" / Int32 * "position of the refused record in its batch, from 0",
+                "batch_index_error_message" / Default(Nullable(String), None)
+                    * "why this record was refused; null if the broker says no more",
+            ))) * "records that caused the whole batch to be refused",
             "error_message" / Since(8, Ignorable(Default(Nullable(ErrorMessage), None))),
             "current_leader" / Since(10, Tag(0, Struct(
-                "leader_id" / Default(LeaderId, -1),
+                "leader_id" / Default(LeaderId, -1) * "broker to produce to instead; -1 means that it is not known",
                 "leader_epoch" / Default(LeaderEpoch, -1),
-            ))),
-        ),
-    ),
+            ))) * "the partition's leader now, given with NOT_LEADER_OR_FOLLOWER",
+        ) * "results, one per partition",
+    ) * "results, by topic",
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "node_endpoints" / Since(10, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / Port,
         "rack" / Default(Nullable(Rack), None),
-    ))),
+    ))) * "addresses of the leaders named above, which saves a Metadata request",
 )
 api = Api(0, "Produce", request, response, versions=range(14), flexible=9)

@@ -8,11 +8,12 @@ from .meanings import CompressionType, ThrottleTime
 from .payloads.telemetry import metrics
 
 request = Struct(
-    "client_instance_id" / Uuid,
-    "subscription_id" / Int32,
-    "terminating" / Boolean,
-    "compression_type" / CompressionType,
-    "metrics" / Holds(Bytes, metrics),
+    "client_instance_id" / Uuid * "id of this client instance, from GetTelemetrySubscriptions",
+    "subscription_id" / Int32
+        * "subscription the metrics follow; an outdated one is answered with UNKNOWN_SUBSCRIPTION_ID",
+    "terminating" / Boolean * "true for the last push of a closing client, which need not wait for the push interval",
+    "compression_type" / CompressionType * "codec of the metrics, one that the broker accepts",
+    "metrics" / Holds(Bytes, metrics) * "OpenTelemetry MetricsData in protobuf, compressed with that codec",
 )
 response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
 api = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)

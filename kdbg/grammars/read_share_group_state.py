@@ -21,8 +21,11 @@ request = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array("partition" / Partition, "leader_epoch" / LeaderEpoch),
-    ),
+        "partitions" / Array(
+            "partition" / Partition,
+            "leader_epoch" / LeaderEpoch * "leader epoch of the leader that asks, fenced if older than the stored one",
+        ) * "partitions whose state to read",
+    ) * "states to read, by topic",
 )
 response = Struct(
     "results" / Array(
@@ -31,15 +34,17 @@ response = Struct(
             "partition" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-            "state_epoch" / StateEpoch,
-            "start_offset" / Int64,
+            "state_epoch" / StateEpoch
+                * "raised each time the state is initialized; writes with an older one are fenced",
+            "start_offset" / Int64
+                * "first record whose delivery is not finished; -1 means that the state is not initialized",
             "state_batches" / Array(
-                "first_offset" / Int64,
-                "last_offset" / Int64,
+                "first_offset" / Int64 * "first offset of the range",
+                "last_offset" / Int64 * "last offset of the range, inclusive",
                 "delivery_state" / ShareDeliveryState,
                 "delivery_count" / DeliveryCount,
-            ),
-        ),
-    ),
+            ) * "state of the records from start_offset on, in ranges",
+        ) * "states, one per partition",
+    ) * "states, by topic",
 )
 api = Api(84, "ReadShareGroupState", request, response, versions=range(1), flexible=0)

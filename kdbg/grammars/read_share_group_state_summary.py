@@ -26,8 +26,11 @@ request = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array("partition" / Partition, "leader_epoch" / LeaderEpoch),
-    ),
+        "partitions" / Array(
+            "partition" / Partition,
+            "leader_epoch" / LeaderEpoch * "leader epoch the sender knows; -1 means unknown",
+        ) * "partitions whose state to read",
+    ) * "states to read, by topic",
 )
 response = Struct(
     "results" / Array(
@@ -36,12 +39,14 @@ response = Struct(
             "partition" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-            "state_epoch" / StateEpoch,
-            "leader_epoch" / SinceRelease((4, 1), LeaderEpoch),
-            "start_offset" / Int64,
-            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
-        ),
-    ),
+            "state_epoch" / StateEpoch * "raised each time the state is initialized",
+            "leader_epoch" / SinceRelease((4, 1), LeaderEpoch) * "leader epoch in which the state was last written",
+            "start_offset" / Int64
+                * "first record whose delivery is not finished; -1 means that the state is not initialized",
+            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1)))
+                * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
+        ) * "states, one per partition",
+    ) * "states, by topic",
 )
 kafka_4_0 = Dialect(
     "response", range(1), "version 0 as Kafka 4.0 wrote it, without leader_epoch", response, release=(4, 0)

@@ -7,9 +7,11 @@ from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import ClusterId, ErrorMessage, ThrottleTime, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId),
-    "voter_id" / VoterId,
-    "voter_directory_id" / VoterDirectoryId,
+    "cluster_id" / Nullable(ClusterId)
+        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "voter_id" / VoterId * "node id of the voter to remove",
+    "voter_directory_id" / VoterDirectoryId
+        * "metadata directory of that voter, which tells it from a replacement with the same id",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,

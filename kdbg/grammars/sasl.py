@@ -7,6 +7,10 @@ from ..wire import Api, Struct
 from ..wire.nodes.leaves import Rest
 from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct("token" / Rest("secret", client_token))
-response = Struct("token" / Rest("secret", server_token))
+request = Struct(
+    "token" / Rest("secret", client_token) * "what the client says, in the format of the mechanism",
+)
+response = Struct(
+    "token" / Rest("secret", server_token) * "what the broker says, in the format of the mechanism",
+)
 api = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)

@@ -8,11 +8,16 @@ from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable
 from .meanings import ErrorMessage
 from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct("auth_bytes" / Holds(Secret(Bytes), client_token))
+request = Struct(
+    "auth_bytes" / Holds(Secret(Bytes), client_token)
+        * "the client's token, in the format of the mechanism chosen by SaslHandshake",
+)
 response = Struct(
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
-    "auth_bytes" / Holds(Secret(Bytes), server_token),
-    "session_lifetime_ms" / Since(1, Ignorable(Duration64)),
+    "auth_bytes" / Holds(Secret(Bytes), server_token)
+        * "the broker's token: a challenge or the final word, empty if the mechanism has none",
+    "session_lifetime_ms" / Since(1, Ignorable(Duration64))
+        * "time within which the client must authenticate again, in ms; 0 means no limit",
 )
 api = Api(36, "SaslAuthenticate", request, response, versions=range(3), flexible=2)

@@ -6,6 +6,12 @@ they travel in SaslAuthenticate, key 36 (KIP-152). It never became flexible (KAF
 
 from ..wire import Api, Array, ErrorCode, String, Struct
 
-request = Struct("mechanism" / String)
-response = Struct("error_code" / ErrorCode, "mechanisms" / Array(String))
+request = Struct(
+    "mechanism" / String * "SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-256 or GSSAPI",
+)
+response = Struct(
+    "error_code" / ErrorCode,
+    "mechanisms" / Array(String)
+        * "SASL mechanisms enabled on the listener, to choose from after UNSUPPORTED_SASL_MECHANISM",
+)
 api = Api(17, "SaslHandshake", request, response, versions=range(2))

@@ -37,39 +37,44 @@ from .meanings import (
 request = Struct(
     "group_id" / Default(Nullable(GroupId), None),
     "member_id" / Nullable(MemberId),
-    "share_session_epoch" / ShareSessionEpoch,
-    "is_renew_ack" / Since(2, Boolean),
+    "share_session_epoch" / ShareSessionEpoch
+        * "goes up with each request of the session that ShareFetch opened; -1 closes it",
+    "is_renew_ack" / Since(2, Boolean) * "true if some of the acknowledgements renew a lock (type 4)",
     "topics" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
             "acknowledgement_batches" / Array(
-                "first_offset" / Int64,
-                "last_offset" / Int64,
-                "acknowledge_types" / Array(ShareAcknowledgeType),
-            ),
-        ),
-    ),
+                "first_offset" / Int64 * "first offset of the range",
+                "last_offset" / Int64 * "last offset of the range, inclusive",
+                "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
+            ) * "ranges of offsets with their acknowledgements",
+        ) * "acknowledgements, by partition",
+    ) * "acknowledgements, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
     "error_message" / Default(Nullable(ErrorMessage), None),
-    "acquisition_lock_timeout_ms" / Since(2, Ignorable(Duration)),
+    "acquisition_lock_timeout_ms" / Since(2, Ignorable(Duration))
+        * "how long records stay locked for the member, in ms",
     "responses" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-            "current_leader" / Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch),
-        ),
-    ),
+            "current_leader" / Struct(
+                "leader_id" / LeaderId * "broker to send to instead; -1 means unknown",
+                "leader_epoch" / LeaderEpoch,
+            ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
+        ) * "results, one per partition",
+    ) * "results, by topic",
     "node_endpoints" / Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / Port,
         "rack" / Default(Nullable(Rack), None),
-    ),
+    ) * "addresses of the leaders named above, which saves a Metadata request",
 )
 api = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)

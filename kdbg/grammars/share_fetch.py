@@ -45,55 +45,64 @@ from .records import FetchedRecords
 request = Struct(
     "group_id" / Default(Nullable(GroupId), None),
     "member_id" / Nullable(MemberId),
-    "share_session_epoch" / ShareSessionEpoch,
-    "max_wait_ms" / Duration,
-    "min_bytes" / Int32,
-    "max_bytes" / Default(Int32, 2**31 - 1),
-    "max_records" / Since(1, Int32),
-    "batch_size" / Since(1, Int32),
+    "share_session_epoch" / ShareSessionEpoch
+        * "0 opens a share session, -1 closes it; in between it goes up with each request",
+    "max_wait_ms" / Duration * "how long the broker may wait for min_bytes, in ms",
+    "min_bytes" / Int32 * "the broker answers once this many bytes are there, or after max_wait_ms",
+    "max_bytes" / Default(Int32, 2**31 - 1)
+        * "maximum bytes of records; a first batch that is larger is sent nevertheless",
+    "max_records" / Since(1, Int32) * "maximum number of records to acquire, exceeded where the mode completes a batch",
+    "batch_size" / Since(1, Int32) * "preferred size of the ranges in acquired_records, in records",
     "share_acquire_mode" / Since(2, Ignorable(ShareAcquireMode)),
-    "is_renew_ack" / Since(2, Boolean),
+    "is_renew_ack" / Since(2, Boolean) * "true if some of the acknowledgements renew a lock (type 4)",
     "topics" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
-            "partition_max_bytes" / Until(0, Int32),
+            "partition_max_bytes" / Until(0, Int32)
+                * "maximum bytes of records from this partition; 0 only acknowledges",
             "acknowledgement_batches" / Array(
-                "first_offset" / Int64,
-                "last_offset" / Int64,
-                "acknowledge_types" / Array(ShareAcknowledgeType),
-            ),
-        ),
-    ),
-    "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Partitions),
+                "first_offset" / Int64 * "first offset of the range",
+                "last_offset" / Int64 * "last offset of the range, inclusive",
+                "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
+            ) * "ranges of offsets with their acknowledgements",
+        ) * "partitions to fetch from, with acknowledgements of earlier records",
+    ) * "partitions that are new to the session or have acknowledgements, by topic",
+    "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Partitions)
+        * "partitions to remove from the session, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
     "error_message" / Default(Nullable(ErrorMessage), None),
-    "acquisition_lock_timeout_ms" / Since(1, Duration),
+    "acquisition_lock_timeout_ms" / Since(1, Duration) * "how long acquired records stay locked for the member, in ms",
     "responses" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
-            "error_code" / ErrorCode,
+            "error_code" / ErrorCode * "error of the fetch, 0 for none",
             "error_message" / Default(Nullable(ErrorMessage), None),
-            "acknowledge_error_code" / ErrorCode,
-            "acknowledge_error_message" / Default(Nullable(String), None),
-            "current_leader" / Struct("leader_id" / LeaderId, "leader_epoch" / LeaderEpoch),
-            "records" / NullableUntil(0, FetchedRecords),
+            "acknowledge_error_code" / ErrorCode * "error of the acknowledgements sent with the fetch, 0 for none",
+            "acknowledge_error_message" / Default(Nullable(String), None)
+                * "why the acknowledgements failed, in words; null if they did not",
+            "current_leader" / Struct(
+                "leader_id" / LeaderId * "broker to send to instead; -1 means unknown",
+                "leader_epoch" / LeaderEpoch,
+            ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
+            "records" / NullableUntil(0, FetchedRecords)
+                * "record set; the member may process only what acquired_records lists",
             "acquired_records" / Array(
-                "first_offset" / Int64,
-                "last_offset" / Int64,
-                "delivery_count" / DeliveryCount,
-            ),
-        ),
-    ),
+                "first_offset" / Int64 * "first offset of the range",
+                "last_offset" / Int64 * "last offset of the range, inclusive",
+                "delivery_count" / DeliveryCount * "number of this delivery, 1 for the first",
+            ) * "ranges of offsets locked for this member",
+        ) * "records and results, by partition",
+    ) * "records and results, by topic",
     "node_endpoints" / Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / Port,
         "rack" / Default(Nullable(Rack), None),
-    ),
+    ) * "addresses of the leaders named above, which saves a Metadata request",
 )
 api = Api(78, "ShareFetch", request, response, versions=range(3), flexible=0)

@@ -32,7 +32,7 @@ from .meanings import (
 )
 
 request = Struct(
-    "group_ids" / Array(GroupId),
+    "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
 )
 response = Struct(
@@ -41,26 +41,27 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
-        "group_state" / GroupState,
+        "group_state" / GroupState * "Empty, Stable or Dead; empty string after an error",
         "group_epoch" / GroupEpoch,
-        "assignment_epoch" / AssignmentEpoch,
-        "assignor_name" / String,
+        "assignment_epoch" / AssignmentEpoch
+            * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",
+        "assignor_name" / String * "assignor in the coordinator that distributes the partitions",
         "members" / Array(
             "member_id" / MemberId,
             "rack_id" / Default(Nullable(ClientRack), None),
             "member_epoch" / ReachedEpoch,
             "client_id" / ClientId,
             "client_host" / ClientHost,
-            "subscribed_topic_names" / Array(TopicName),
+            "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
             "assignment" / Struct(
                 "topic_partitions" / Array(
                     "topic_id" / TopicId,
                     "topic_name" / TopicName,
                     "partitions" / Partitions,
-                ),
-            ),
-        ),
+                ) * "partitions, by topic",
+            ) * "partitions the member reads",
+        ) * "members of the group",
         "authorized_operations" / Default(AclOperations, -(2**31)),
-    ),
+    ) * "one entry per requested group",
 )
 api = Api(77, "ShareGroupDescribe", request, response, versions=range(2), flexible=0)

@@ -28,19 +28,20 @@ from .meanings import (
 request = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
-    "member_epoch" / ShareMemberEpoch,
-    "rack_id" / Default(Nullable(ClientRack), None),
-    "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None),
+    "member_epoch" / ShareMemberEpoch * "0 joins, -1 leaves; otherwise the epoch from the last response",
+    "rack_id" / Default(Nullable(ClientRack), None) * "client.rack of the member; null means none, or unchanged",
+    "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None)
+        * "topics the member wants to read; null means unchanged",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "member_id" / Default(Nullable(MemberId), None),
-    "member_epoch" / ReachedEpoch,
+    "member_epoch" / ReachedEpoch * "epoch to send with the next heartbeat",
     "heartbeat_interval_ms" / HeartbeatInterval,
     "assignment" / Default(Nullable(Struct(
-        "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Partitions),
-    )), None),
+        "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Partitions) * "partitions, by topic",
+    )), None) * "partitions to read from now on; null means unchanged",
 )
 api = Api(76, "ShareGroupHeartbeat", request, response, versions=range(2), flexible=0)

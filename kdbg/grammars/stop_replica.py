@@ -22,28 +22,34 @@ from ..wire import (
 from .meanings import BrokerEpoch, ControllerEpoch, ControllerId, LeaderEpoch, Partitions
 
 request = Struct(
-    "controller_id" / ControllerId,
-    "is_kraft_controller" / Since(4, Boolean),
-    "controller_epoch" / ControllerEpoch,
-    "broker_epoch" / Since(1, Ignorable(Default(BrokerEpoch, -1))),
+    "controller_id" / ControllerId * "broker that is the controller and sends this",
+    "is_kraft_controller" / Since(4, Boolean)
+        * "true if the sender is a KRaft controller, during a migration from ZooKeeper",
+    "controller_epoch" / ControllerEpoch
+        * "goes up with each new controller; brokers refuse requests with an older one",
+    "broker_epoch" / Since(1, Ignorable(Default(BrokerEpoch, -1)))
+        * "registration of the receiving broker, refused if it has registered again; -1 skips the check",
     "topic_states" / Since(3, Array(
         "topic_name" / TopicName,
         "partition_states" / Array(
             "partition_index" / Partition,
-            "leader_epoch" / Default(LeaderEpoch, -1),
-            "delete_partition" / Boolean,
-        ),
-    )),
-    "delete_partitions" / Until(2, Boolean),
-    "topics" / Between(1, 2, Array("name" / TopicName, "partition_indexes" / Partitions)),
-    "ungrouped_partitions" / Until(0, Array("topic_name" / TopicName, "partition_index" / Partition)),
+            "leader_epoch" / Default(LeaderEpoch, -1)
+                * "fenced if older than the replica's; -1 skips the check, -2: the topic is being deleted",
+            "delete_partition" / Boolean * "true deletes the log as well",
+        ) * "replicas to stop, by partition",
+    )) * "replicas to stop, by topic",
+    "delete_partitions" / Until(2, Boolean) * "true deletes the logs of all these partitions as well",
+    "topics" / Between(1, 2, Array("name" / TopicName, "partition_indexes" / Partitions))
+        * "replicas to stop, by topic",
+    "ungrouped_partitions" / Until(0, Array("topic_name" / TopicName, "partition_index" / Partition))
+        * "replicas to stop, each with its topic",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request, such as STALE_CONTROLLER_EPOCH",
     "partition_errors" / Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
         "error_code" / ErrorCode,
-    ),
+    ) * "results, one per partition",
 )
 api = Api(5, "StopReplica", request, response, versions=range(5), flexible=2)

@@ -45,17 +45,31 @@ from .topology import topology
 
 internal_topics = Array(
     "name" / TopicName,
-    "partitions" / Int32,
-    "replication_factor" / Int16,
-    "topic_configs" / Array("key" / String, "value" / String),
+    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
+    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
+    "topic_configs" / Array(
+        "key" / String * "name of the setting",
+        "value" / String * "value of the setting",
+    ) * "settings the topic is created with",
 )
-tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
-task_offsets = Array("subtopology_id" / SubtopologyId, "partition" / Partition, "offset" / Int64)
-assignment = Struct("active_tasks" / tasks, "standby_tasks" / tasks, "warmup_tasks" / tasks)
+tasks = Array(
+    "subtopology_id" / SubtopologyId,
+    "partitions" / Partitions * "partitions of the input topics; each makes one task",
+)
+task_offsets = Array(
+    "subtopology_id" / SubtopologyId,
+    "partition" / Partition * "partition of the task: the part of a task id after the underscore",
+    "offset" / Int64 * "sum over the task's changelog partitions",
+)
+assignment = Struct(
+    "active_tasks" / tasks * "tasks that process records",
+    "standby_tasks" / tasks * "tasks that keep a copy of the state, ready to take over",
+    "warmup_tasks" / tasks * "tasks that restore state until they are ready to become active",
+)
 request = Struct(
-    "group_ids" / Array(GroupId),
+    "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
-    "include_topology_description" / Since(1, Boolean),
+    "include_topology_description" / Since(1, Boolean) * "true also asks for the topology as its clients describe it",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -63,19 +77,21 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
-        "group_state" / GroupState,
+        "group_state" / GroupState
+            * "Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty string after an error",
         "group_epoch" / GroupEpoch,
-        "assignment_epoch" / AssignmentEpoch,
+        "assignment_epoch" / AssignmentEpoch
+            * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",
         "topology" / Default(Nullable(Struct(
-            "epoch" / Int32,
+            "epoch" / Int32 * "version of the topology, raised by the application when it changes",
             "subtopologies" / Default(Nullable(Array(
                 "subtopology_id" / SubtopologyId,
-                "source_topics" / Array(TopicName),
-                "repartition_sink_topics" / Array(TopicName),
-                "state_changelog_topics" / internal_topics,
-                "repartition_source_topics" / internal_topics,
-            )), None),
-        )), None),
+                "source_topics" / Array(TopicName) * "topics it reads",
+                "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+                "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
+                "repartition_source_topics" / internal_topics * "repartition topics it reads",
+            )), None) * "parts of the topology that run independently; null if the topology is not ready",
+        )), None) * "topology the tasks are made from; null after an error",
         "members" / Array(
             "member_id" / MemberId,
             "member_epoch" / ReachedEpoch,
@@ -83,20 +99,28 @@ response = Struct(
             "rack_id" / Default(Nullable(ClientRack), None),
             "client_id" / ClientId,
             "client_host" / ClientHost,
-            "topology_epoch" / Int32,
-            "process_id" / String,
-            "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None),
-            "client_tags" / Array("key" / String, "value" / String),
-            "task_offsets" / task_offsets,
-            "task_end_offsets" / task_offsets,
-            "assignment" / assignment,
-            "target_assignment" / assignment,
-            "is_classic" / Boolean,
-        ),
+            "topology_epoch" / Int32
+                * "version of the topology the member runs; lower than the group's until it is upgraded",
+            "process_id" / String * "id of the member's process, shared by all its stream threads",
+            "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None)
+                * "where the process serves interactive queries (application.server); null means nowhere",
+            "client_tags" / Array(
+                "key" / String * "name of the label",
+                "value" / String * "value of the label",
+            ) * "labels of the process, used to spread standby tasks over racks",
+            "task_offsets" / task_offsets * "how much state the member has, as a sum of changelog offsets per task",
+            "task_end_offsets" / task_offsets * "where those changelogs end, as a sum per task",
+            "assignment" / assignment * "tasks the member has now",
+            "target_assignment" / assignment
+                * "tasks the member is meant to have; equals assignment once it is reconciled",
+            "is_classic" / Boolean * "true if the member still uses the classic protocol",
+        ) * "members of the group",
         "authorized_operations" / Default(AclOperations, -(2**31)),
-        "topology_description" / Since(1, Default(Nullable(topology), None)),
+        "topology_description" / Since(1, Default(Nullable(topology), None))
+            * "the topology as a member described it; null unless requested and stored",
         "topology_description_status" / Since(1, TopologyDescriptionStatus),
-        "assignor_name" / Since(1, Ignorable(Default(Nullable(String), None))),
-    ),
+        "assignor_name" / Since(1, Ignorable(Default(Nullable(String), None)))
+            * "assignor in the coordinator that distributes the tasks; null if it is not known",
+    ) * "one entry per requested group",
 )
 api = Api(89, "StreamsGroupDescribe", request, response, versions=range(2), flexible=0)

@@ -42,67 +42,97 @@ from .meanings import (
 
 internal_topics = Array(
     "name" / TopicName,
-    "partitions" / Int32,
-    "replication_factor" / Int16,
-    "topic_configs" / Array("key" / String, "value" / String),
+    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
+    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
+    "topic_configs" / Array(
+        "key" / String * "name of the setting",
+        "value" / String * "value of the setting",
+    ) * "settings the topic is created with",
 )
-tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
-task_sums = Array("subtopology_id" / SubtopologyId, "partition" / Partition, "offset" / Int64)
+tasks = Array(
+    "subtopology_id" / SubtopologyId,
+    "partitions" / Partitions * "partitions of the input topics; each makes one task",
+)
+task_sums = Array(
+    "subtopology_id" / SubtopologyId,
+    "partition" / Partition * "partition of the task: the part of a task id after the underscore",
+    "offset" / Int64 * "sum over the task's changelog partitions",
+)
 endpoint = Struct("host" / Host, "port" / UnsignedPort)
 request = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
-    "member_epoch" / MemberEpoch,
-    "endpoint_information_epoch" / Int32,
-    "instance_id" / Default(Nullable(GroupInstanceId), None),
-    "rack_id" / Default(Nullable(ClientRack), None),
-    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
+    "member_epoch" / MemberEpoch
+        * "0 joins, -1 leaves, -2 leaves as a static member that will be back; otherwise the last one received",
+    "endpoint_information_epoch" / Int32 * "epoch of the newest partitions_by_user_endpoint the member has received",
+    "instance_id" / Default(Nullable(GroupInstanceId), None)
+        * "group.instance.id of a static member; null means none, or unchanged",
+    "rack_id" / Default(Nullable(ClientRack), None) * "client.rack of the member; null means none, or unchanged",
+    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1)
+        * "how long the member may take to give up tasks, in ms; -1 means unchanged",
     "topology" / Default(Nullable(Struct(
-        "epoch" / Int32,
+        "epoch" / Int32 * "version of the topology, compared with the one the group runs",
         "subtopologies" / Array(
             "subtopology_id" / SubtopologyId,
-            "source_topics" / Array(TopicName),
-            "source_topic_regex" / Array(String),
-            "state_changelog_topics" / internal_topics,
-            "repartition_sink_topics" / Array(TopicName),
-            "repartition_source_topics" / internal_topics,
+            "source_topics" / Array(TopicName) * "topics it reads",
+            "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
+            "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
+            "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+            "repartition_source_topics" / internal_topics * "repartition topics it reads",
             "copartition_groups" / Array(
-                "source_topics" / Array(Int16),
-                "source_topic_regex" / Array(Int16),
-                "repartition_source_topics" / Array(Int16),
-            ),
-        ),
-    )), None),
-    "active_tasks" / Default(Nullable(tasks), None),
-    "standby_tasks" / Default(Nullable(tasks), None),
-    "warmup_tasks" / Default(Nullable(tasks), None),
-    "process_id" / Default(Nullable(String), None),
-    "user_endpoint" / Default(Nullable(endpoint), None),
-    "client_tags" / Default(Nullable(Array("key" / String, "value" / String)), None),
-    "task_offsets" / Default(Nullable(task_sums), None),
-    "task_end_offsets" / Default(Nullable(task_sums), None),
-    "shutdown_application" / Boolean,
+                "source_topics" / Array(Int16) * "positions in source_topics, from 0",
+                "source_topic_regex" / Array(Int16) * "positions in source_topic_regex, from 0",
+                "repartition_source_topics" / Array(Int16) * "positions in repartition_source_topics, from 0",
+            ) * "sets of topics that need the same number of partitions because they are joined",
+        ) * "parts of the topology that run independently",
+    )), None) * "topology of the application, sent when joining; null in later heartbeats",
+    "active_tasks" / Default(Nullable(tasks), None) * "tasks the member processes records for; null means unchanged",
+    "standby_tasks" / Default(Nullable(tasks), None)
+        * "tasks whose state the member keeps a copy of; null means unchanged",
+    "warmup_tasks" / Default(Nullable(tasks), None)
+        * "tasks whose state the member restores to take them over; null means unchanged",
+    "process_id" / Default(Nullable(String), None)
+        * "id of the member's process, shared by all its stream threads; null means unchanged",
+    "user_endpoint" / Default(Nullable(endpoint), None)
+        * "where the process serves interactive queries; null means nowhere, or unchanged",
+    "client_tags" / Default(Nullable(Array(
+        "key" / String * "name of the label",
+        "value" / String * "value of the label",
+    )), None) * "labels of the process, used to spread standby tasks over racks; null means unchanged",
+    "task_offsets" / Default(Nullable(task_sums), None)
+        * "how much state the member has, as a sum of changelog offsets per task; null means unchanged",
+    "task_end_offsets" / Default(Nullable(task_sums), None)
+        * "where those changelogs end, as a sum per task; null means unchanged",
+    "shutdown_application" / Boolean * "true asks all members of the group to shut down",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "member_id" / MemberId,
-    "member_epoch" / ReachedEpoch,
+    "member_epoch" / ReachedEpoch * "epoch to send with the next heartbeat",
     "heartbeat_interval_ms" / HeartbeatInterval,
-    "acceptable_recovery_lag" / Until(0, Int32),
-    "task_offset_interval_ms" / Duration,
-    "acceptable_recovery_lag" / Since(1, Default(Int64, -1)),
-    "status" / Nullable(Array("status_code" / StreamsGroupStatus, "status_detail" / String)),
-    "active_tasks" / Default(Nullable(tasks), None),
-    "standby_tasks" / Default(Nullable(tasks), None),
-    "warmup_tasks" / Default(Nullable(tasks), None),
-    "topology_description_required" / Since(1, Boolean),
-    "endpoint_information_epoch" / Int32,
+    "acceptable_recovery_lag" / Until(0, Int32)
+        * "offsets a warm-up task may lag and still count as caught up; -1 means not set",
+    "task_offset_interval_ms" / Duration * "how often the member should send its task offsets, in ms",
+    "acceptable_recovery_lag" / Since(1, Default(Int64, -1))
+        * "offsets a warm-up task may lag and still count as caught up; -1 means not set",
+    "status" / Nullable(Array(
+        "status_code" / StreamsGroupStatus,
+        "status_detail" / String * "the condition in words",
+    )) * "conditions of the group to act on, such as missing source topics; null means none",
+    "active_tasks" / Default(Nullable(tasks), None) * "tasks to process records for; null means unchanged",
+    "standby_tasks" / Default(Nullable(tasks), None) * "tasks whose state to keep a copy of; null means unchanged",
+    "warmup_tasks" / Default(Nullable(tasks), None) * "tasks whose state to restore; null means unchanged",
+    "topology_description_required" / Since(1, Boolean)
+        * "true asks the member for a StreamsGroupTopologyDescriptionUpdate",
+    "endpoint_information_epoch" / Int32 * "epoch of partitions_by_user_endpoint, raised when it changes",
     "partitions_by_user_endpoint" / Default(Nullable(Array(
-        "user_endpoint" / endpoint,
-        "active_partitions" / Array("topic" / TopicName, "partitions" / Partitions),
-        "standby_partitions" / Array("topic" / TopicName, "partitions" / Partitions),
-    )), None),
+        "user_endpoint" / endpoint * "where the process serves interactive queries",
+        "active_partitions" / Array("topic" / TopicName, "partitions" / Partitions)
+            * "partitions the process has active tasks for, by topic",
+        "standby_partitions" / Array("topic" / TopicName, "partitions" / Partitions)
+            * "partitions the process has standby tasks for, by topic",
+    )), None) * "which process serves queries for which partitions; null means unchanged",
 )
 api = Api(88, "StreamsGroupHeartbeat", request, response, versions=range(2), flexible=0)

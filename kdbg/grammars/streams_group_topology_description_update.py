@@ -10,8 +10,8 @@ from .topology import topology
 request = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
-    "topology_epoch" / Int32,
-    "topology_description" / topology,
+    "topology_epoch" / Int32 * "version of the topology described",
+    "topology_description" / topology * "the topology node by node, for people to look at",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,

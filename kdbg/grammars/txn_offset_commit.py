@@ -35,10 +35,11 @@ from .meanings import (
 
 request = Struct(
     "transactional_id" / TransactionalId,
-    "group_id" / GroupId,
+    "group_id" / GroupId * "group whose offsets the transaction commits",
     "producer_id" / ProducerId,
     "producer_epoch" / ProducerEpoch,
-    "generation_id" / Since(3, Default(GenerationId, -1)),
+    "generation_id" / Since(3, Default(GenerationId, -1))
+        * "generation of the group, or member epoch; refused if outdated, -1 skips the check",
     "member_id" / Since(3, MemberId),
     "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
     "topics" / Array(
@@ -46,18 +47,18 @@ request = Struct(
         "topic_id" / Since(6, Ignorable(TopicId)),
         "partitions" / Array(
             "partition_index" / Partition,
-            "committed_offset" / CommittedOffset,
+            "committed_offset" / CommittedOffset * "next record to read, once the transaction commits",
             "committed_leader_epoch" / Since(2, Ignorable(Default(CommittedLeaderEpoch, -1))),
-            "committed_metadata" / Nullable(String),
-        ),
-    ),
+            "committed_metadata" / Nullable(String) * "free text to keep with the offset",
+        ) * "offsets to store, one per partition",
+    ) * "offsets to store, by topic",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / Until(5, Ignorable(TopicName)),
         "topic_id" / Since(6, Ignorable(TopicId)),
-        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode),
-    ),
+        "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode) * "results, one per partition",
+    ) * "results, by topic",
 )
 api = Api(28, "TxnOffsetCommit", request, response, versions=range(7), flexible=3)

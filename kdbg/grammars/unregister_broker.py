@@ -6,7 +6,9 @@ KIP-631.
 from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import BrokerId, ErrorMessage, ThrottleTime
 
-request = Struct("broker_id" / BrokerId)
+request = Struct(
+    "broker_id" / BrokerId * "broker whose registration to remove; it should be shut down for good",
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,

@@ -6,7 +6,9 @@ Since Kafka 4.4; the counterpart of UnregisterBroker.
 from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import ControllerId, ErrorMessage, ThrottleTime
 
-request = Struct("controller_id" / ControllerId)
+request = Struct(
+    "controller_id" / ControllerId * "controller whose registration to remove; it should be shut down for good",
+)
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,

@@ -22,21 +22,21 @@ from .meanings import ErrorMessage, FeatureUpgradeType, ThrottleTime, Timeout, V
 request = Struct(
     "timeout_ms" / Default(Timeout, 60000),
     "feature_updates" / Array(
-        "feature" / String,
-        "max_version_level" / Int16,
+        "feature" / String * "name of the feature, such as metadata.version",
+        "max_version_level" / Int16 * "level the whole cluster is to use; below 1 disables the feature",
         "upgrade_type" / Since(1, Default(FeatureUpgradeType, 1)),
-        "allow_downgrade" / Until(0, Boolean),
-    ),
+        "allow_downgrade" / Until(0, Boolean) * "true if the level may go down",
+    ) * "features whose level to change",
     "validate_only" / Since(1, ValidateOnly),
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request; up to v1 each feature has its own",
     "error_message" / Nullable(ErrorMessage),
     "results" / Until(1, Ignorable(Array(
-        "feature" / String,
+        "feature" / String * "name of the feature, such as metadata.version",
         "error_code" / ErrorCode,
         "error_message" / Nullable(ErrorMessage),
-    ))),
+    ))) * "results, one per feature",
 )
 api = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)

@@ -36,47 +36,52 @@ from .meanings import (
 )
 
 request = Struct(
-    "controller_id" / ControllerId,
-    "is_kraft_controller" / Since(8, Boolean),
-    "controller_epoch" / ControllerEpoch,
-    "broker_epoch" / Since(5, Ignorable(Default(BrokerEpoch, -1))),
+    "controller_id" / ControllerId * "broker that is the controller and sends this",
+    "is_kraft_controller" / Since(8, Boolean)
+        * "true if the sender is a KRaft controller, during a migration from ZooKeeper",
+    "controller_epoch" / ControllerEpoch
+        * "goes up with each new controller; brokers refuse requests with an older one",
+    "broker_epoch" / Since(5, Ignorable(Default(BrokerEpoch, -1)))
+        * "registration of the receiving broker, refused if it has registered again; -1 skips the check",
     "topic_states" / Since(5, Array(
         "topic_name" / TopicName,
         "topic_id" / Since(7, Ignorable(TopicId)),
         "partition_states" / Array(
             "partition_index" / Partition,
-            "controller_epoch" / ControllerEpoch,
-            "leader" / Int32,
+            "controller_epoch" / ControllerEpoch * "epoch of the controller that decided this state",
+            "leader" / Int32 * "broker that leads the partition; -1 means none, -2 that the topic is being deleted",
             "leader_epoch" / LeaderEpoch,
-            "isr" / Array(Int32),
-            "zk_version" / Int32,
-            "replicas" / Array(Int32),
-            "offline_replicas" / Array(Int32),
-        ),
-    )),
+            "isr" / Array(Int32) * "replicas in sync with the leader",
+            "zk_version" / Int32 * "version of the partition's state, which goes up with each change",
+            "replicas" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
+            "offline_replicas" / Array(Int32)
+                * "replicas that are unavailable because their broker or log directory is down",
+        ) * "new state of partitions",
+    )) * "new state of partitions, by topic",
     "ungrouped_partition_states" / Until(4, Array(
         "topic_name" / TopicName,
         "partition_index" / Partition,
-        "controller_epoch" / ControllerEpoch,
-        "leader" / Int32,
+        "controller_epoch" / ControllerEpoch * "epoch of the controller that decided this state",
+        "leader" / Int32 * "broker that leads the partition; -1 means none, -2 that the topic is being deleted",
         "leader_epoch" / LeaderEpoch,
-        "isr" / Array(Int32),
-        "zk_version" / Int32,
-        "replicas" / Array(Int32),
-        "offline_replicas" / Since(4, Ignorable(Array(Int32))),
-    )),
+        "isr" / Array(Int32) * "replicas in sync with the leader",
+        "zk_version" / Int32 * "version of the partition's state, which goes up with each change",
+        "replicas" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
+        "offline_replicas" / Since(4, Ignorable(Array(Int32)))
+            * "replicas that are unavailable because their broker or log directory is down",
+    )) * "new state of partitions, each with its topic",
     "live_brokers" / Array(
-        "id" / Int32,
+        "id" / Int32 * "node id of the broker",
         "endpoints" / Since(1, Ignorable(Array(
             "port" / Port,
             "host" / Host,
-            "listener" / Since(3, Ignorable(String)),
+            "listener" / Since(3, Ignorable(String)) * "name of the listener, such as PLAINTEXT or INTERNAL",
             "security_protocol" / SecurityProtocol,
-        ))),
+        ))) * "addresses of the broker, one per listener",
         "rack" / Since(2, Ignorable(Nullable(Rack))),
-        "v0_host" / Until(0, Ignorable(String)),
-        "v0_port" / Until(0, Ignorable(Int32)),
-    ),
+        "v0_host" / Until(0, Ignorable(String)) * "host of the broker's only listener",
+        "v0_port" / Until(0, Ignorable(Int32)) * "port of the broker's only listener",
+    ) * "all brokers that are alive",
     "type" / Since(8, Tag(0, ControlRequestType)),
 )
 response = Struct("error_code" / ErrorCode)

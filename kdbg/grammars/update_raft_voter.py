@@ -19,19 +19,20 @@ from .meanings import (
 )
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId),
-    "current_leader_epoch" / Int32,
-    "voter_id" / VoterId,
+    "cluster_id" / Nullable(ClusterId)
+        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "current_leader_epoch" / Int32 * "leader epoch of the quorum that the voter knows; -1 means unknown",
+    "voter_id" / VoterId * "node id of the voter that sends this",
     "voter_directory_id" / VoterDirectoryId,
     "listeners" / Array(
-        "name" / String,
+        "name" / String * "name of the listener, such as CONTROLLER",
         "host" / Host,
         "port" / UnsignedPort,
-    ),
+    ) * "addresses the voter can now be reached at",
     "kraft_version_feature" / Struct(
         "min_supported_version" / MinSupportedVersion,
         "max_supported_version" / MaxSupportedVersion,
-    ),
+    ) * "levels of kraft.version that the voter supports",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -41,6 +42,6 @@ response = Struct(
         "leader_epoch" / Default(LeaderEpoch, -1),
         "host" / Host,
         "port" / Port,
-    )),
+    )) * "leader of the quorum, to send to instead",
 )
 api = Api(82, "UpdateRaftVoter", request, response, versions=range(1), flexible=0)

@@ -32,38 +32,40 @@ from .meanings import (
 )
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None),
-    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))),
+    "cluster_id" / Default(Nullable(ClusterId), None)
+        * "cluster of the candidate; another one refuses it, null skips the check",
+    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))) * "node that is asked for its vote; -1 skips the check",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "replica_epoch" / Int32,
-            "replica_id" / Int32,
-            "replica_directory_id" / Since(1, Ignorable(ReplicaDirectoryId)),
-            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId)),
-            "last_offset_epoch" / Int32,
-            "last_offset" / Int64,
-            "pre_vote" / Since(2, Boolean),
-        ),
-    ),
+            "replica_epoch" / Int32 * "epoch the candidate wants to lead; in a pre-vote the epoch it is in",
+            "replica_id" / Int32 * "node id of the candidate",
+            "replica_directory_id" / Since(1, Ignorable(ReplicaDirectoryId)) * "metadata directory of the candidate",
+            "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId))
+                * "metadata directory of the node that is asked",
+            "last_offset_epoch" / Int32 * "leader epoch of the last record in the candidate's log",
+            "last_offset" / Int64 * "end of the candidate's log; a voter refuses if its own log is further",
+            "pre_vote" / Since(2, Boolean) * "true only asks whether the vote would be granted, which binds nobody",
+        ) * "its only partition",
+    ) * "the log whose leader is elected: __cluster_metadata",
 )
 response = Struct(
-    "error_code" / ErrorCode,
+    "error_code" / ErrorCode * "error for the whole request; the partition has its own",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
-            "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch,
-            "vote_granted" / Boolean,
-        ),
-    ),
+            "leader_id" / LeaderId * "leader the voter knows; -1 means none",
+            "leader_epoch" / LeaderEpoch * "epoch the voter is in; a candidate with a lower one gives up",
+            "vote_granted" / Boolean * "true if the candidate gets the vote",
+        ) * "its only partition",
+    ) * "the log whose leader is elected: __cluster_metadata",
     "node_endpoints" / Since(1, Tag(0, Array(
         "node_id" / NodeId,
         "host" / Host,
         "port" / UnsignedPort,
-    ))),
+    ))) * "address of the leader named above",
 )
 api = Api(52, "Vote", request, response, versions=range(3), flexible=0)

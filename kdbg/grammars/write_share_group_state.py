@@ -26,18 +26,20 @@ request = Struct(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition" / Partition,
-            "state_epoch" / StateEpoch,
-            "leader_epoch" / LeaderEpoch,
-            "start_offset" / Int64,
-            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1))),
+            "state_epoch" / StateEpoch * "epoch of the state that is written, fenced if older than the stored one",
+            "leader_epoch" / LeaderEpoch
+                * "leader epoch of the leader that writes, fenced if older than the stored one",
+            "start_offset" / Int64 * "first record whose delivery is not finished; -1 leaves it unchanged",
+            "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1)))
+                * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
             "state_batches" / Array(
-                "first_offset" / Int64,
-                "last_offset" / Int64,
+                "first_offset" / Int64 * "first offset of the range",
+                "last_offset" / Int64 * "last offset of the range, inclusive",
                 "delivery_state" / ShareDeliveryState,
                 "delivery_count" / DeliveryCount,
-            ),
-        ),
-    ),
+            ) * "ranges of records whose state has changed",
+        ) * "states to store, one per partition",
+    ) * "states to store, by topic",
 )
 response = Struct(
     "results" / Array(
@@ -46,7 +48,7 @@ response = Struct(
             "partition" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-        ),
-    ),
+        ) * "results, one per partition",
+    ) * "results, by topic",
 )
 api = Api(85, "WriteShareGroupState", request, response, versions=range(2), flexible=0)

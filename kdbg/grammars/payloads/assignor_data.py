@@ -10,12 +10,23 @@ from ...wire import Array, Default, Int32, Since, Struct, TopicName
 from ...wire.language.payload import Payload
 from ..meanings import Partitions
 
-previous_assignment = "previous_assignment" / Array("topic" / TopicName, "partitions" / Partitions)
+previous_assignment = "previous_assignment" / Array(
+    "topic" / TopicName,
+    "partitions" / Partitions,
+) * "partitions the member had before this rebalance, by topic"
 
 sticky_0 = Payload("StickyAssignorUserDataV0", Struct(previous_assignment), frame=())
-sticky_1 = Payload("StickyAssignorUserDataV1", Struct(previous_assignment, "generation" / Int32), frame=())
+sticky_1 = Payload("StickyAssignorUserDataV1", Struct(
+    previous_assignment,
+    "generation" / Int32
+        * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
+), frame=())
 kafka_python = Payload("StickyAssignorUserData", Struct(
     previous_assignment,
-    "generation" / Since(1, Default(Int32, -1)),
+    "generation" / Since(1, Default(Int32, -1))
+        * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
 ), versions=range(2))
-cooperative_sticky = Payload("CooperativeStickyAssignorUserDataV0", Struct("generation" / Int32), frame=())
+cooperative_sticky = Payload("CooperativeStickyAssignorUserDataV0", Struct(
+    "generation" / Int32
+        * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
+), frame=())

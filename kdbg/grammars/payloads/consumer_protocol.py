@@ -23,13 +23,17 @@ from .holdings import assignment_data, subscription_data
 topic_partitions = Array("topic" / TopicName, "partitions" / Partitions)
 
 subscription = Payload("ConsumerProtocolSubscription", Struct(
-    "topics" / Array(TopicName),
-    "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None),
-    "owned_partitions" / Since(1, Ignorable(topic_partitions)),
-    "generation_id" / Since(2, Ignorable(Default(GenerationId, -1))),
+    "topics" / Array(TopicName) * "topics the member wants to read",
+    "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None)
+        * "what the member's assignor tells the leader's; null means nothing",
+    "owned_partitions" / Since(1, Ignorable(topic_partitions))
+        * "partitions the member still has, for cooperative rebalancing, by topic",
+    "generation_id" / Since(2, Ignorable(Default(GenerationId, -1)))
+        * "generation in which the member got them; -1 means none",
     "rack_id" / Since(3, Ignorable(Default(Nullable(ClientRack), None))),
 ), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "KafkaJS 1 or Kayrock"),))
 assignment = Payload("ConsumerProtocolAssignment", Struct(
-    "assigned_partitions" / topic_partitions,
-    "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None),
+    "assigned_partitions" / topic_partitions * "partitions the member is to read, by topic",
+    "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None)
+        * "what the leader's assignor tells the member's; null means nothing",
 ), versions=range(4))

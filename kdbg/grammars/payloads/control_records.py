@@ -9,35 +9,46 @@ from ...wire.language.payload import Payload
 from ...wire.records.sets import CONTROL_TYPES
 from ..meanings import Host, LeaderId, MaxSupportedVersion, MinSupportedVersion, UnsignedPort, VoterDirectoryId, VoterId
 
-key = Payload("ControlRecordKey", Struct("type" / Enum(Int16, CONTROL_TYPES)))
+key = Payload("ControlRecordKey", Struct(
+    "type" / Enum(Int16, CONTROL_TYPES) * "kind of control record",
+))
 
-end_txn_marker = Payload("EndTxnMarker", Struct("coordinator_epoch" / Int32))
+end_txn_marker = Payload("EndTxnMarker", Struct(
+    "coordinator_epoch" / Int32 * "epoch of the transaction coordinator; markers with an older one are refused",
+))
 
 voter = Struct("voter_id" / VoterId, "voter_directory_id" / Since(1, VoterDirectoryId))
 leader_change = Payload("LeaderChangeMessage", Struct(
-    "version" / SinceRelease((3, 0), Int16),
-    "leader_id" / LeaderId,
-    "voters" / Array(voter),
-    "granting_voters" / SinceRelease((2, 8), Array(voter)),
+    "version" / SinceRelease((3, 0), Int16) * "version of the record's layout",
+    "leader_id" / LeaderId * "node that has become leader of the quorum",
+    "voters" / Array(voter) * "all voters of the quorum",
+    "granting_voters" / SinceRelease((2, 8), Array(voter)) * "voters that elected the leader",
 ), versions=range(2), flexible=0, frame=(), releases=((2, 8), (2, 7)))
 snapshot_header = Payload("SnapshotHeaderRecord", Struct(
-    "version" / Int16,
-    "last_contained_log_timestamp" / Timestamp,
+    "version" / Int16 * "version of the record's layout",
+    "last_contained_log_timestamp" / Timestamp
+        * "append time of the last record that the snapshot covers, in ms since 1970",
 ), flexible=0, frame=())
-snapshot_footer = Payload("SnapshotFooterRecord", Struct("version" / Int16), flexible=0, frame=())
+snapshot_footer = Payload("SnapshotFooterRecord", Struct(
+    "version" / Int16 * "version of the record's layout",
+), flexible=0, frame=())
 kraft_version = Payload("KRaftVersionRecord", Struct(
-    "version" / Int16,
-    "kraft_version" / Int16,
+    "version" / Int16 * "version of the record's layout",
+    "kraft_version" / Int16 * "level of kraft.version from here on: 0 with fixed voters, 1 with voters that can change",
 ), flexible=0, frame=())
 voters = Payload("VotersRecord", Struct(
-    "version" / Int16,
+    "version" / Int16 * "version of the record's layout",
     "voters" / Array(
         "voter_id" / VoterId,
         "voter_directory_id" / VoterDirectoryId,
-        "endpoints" / Array("name" / String, "host" / Host, "port" / UnsignedPort),
+        "endpoints" / Array(
+            "name" / String * "name of the listener, such as CONTROLLER",
+            "host" / Host,
+            "port" / UnsignedPort,
+        ) * "addresses of the voter, one per listener",
         "kraft_version_feature" / Struct(
             "min_supported_version" / MinSupportedVersion,
             "max_supported_version" / MaxSupportedVersion,
-        ),
-    ),
+        ) * "levels of kraft.version that the voter supports",
+    ) * "all voters of the quorum from here on",
 ), flexible=0, frame=())

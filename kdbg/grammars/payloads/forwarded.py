@@ -46,7 +46,14 @@ def message(key: int, version: int, direction: Direction) -> Reading:
     """A message with its header, named as the trees name it: `CreateTopics request v7`."""
     api = by_key(key)
     header = (headers.REQUEST if direction == "request" else headers.RESPONSE)[api.header_version(direction, version)]
-    both = WireStruct((Field("header", header), Field("body", api.at(direction, version))), None)
+    body = api.at(direction, version)
+    both = WireStruct(
+        (
+            Field("header", header, about="header of the forwarded message"),
+            Field("body", body, about="the forwarded message itself, in the layout of its API"),
+        ),
+        None,
+    )
     return Reading(f"{api.name} {direction} v{version}", both)
 
 

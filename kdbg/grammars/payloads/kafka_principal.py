@@ -7,7 +7,7 @@ from ...wire import Boolean, String, Struct
 from ...wire.language.payload import Payload
 
 principal = Payload("DefaultPrincipalData", Struct(
-    "type" / String,
-    "name" / String,
-    "token_authenticated" / Boolean,
+    "type" / String * "kind of principal, usually User",
+    "name" / String * "name of the principal",
+    "token_authenticated" / Boolean * "true if it logged in with a delegation token",
 ), flexible=0)

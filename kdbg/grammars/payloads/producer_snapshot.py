@@ -8,15 +8,15 @@ from ...wire.language.payload import Payload
 from ..meanings import ProducerId
 
 producer_snapshot = Payload("ProducerSnapshot", Struct(
-    "crc" / UInt32.means("crc"),
+    "crc" / UInt32.means("crc") * "CRC-32C of everything after it",
     "producer_entries" / Array(
         "producer_id" / ProducerId,
-        "epoch" / Int16,
-        "last_sequence" / Int32,
-        "last_offset" / Int64,
-        "offset_delta" / Int32,
-        "timestamp" / Timestamp,
-        "coordinator_epoch" / Int32,
-        "current_txn_first_offset" / Int64,
-    ),
+        "epoch" / Int16 * "epoch of the producer; batches with an older one are refused",
+        "last_sequence" / Int32 * "sequence number of the last record; the next batch must continue it",
+        "last_offset" / Int64 * "offset of the last record",
+        "offset_delta" / Int32 * "last sequence number minus the first, in the last batch",
+        "timestamp" / Timestamp * "latest time in the last batch, in ms since 1970",
+        "coordinator_epoch" / Int32 * "epoch of the coordinator that wrote the last marker; -1 means none",
+        "current_txn_first_offset" / Int64 * "first offset of the open transaction; -1 means none is open",
+    ) * "producers that have written to the partition",
 ), versions=range(1, 2))

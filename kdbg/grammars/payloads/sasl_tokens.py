@@ -32,82 +32,98 @@ def _token(name: str, *fields: Any) -> Payload:
     return Payload(name, Struct(*fields), frame=())
 
 
-CHANNEL_BINDING = "channel_binding" / Marked("", ",")
-AUTHORIZATION_ID = "authorization_id" / Marked(",a=", ",", absent=",")
+CHANNEL_BINDING = "channel_binding" / Marked("", ",") * "whether the login is bound to a TLS channel: n means no"
+AUTHORIZATION_ID = "authorization_id" / Marked(",a=", ",", absent=",") * "user to act as; absent: the one who logs in"
 
 plain = _token("PlainMessage",
-    "authorization_id" / Marked("", "\0"),
-    "user" / Marked("\0", "\0"),
-    "password" / Marked("\0", kind="secret"),
+    "authorization_id" / Marked("", "\0") * "user to act as; empty means the one who logs in",
+    "user" / Marked("\0", "\0") * "user who logs in",
+    "password" / Marked("\0", kind="secret") * "password, in the clear",
 )
 
 scram_client_first = _token("ScramClientFirstMessage",
     CHANNEL_BINDING,
     AUTHORIZATION_ID,
-    "user" / Marked(",n=", ","),
-    "nonce" / Marked(",r=", ","),
-    "tokenauth" / Marked(",tokenauth=", ",", absent=""),
-    "extensions" / Marked(",", absent="", kind="secret"),
+    "user" / Marked(",n=", ",") * "user who logs in; with tokenauth the id of a delegation token",
+    "nonce" / Marked(",r=", ",") * "random text of the client, for this login only",
+    "tokenauth" / Marked(",tokenauth=", ",", absent="") * "true if a delegation token logs in; absent otherwise",
+    "extensions" / Marked(",", absent="", kind="secret") * "further attributes; absent as a rule",
 )
 scram_server_first = _token("ScramServerFirstMessage",
-    "nonce" / Marked("r=", ","),
-    "salt" / Marked(",s=", ",", kind="secret"),
-    "iterations" / Marked(",i=", ","),
-    "extensions" / Marked(",", absent="", kind="secret"),
+    "nonce" / Marked("r=", ",") * "the client's random text, continued by the broker",
+    "salt" / Marked(",s=", ",", kind="secret") * "random bytes hashed together with the password, in base64",
+    "iterations" / Marked(",i=", ",") * "rounds of hashing",
+    "extensions" / Marked(",", absent="", kind="secret") * "further attributes; absent as a rule",
 )
 scram_client_final = _token("ScramClientFinalMessage",
-    "channel_binding" / Marked("c=", ","),
-    "nonce" / Marked(",r=", ","),
-    "proof" / Marked(",p=", kind="secret"),
+    "channel_binding" / Marked("c=", ",") * "channel binding of the first message, in base64; biws means none",
+    "nonce" / Marked(",r=", ",") * "random text of both, as the broker sent it",
+    "proof" / Marked(",p=", kind="secret") * "proof that the client knows the password, in base64",
 )
-scram_server_final = _token("ScramServerFinalMessage", "signature" / Marked("v=", kind="secret"))
-scram_server_error = _token("ScramServerError", "error" / Marked("e="))
+scram_server_final = _token("ScramServerFinalMessage",
+    "signature" / Marked("v=", kind="secret") * "proof that the broker knows the user's key, in base64",
+)
+scram_server_error = _token("ScramServerError",
+    "error" / Marked("e=") * "why the login failed, such as invalid-proof",
+)
 
 oauth_initial = _token("OAuthBearerClientInitialResponse",
     CHANNEL_BINDING,
     AUTHORIZATION_ID,
-    "auth" / Marked(",\1auth=", "\1", kind="secret"),
-    "extensions" / Each("\1", "name" / Marked("\1", "="), "value" / Marked("=", "\1", kind="secret", when="name")),
-    "end" / Marked("\1\1"),
+    "auth" / Marked(",\1auth=", "\1", kind="secret") * "scheme and token: Bearer and a JWT, as a rule",
+    "extensions" / Each("\1",
+        "name" / Marked("\1", "=") * "name of the extension",
+        "value" / Marked("=", "\1", kind="secret", when="name") * "value of the extension",
+    ) * "names and values the client adds to its token (KIP-342)",
+    "end" / Marked("\1\1") * "end of the message",
 )
-oauth_error = _token("OAuthBearerServerError", "json" / Marked(""))
-oauth_acknowledgement = _token("OAuthBearerErrorAcknowledgement", "end" / Marked("\1"))
+oauth_error = _token("OAuthBearerServerError",
+    "json" / Marked("") * "why the token was refused, as JSON",
+)
+oauth_acknowledgement = _token("OAuthBearerErrorAcknowledgement",
+    "end" / Marked("\1") * "a single byte 01: the client has seen the error",
+)
 
 KerberosToken = Enum(UInt16, {
     0x0100: "AP_REQ", 0x0200: "AP_REP", 0x0300: "ERROR", 0x0101: "MIC", 0x0201: "WRAP", 0x0404: "MIC_V2",
     0x0504: "WRAP_V2",
 })
 kerberos = _token("KerberosToken",
-    "tag" / UInt8,
-    "length" / DerLength(),
-    "mechanism" / ObjectId(),
-    "token_id" / KerberosToken,
-    "token" / SecretRemainder,
+    "tag" / UInt8 * "ASN.1 tag that begins the token",
+    "length" / DerLength() * "length of the rest, in bytes",
+    "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
+    "token_id" / KerberosToken * "kind of Kerberos message",
+    "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 spnego_first = _token("SpnegoInitialToken",
-    "tag" / UInt8,
-    "length" / DerLength(),
-    "mechanism" / ObjectId(),
-    "token" / SecretRemainder,
+    "tag" / UInt8 * "ASN.1 tag that begins the token",
+    "length" / DerLength() * "length of the rest, in bytes",
+    "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
+    "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 spnego_next = _token("SpnegoNegotiationToken",
-    "tag" / UInt8,
-    "length" / DerLength(),
-    "token" / SecretRemainder,
+    "tag" / UInt8 * "ASN.1 tag that begins the token",
+    "length" / DerLength() * "length of the rest, in bytes",
+    "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 WRAPPED = (
-    "token_id" / KerberosToken,
-    "flags" / Bits(Int8, {0: "SENT_BY_ACCEPTOR", 1: "SEALED", 2: "ACCEPTOR_SUBKEY"}),
-    "filler" / UInt8,
-    "extra_count" / UInt16,
-    "right_rotation_count" / UInt16,
-    "sequence_number" / Int64,
+    "token_id" / KerberosToken * "kind of Kerberos message",
+    "flags" / Bits(Int8, {0: "SENT_BY_ACCEPTOR", 1: "SEALED", 2: "ACCEPTOR_SUBKEY"})
+        * "who sent the message, and how it is protected",
+    "filler" / UInt8 * "always 255",
+    "extra_count" / UInt16 * "bytes of padding or checksum at the end",
+    "right_rotation_count" / UInt16 * "how far the data is rotated to the right, in bytes",
+    "sequence_number" / Int64 * "goes up with each message of the sender",
 )
-kerberos_wrap = _token("KerberosWrapToken", *WRAPPED, "data" / SecretRemainder)
+kerberos_wrap = _token("KerberosWrapToken",
+    *WRAPPED,
+    "data" / SecretRemainder * "the protected message",
+)
 security_layer = _token("KerberosSecurityLayer",
     *WRAPPED,
-    "security_layers" / Bits(Int8, {0: "NONE", 1: "INTEGRITY", 2: "CONFIDENTIALITY"}),
-    "data" / SecretRemainder,
+    "security_layers" / Bits(Int8, {0: "NONE", 1: "INTEGRITY", 2: "CONFIDENTIALITY"})
+        * "layers the broker offers or the client chooses; Kafka uses none",
+    "data" / SecretRemainder * "largest message, authorization id and checksum",
 )
 """RFC 4752: what the server offers, what the client takes; behind it a size and an authorization id, and a checksum."""
 

@@ -24,38 +24,41 @@ topics_with_partitions = Array("topic_id" / TopicId, "topic_name" / TopicName, "
 
 partition_metadata_key = Payload("ShareGroupPartitionMetadataKey", group, versions=range(9, 10))
 partition_metadata_value = Payload("ShareGroupPartitionMetadataValue", Struct(
-    "initialized_topics" / BeforeRelease((4, 0), topics_with_partitions),
-    "deleting_topics" / BeforeRelease((4, 0), topics),
-    "topics" / SinceRelease((4, 0), partition_metadata),
+    "initialized_topics" / BeforeRelease((4, 0), topics_with_partitions)
+        * "partitions whose share state exists, by topic",
+    "deleting_topics" / BeforeRelease((4, 0), topics) * "topics whose share state is being deleted",
+    "topics" / SinceRelease((4, 0), partition_metadata)
+        * "partitions of the subscribed topics, to notice that they changed",
 ), flexible=0, releases=((3, 9),))
 member_metadata_key = Payload("ShareGroupMemberMetadataKey", member, versions=range(10, 11))
 member_metadata_value = Payload("ShareGroupMemberMetadataValue", Struct(
     "rack_id" / Nullable(ClientRack),
     "client_id" / ClientId,
     "client_host" / ClientHost,
-    "subscribed_topic_names" / Array(TopicName),
+    "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
 ), flexible=0)
 metadata_key = Payload("ShareGroupMetadataKey", group, versions=range(11, 12))
 metadata_value = Payload("ShareGroupMetadataValue", Struct(
-    "epoch" / Int32,
-    "metadata_hash" / SinceRelease((4, 1), Int64),
+    "epoch" / Int32 * "group epoch: goes up when members, subscriptions or the partitions of topics change",
+    "metadata_hash" / SinceRelease((4, 1), Int64) * "hash over the subscribed topics, to notice that they changed",
 ), flexible=0, releases=((4, 0),))
 target_metadata_key = Payload("ShareGroupTargetAssignmentMetadataKey", group, versions=range(12, 13))
 target_metadata_value = Payload("ShareGroupTargetAssignmentMetadataValue", target, flexible=0)
 target_member_key = Payload("ShareGroupTargetAssignmentMemberKey", member, versions=range(13, 14))
 target_member_value = Payload("ShareGroupTargetAssignmentMemberValue", Struct(
-    "topic_partitions" / partitions_by_topic,
+    "topic_partitions" / partitions_by_topic * "partitions the member is meant to have, by topic",
 ), flexible=0)
 current_key = Payload("ShareGroupCurrentMemberAssignmentKey", member, versions=range(14, 15))
 current_value = Payload("ShareGroupCurrentMemberAssignmentValue", Struct(
     "member_epoch" / ReachedEpoch,
-    "previous_member_epoch" / Int32,
+    "previous_member_epoch" / Int32 * "epoch before it, which the member may still send if it missed the last response",
     "state" / GroupMemberState,
-    "assigned_partitions" / partitions_by_topic,
+    "assigned_partitions" / partitions_by_topic * "partitions the member has, by topic",
 ), flexible=0)
 state_key = Payload("ShareGroupStatePartitionMetadataKey", group, versions=range(15, 16))
 state_value = Payload("ShareGroupStatePartitionMetadataValue", Struct(
-    "initializing_topics" / SinceRelease((4, 1), topics_with_partitions),
-    "initialized_topics" / topics_with_partitions,
-    "deleting_topics" / topics,
+    "initializing_topics" / SinceRelease((4, 1), topics_with_partitions)
+        * "partitions whose share state is being created, by topic",
+    "initialized_topics" / topics_with_partitions * "partitions whose share state exists, by topic",
+    "deleting_topics" / topics * "topics whose share state is being deleted",
 ), flexible=0, releases=((4, 0),))

@@ -25,29 +25,31 @@ from ..meanings import DeliveryCount, LeaderEpoch, ShareDeliveryState, StateEpoc
 key = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
 delivery_complete_count = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
 state_batches = Array(
-    "first_offset" / Int64,
-    "last_offset" / Int64,
+    "first_offset" / Int64 * "first offset of the range",
+    "last_offset" / Int64 * "last offset of the range, inclusive",
     "delivery_state" / ShareDeliveryState,
     "delivery_count" / DeliveryCount,
 )
 snapshot_key = Payload("ShareSnapshotKey", key, versions=range(1))
 snapshot_value = Payload("ShareSnapshotValue", Struct(
-    "snapshot_epoch" / BeforeRelease((4, 1), UInt16),
-    "snapshot_epoch" / SinceRelease((4, 1), Int32),
-    "state_epoch" / StateEpoch,
-    "leader_epoch" / LeaderEpoch,
-    "start_offset" / Int64,
-    "delivery_complete_count" / delivery_complete_count,
-    "create_timestamp" / SinceRelease((4, 1), Timestamp),
-    "write_timestamp" / SinceRelease((4, 1), Timestamp),
-    "state_batches" / state_batches,
+    "snapshot_epoch" / BeforeRelease((4, 1), UInt16) * "number of this snapshot; updates that carry it belong to it",
+    "snapshot_epoch" / SinceRelease((4, 1), Int32) * "number of this snapshot; updates that carry it belong to it",
+    "state_epoch" / StateEpoch * "raised each time the state is initialized; writes with an older one are fenced",
+    "leader_epoch" / LeaderEpoch * "leader epoch of the leader that wrote the state",
+    "start_offset" / Int64 * "first record whose delivery is not finished; -1 means that the state is not initialized",
+    "delivery_complete_count" / delivery_complete_count
+        * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
+    "create_timestamp" / SinceRelease((4, 1), Timestamp) * "when the state was created, in ms since 1970",
+    "write_timestamp" / SinceRelease((4, 1), Timestamp) * "when this snapshot was written, in ms since 1970",
+    "state_batches" / state_batches * "state of the records from start_offset on, in ranges",
 ), flexible=0, releases=((4, 0),))
 update_key = Payload("ShareUpdateKey", key, versions=range(1, 2))
 update_value = Payload("ShareUpdateValue", Struct(
-    "snapshot_epoch" / BeforeRelease((4, 1), UInt16),
-    "snapshot_epoch" / SinceRelease((4, 1), Int32),
-    "leader_epoch" / LeaderEpoch,
-    "start_offset" / Int64,
-    "delivery_complete_count" / delivery_complete_count,
-    "state_batches" / state_batches,
+    "snapshot_epoch" / BeforeRelease((4, 1), UInt16) * "snapshot that this update changes",
+    "snapshot_epoch" / SinceRelease((4, 1), Int32) * "snapshot that this update changes",
+    "leader_epoch" / LeaderEpoch * "leader epoch of the leader that wrote the state",
+    "start_offset" / Int64 * "first record whose delivery is not finished; -1 means unchanged",
+    "delivery_complete_count" / delivery_complete_count
+        * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
+    "state_batches" / state_batches * "ranges of records whose state has changed",
 ), flexible=0, releases=((4, 0),))

@@ -35,12 +35,18 @@ from .consumer_group_records import group, member, target
 
 metadata_key = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
 metadata_value = Payload("StreamsGroupMetadataValue", Struct(
-    "epoch" / Int32,
-    "metadata_hash" / Int64,
-    "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1))),
-    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(Array("key" / String, "value" / String)))),
-    "stored_description_topology_epoch" / SinceRelease((4, 4), Tag(2, Default(Int32, -1))),
-    "failed_description_topology_epoch" / SinceRelease((4, 4), Tag(3, Default(Int32, -1))),
+    "epoch" / Int32 * "group epoch: goes up when members, the topology or the partitions of its topics change",
+    "metadata_hash" / Int64 * "hash over the topics of the topology, to notice that they changed",
+    "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
+        * "topology whose topics were found to be in order; -1 means none",
+    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(Array(
+        "key" / String * "name of the setting",
+        "value" / String * "value of the setting",
+    )))) * "settings of the group that the last assignment was computed with; null means unknown",
+    "stored_description_topology_epoch" / SinceRelease((4, 4), Tag(2, Default(Int32, -1)))
+        * "topology whose description is stored; -1 means none",
+    "failed_description_topology_epoch" / SinceRelease((4, 4), Tag(3, Default(Int32, -1)))
+        * "topology whose description could not be stored; -1 means none",
 ), flexible=0)
 member_metadata_key = Payload("StreamsGroupMemberMetadataKey", member, versions=range(19, 20))
 member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
@@ -49,57 +55,68 @@ member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
     "client_id" / ClientId,
     "client_host" / ClientHost,
     "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
-    "topology_epoch" / Int32,
-    "process_id" / String,
-    "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None),
-    "client_tags" / Array("key" / String, "value" / String),
+    "topology_epoch" / Int32 * "version of the topology the member runs",
+    "process_id" / String * "id of the member's process, shared by all its stream threads",
+    "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None)
+        * "where the process serves interactive queries; null means nowhere",
+    "client_tags" / Array(
+        "key" / String * "name of the label",
+        "value" / String * "value of the label",
+    ) * "labels of the process, used to spread standby tasks over racks",
 ), flexible=0)
 target_metadata_key = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
 target_metadata_value = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
-target_tasks = Array("subtopology_id" / SubtopologyId, "partitions" / Partitions)
+target_tasks = Array(
+    "subtopology_id" / SubtopologyId,
+    "partitions" / Partitions * "partitions of the input topics; each makes one task",
+)
 target_member_key = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
 target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
-    "active_tasks" / target_tasks,
-    "standby_tasks" / target_tasks,
-    "warmup_tasks" / target_tasks,
+    "active_tasks" / target_tasks * "tasks the member is meant to process records for",
+    "standby_tasks" / target_tasks * "tasks whose state the member is meant to keep a copy of",
+    "warmup_tasks" / target_tasks * "tasks whose state the member is meant to restore",
 ), flexible=0)
 tasks = Array(
     "subtopology_id" / SubtopologyId,
-    "partitions" / Partitions,
-    "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32)))),
+    "partitions" / Partitions * "partitions of the input topics; each makes one task",
+    "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32))))
+        * "member epoch in which each task was assigned, in order, to fence late commits; null unless active",
 )
 current_key = Payload("StreamsGroupCurrentMemberAssignmentKey", member, versions=range(22, 23))
 current_value = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(
     "member_epoch" / ReachedEpoch,
-    "previous_member_epoch" / Int32,
+    "previous_member_epoch" / Int32 * "epoch before it, which the member may still send if it missed the last response",
     "state" / StreamsMemberState,
-    "active_tasks" / tasks,
-    "standby_tasks" / tasks,
-    "warmup_tasks" / tasks,
-    "active_tasks_pending_revocation" / tasks,
-    "standby_tasks_pending_revocation" / tasks,
-    "warmup_tasks_pending_revocation" / tasks,
+    "active_tasks" / tasks * "tasks the member processes records for",
+    "standby_tasks" / tasks * "tasks whose state the member keeps a copy of",
+    "warmup_tasks" / tasks * "tasks whose state the member restores to take them over",
+    "active_tasks_pending_revocation" / tasks * "active tasks the member must give up first",
+    "standby_tasks_pending_revocation" / tasks * "standby tasks the member must give up first",
+    "warmup_tasks_pending_revocation" / tasks * "warm-up tasks the member must give up first",
 ), flexible=0)
 internal_topics = Array(
     "name" / TopicName,
-    "partitions" / Int32,
-    "replication_factor" / Int16,
-    "topic_configs" / Array("key" / String, "value" / String),
+    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
+    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
+    "topic_configs" / Array(
+        "key" / String * "name of the setting",
+        "value" / String * "value of the setting",
+    ) * "settings the topic is created with",
 )
 topology_key = Payload("StreamsGroupTopologyKey", group, versions=range(23, 24))
 topology_value = Payload("StreamsGroupTopologyValue", Struct(
-    "epoch" / Int32,
+    "epoch" / Int32 * "version of the topology, raised by the application when it changes",
     "subtopologies" / Array(
         "subtopology_id" / SubtopologyId,
-        "source_topics" / Array(TopicName),
-        "source_topic_regex" / Array(String),
-        "state_changelog_topics" / internal_topics,
-        "repartition_sink_topics" / Array(TopicName),
-        "repartition_source_topics" / internal_topics,
+        "source_topics" / Array(TopicName) * "topics it reads",
+        "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
+        "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
+        "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+        "repartition_source_topics" / internal_topics * "repartition topics it reads",
         "copartition_groups" / Array(
-            "source_topics" / Array(Int16),
-            "source_topic_regex" / Array(Int16),
-            "repartition_source_topics" / Array(Int16),
-        ),
-    ),
+            "source_topics" / Array(Int16) * "positions in source_topics, from 0",
+            "source_topic_regex" / Array(Int16) * "positions in source_topic_regex, from 0",
+            "repartition_source_topics" / Array(Int16) * "positions in repartition_source_topics, from 0",
+        ) * "sets of topics that need the same number of partitions because they are joined",
+    ) * "parts of the topology that run independently",
 ), flexible=0)

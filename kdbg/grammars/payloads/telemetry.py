@@ -15,7 +15,8 @@ from ...wire.nodes import Field, Rest, WireStruct
 from ...wire.nodes.otlp import ResourceMetrics, installed
 from ...wire.records.compression import CODECS
 
-UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((Field("protobuf", Rest()),), None))
+PROTOBUF = Field("protobuf", Rest(), about="the metrics as they were sent, perhaps compressed")
+UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((PROTOBUF,), None))
 
 
 NAMES = {codec: f"MetricsData {name}" if codec else "MetricsData" for codec, name in CODECS.items()}
@@ -24,7 +25,8 @@ NAMES = {codec: f"MetricsData {name}" if codec else "MetricsData" for codec, nam
 @cache
 def metrics_data(codec: int) -> Reading:
     """The grammar of MetricsData that one of Kafka's codecs has compressed."""
-    return Reading(NAMES[codec], WireStruct((Field("resource_metrics", ResourceMetrics(codec)),), None))
+    metrics = Field("resource_metrics", ResourceMetrics(codec), about="metrics, by what they were measured on")
+    return Reading(NAMES[codec], WireStruct((metrics,), None))
 
 
 def named(name: str) -> Reading | None:

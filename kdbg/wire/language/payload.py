@@ -74,7 +74,9 @@ class Mistaken(NamedTuple):
     by: str
 
 
-VERSION: tuple[Any, ...] = ("version" / INT16,)
+VERSION: tuple[Any, ...] = (
+    "version" / INT16 * "version of the layout; in the key of a coordinator's record the kind of record",
+)
 """What stands in front of most payloads."""
 
 

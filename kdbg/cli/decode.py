@@ -9,7 +9,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options
-from .output import Writer, look, look_options
+from .output import Writer, look, look_options, meanings_option
 from .times import Moment
 
 FORMATS = ("tree", "summary", "hex", "json")
@@ -22,9 +22,11 @@ FORMATS = ("tree", "summary", "hex", "json")
 )
 @filter_options
 @look_options
+@meanings_option
 @definitions_option
 def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,
-            since: Moment | None, until: Moment | None, limit: int | None, **filters: Any) -> int:  # fmt: skip
+            meanings: bool, since: Moment | None, until: Moment | None, limit: int | None,
+            **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
@@ -45,7 +47,7 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
     wanted = Filters(**filters)
     wanted.checks()  # an unknown API is refused before anything is read
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets), Writer(live=live), wanted, (since, until), port, limit)
+    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted, (since, until), port, limit)
     run.captures(files)
     return run.status
 

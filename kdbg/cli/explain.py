@@ -28,9 +28,14 @@ IN_A_LOG = re.compile(r"(?:size|length)\D{0,20}?(-?[0-9]{3,10})\b", re.IGNORECAS
 
 
 class NumbersToo(click.Command):
-    """Takes a negative number for what it is, not for an option."""
+    """Takes a negative number for what it is, not for an option; and -v without a version for --verbose."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        api = any(word in ("-a", "--api") or word.startswith(("-a", "--api=")) for word in args)
+        args = [
+            "--verbose" if word == "-v" and not (api and re.fullmatch("[0-9]+", after)) else word
+            for word, after in zip(args, [*args[1:], ""], strict=False)
+        ]
         numbers = [word for word in args if re.fullmatch("-[0-9]+", word)]
         if numbers and "--" not in args:
             args = [*(word for word in args if word not in numbers), "--", *numbers]
@@ -45,12 +50,19 @@ class NumbersToo(click.Command):
 @click.option("--response", "direction", flag_value="response", help="It is a response.")
 @click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
 @click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The view; hex if not said.")
+@click.option(
+    "--explain-fields",
+    "--verbose",
+    "meanings",
+    is_flag=True,
+    help="Say what each field means; so does -v without --api.",
+)
 @look_options
 @definitions_option
 @click.pass_context
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
             direction: Any, no_header: bool, format: str, color: str, full: bool,
-            show_secrets: bool) -> int:  # fmt: skip
+            show_secrets: bool, meanings: bool) -> int:  # fmt: skip
     """Explain bytes: every one of them with its field, or why they cannot be read.
 
     Give them as hex (spaces do not matter), base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C,
@@ -76,7 +88,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
         raise click.UsageError("--version N of which API? Say so with --api")
     told = Told(_api(api), version, direction, not no_header)
     given = _given(bytes_given)
-    shape, writer = look(color, full, show_secrets), Writer()
+    shape, writer = look(color, full, show_secrets, meanings), Writer()
     value = as_number(given.text) if given.text is not None and told == Told() else None
     clean = _number(value, format, shape, writer) if value is not None else _bytes(given, told, format, shape, writer)
     writer.flush()

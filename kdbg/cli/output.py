@@ -30,13 +30,21 @@ def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def look(color: str, full: bool, show_secrets: bool) -> Look:
+meanings_option = click.option(
+    "--explain-fields",
+    "meanings",
+    is_flag=True,
+    help="Show what each field means: behind it in a tree, below a hexdump.",
+)
+
+
+def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> Look:
     """How output looks on the stdout that there is."""
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
-    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full)
+    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings)
 
 
 def width() -> int:

@@ -20,11 +20,11 @@ from ..messages.payloads import open_payloads
 from ..wire.readings.topic_names import ALWAYS
 from .beside import count, printable
 from .columns import aligned
-from .grammartext import walk
 from .heading import finding_line
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .jsonlines import dump, json_body
 from .look import Look
+from .meanings import walk
 from .tree import Tree
 from .values import escape, quote
 
@@ -138,8 +138,8 @@ def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
 
 
 def _abouts(found: Explained, look: Look) -> list[str]:
-    """What a definition that was given says of the fields, where everything is wanted."""
-    if not (look.full and found.guess.api.given):
+    """What a definition that was given says of the fields, where everything is wanted but no meanings."""
+    if look.meanings or not (look.full and found.guess.api.given):
         return []
     rows = [(path, escape(field.about)) for path, field, _ in walk(found.message.grammar) if field.about]
     return ["", *aligned(rows, look, ("name", "dim"))] if rows else []

@@ -6,7 +6,7 @@ The legend stands in comments behind a blank line, so that the whole can be pars
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,13 +14,15 @@ from ..grammars import headers, plain, records
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS
 from ..wire.language.types import At
-from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct, join
-from ..wire.readings.bnf import head, productions, structure
+from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct
+from ..wire.readings.bnf import head, productions
 from ..wire.records.node import RecordsNode
 from .columns import aligned, wrap
 from .look import Look
+from .meanings import named, sentence, walk
 from .values import escape
 
+UNIT = re.compile(r"\b(ms|milliseconds)\b")
 FLEXIBLE = "Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for null."
 OPTIONAL = (
     "Optional fields (draft of KIP-482): VARINT length of the value, INT16 tag, value; tags ascend, a length of 0 ends "
@@ -138,35 +140,13 @@ def _painted(line: str, look: Look) -> str:
 
 def legend(struct: WireStruct) -> list[tuple[str, str]]:
     """(name, what it means and what BNF leaves unsaid) of each field; behind its path where a name has several."""
-    entries = [(path, told(field, around)) for path, field, around in walk(struct)]
-    texts: dict[str, set[str]] = {}
-    for path, text in entries:
-        for tail in _tails(path):
-            texts.setdefault(tail, set()).add(text)
-    rows = [(next((tail for tail in _tails(path) if len(texts[tail]) == 1), path), text) for path, text in entries]
-    return [row for row in dict.fromkeys(rows) if row[1]]
-
-
-def _tails(path: str) -> list[str]:
-    """The ends of a path, the shortest first: its name, its name and that of the structure around it, and so on."""
-    words = path.split(".")
-    return [".".join(words[-count:]) for count in range(1, len(words) + 1)]
+    return named((path, told(field, around)) for path, field, around in walk(struct))
 
 
 def told(field: Field, around: WireStruct) -> str:
     """What a field means, and what its production leaves unsaid."""
-    about, noted = escape(field.about), note(field, around)
-    return "; ".join(filter(None, [about.rstrip("."), noted])) if noted else about
-
-
-def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
-    """(path, field, structure that it stands in) of every field, tagged ones too, in the order of the wire."""
-    for field in struct.members:
-        here = join(path, field.name)
-        yield here, field, struct
-        inner = structure(field.node)
-        if inner is not None:
-            yield from walk(inner, f"{here}[]" if isinstance(field.node, WireArray) else here)
+    noted = note(field, around)
+    return "; ".join(filter(None, [sentence(field), noted])) if noted else escape(field.about)
 
 
 def note(field: Field, around: WireStruct) -> str:
@@ -180,7 +160,8 @@ def note(field: Field, around: WireStruct) -> str:
         parts.append("may be null")
     item = node.item if isinstance(node, WireArray) else node
     parts += filter(None, [_kind(item, around), _default(field)])
-    return "; ".join(part for part in parts if part not in field.about)
+    parts = [part for part in parts if not (part in _UNITS and UNIT.search(field.about))]
+    return "; ".join(parts)
 
 
 def nullable(node: Node) -> bool:
@@ -220,12 +201,14 @@ def values(kind: str, names: Mapping[int, str]) -> str:
     return ", ".join(f"{bit}{value}\xa0{name}" for value, name in names.items())
 
 
+_UNITS = ("milliseconds since 1970", "milliseconds")
+"""What the meaning of a field may say itself."""
 _CODECS = "bits 0-2 codec (1 gzip, 2 snappy, 3 lz4, 4 zstd)"
 _KINDS = {
     "error": "an error code: kdbg errors",
     "api": "an API key: kdbg apis",
-    "timestamp": "milliseconds since 1970",
-    "duration": "milliseconds",
+    "timestamp": _UNITS[0],
+    "duration": _UNITS[1],
     "batch_attributes": f"{_CODECS}, bit 3 append time, 4 transactional, 5 control batch, 6 delete horizon",
     "message_attributes": f"{_CODECS}, bit 3 append time (since magic 1)",
 }

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..findings import NOTICES, Finding
-from ..messages.message import explain
+from ..messages.message import explain, header_grammar
 from ..messages.payloads import Context, open_inspection
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -26,6 +26,7 @@ from . import values
 from .beside import ByteLine, Describer, count, printable
 from .heading import finding_line
 from .look import FIELD_COLOURS, Look
+from .meanings import meanings
 
 WIDE, WIDER = 110, 130
 """Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
@@ -64,6 +65,9 @@ def hexdump(
         grammar, inspection = explain(api, version, direction, data, header=header)
         open_inspection(grammar, inspection, context)
         dump.inspection(inspection, size)
+        if look.meanings and not tail:
+            fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
+            dump.lines += meanings(fields, inspection.spans, look)
         return dump.lines
     number = int.from_bytes(data[:4], "big", signed=True)
     secret = not look.show_secrets

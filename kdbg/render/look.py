@@ -45,6 +45,7 @@ class Look:
     """`colors` is the name of rich's colour system, "" for none.
 
     `full` shows long arrays and values whole; `long_lines` the lines of a summary too, which else fit the width.
+    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean.
     """
 
     colors: str = ""
@@ -52,6 +53,7 @@ class Look:
     full: bool = True
     show_secrets: bool = False
     long_lines: bool = False
+    meanings: bool = False
 
     @property
     def max_items(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..wire.nodes import INT32, INT64, Field, WireStruct
+from ..wire.nodes import WireStruct
 from ..wire.readings.outline import count_records
 from ..wire.records.sets import RecordFormat
 from . import values
@@ -39,7 +39,7 @@ class _Records:
         self.value, self.last_value = (f"{guide}{labels['value']}  " for guide in (tree.mid, tree.last))
         self.headers = f"{tree.last}{labels['headers']}  "
         self.header = tree.struct(format.batch, more=True)
-        self.messages = [tree.struct(_up_to_key(grammar), more=True) for grammar in format.messages]
+        self.messages = [tree.struct(_up_to_key(format, magic), more=True) for magic in (0, 1)]
         self.timestamp = values.Memo(values.timestamp)
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
@@ -136,10 +136,10 @@ class _Records:
                 tree.payload(data, line.rstrip(), inside)
 
 
-def _up_to_key(message: WireStruct) -> WireStruct:
+def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
     """The fields of a message in front of its key, offset and size included."""
-    fields = [field for field in message.fields if field.name not in ("key", "value")]
-    return WireStruct((Field("offset", INT64), Field("message_size", INT32), *fields), None)
+    fields = [field for field in format.messages[magic].fields if field.name not in ("key", "value")]
+    return WireStruct((*format.front, *fields), None)
 
 
 _one_batch = values.Memo(lambda records: f"1 batch, {records:,} record{'s' * (records != 1)}")

@@ -18,6 +18,7 @@ from .heading import finding_line
 from .hexdump import Dump, plain_hexdump
 from .jsonlines import dump, json_body
 from .look import Look
+from .meanings import meanings
 from .record_tree import entry_drawer
 from .segmentsummary import LogSummary, header
 from .tree import Tree, is_plain
@@ -63,7 +64,7 @@ class Trees:
             lines.append(head)
         elif self.file.is_log:
             self.entry(message.body["records"][0], head, "")
-        elif all(is_plain(field.node) for field in message.grammar.fields):
+        elif all(is_plain(field.node) for field in message.grammar.fields) and not self.look.meanings:
             lines.append(self.line(piece, message))
         else:
             tree.struct(message.grammar)(message.body, head, "")
@@ -106,6 +107,8 @@ class Hexdumps:
             inspection.findings = [*piece.findings, *inspection.findings]
             shown.inspection(inspection)
             lines += shown.lines
+            if self.look.meanings:
+                lines += meanings([message.grammar], inspection.spans, self.look)
         return "\n".join([*lines, "", ""] if self.file.is_log else [*lines, ""])
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ..wire.language.payload import Opened
 from ..wire.nodes import (
     TAGGED,
+    Field,
     Fixed,
     LengthPrefixed,
     Node,
@@ -30,6 +31,7 @@ from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
+from .meanings import sentence
 from .values import Memo
 
 Topics = Mapping[uuid.UUID, str]
@@ -88,8 +90,8 @@ class Tree:
 
     def _compile(self, grammar: WireStruct, more: bool) -> Draw:
         """Write the function of one structure: neighbouring plain fields become one f-string."""
-        rows = [self._row(field.name, field.node) for field in grammar.fields]
-        members = [self._row(field.name, field.node) for field in grammar.members]
+        rows = [self._row(field) for field in grammar.fields]
+        members = [self._row(field) for field in grammar.members]
 
         def draw_what_is_there(value: Mapping[str, Any], head: str, below: str) -> None:
             self.lines.append(head)
@@ -144,13 +146,27 @@ class Tree:
         if unknown:
             self._unknown_tags(unknown, below, last=not more)
 
-    def _row(self, name: str, node: Node) -> TreeLine:
-        label = self.look.paint("name", name)
-        return (
-            TreeLine(name, label, self.show(node), None)
-            if is_plain(node)
-            else TreeLine(name, label, None, self.draw(node))
-        )
+    def _row(self, field: Field) -> TreeLine:
+        """How a field is drawn, with its meaning behind it where the look wants that."""
+        name, node, label = field.name, field.node, self.look.paint("name", field.name)
+        tail = sentence(field) if self.look.meanings else ""
+        if tail:
+            tail = self.look.paint("dim", f"  # {tail}")
+        if is_plain(node):
+            show = self.show(node)
+            return TreeLine(name, label, (lambda value: f"{show(value)}{tail}") if tail else show, None)
+        return TreeLine(name, label, None, self._with_tail(self.draw(node), tail) if tail else self.draw(node))
+
+    def _with_tail(self, draw: Draw, tail: str) -> Draw:
+        """Draws the same, with `tail` at the end of the first line."""
+
+        def draw_with_tail(value: Any, head: str, below: str) -> None:
+            first = len(self.lines)
+            draw(value, head, below)
+            line, newline, others = self.lines[first].partition("\n")
+            self.lines[first] = f"{line}{tail}{newline}{others}"
+
+        return draw_with_tail
 
     def _unknown_tags(self, tags: Mapping[int, bytes], below: str, *, last: bool) -> None:
         self.lines.append(f"{below}{self.last if last else self.mid}{self.look.paint('note', TAGGED)}")
@@ -274,7 +290,7 @@ class Tree:
             self.lines.append(f"{prefix}{self.last}{self.look.paint('dim', f'… {len(found) - most:,} more')}")
 
     def _item(self, node: Node) -> Draw:
-        if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE:
+        if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE or self.look.meanings:
             return self.draw(node)
         if not all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields):
             return self.draw(node)

@@ -41,6 +41,7 @@ class Options:
     color: str
     full: bool
     show_secrets: bool
+    explain_fields: bool
     tls: bool
     ca: str | None
     cert: str | None
@@ -113,6 +114,7 @@ output_options = _decorator(
             help="Colour the output; auto follows the terminal and NO_COLOR."),
     outputs("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
     outputs("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
+    outputs("--explain-fields", is_flag=True, help="Show what each field means: behind it in a tree, below a hexdump."),
 )  # fmt: skip
 
 security = _options("TLS and SASL")

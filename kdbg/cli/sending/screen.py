@@ -27,7 +27,7 @@ class Screen:
     """Told of every exchange as it is completed (`seen`), and of those that were asked for (`asked`)."""
 
     def __init__(self, options: Options) -> None:
-        self.look = look(options.color, options.full, options.show_secrets)
+        self.look = look(options.color, options.full, options.show_secrets, options.explain_fields)
         self.writer = Writer()
         self.format, self.all, self.traced = options.format or "tree", options.show_exchanges, options.trace
         self.names: dict[uuid.UUID, str] = {}

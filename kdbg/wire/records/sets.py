@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from ...errors import BadLength, BadValue
 from ..language.types import Array, At, Struct
-from ..nodes import Node, WireArray, WireStruct
+from ..nodes import INT32, Field, Node, WireArray, WireStruct
 from .checksum import crc32, crc32c
 from .compression import decompress
 
@@ -46,10 +46,12 @@ PREAMBLE = struct.Struct(">qi")
 class RecordFormat:
     """The grammars of what a record set is made of, each at its one version.
 
-    `messages[magic]` begins behind the length; `batch` is the header of magic 2, count included; the `preamble`
-    (offset and length) is common to all, so that any reader can step over an entry it does not know.
+    `front` are the two fields in front of a message; `messages[magic]` begins behind these; `batch` is the header of
+    magic 2, count included. The `preamble` (offset and length) is common to all, so that any reader can step over an
+    entry it does not know.
     """
 
+    front: tuple[Field, Field]
     messages: tuple[WireStruct, WireStruct]
     batch: WireStruct
     records: WireArray
@@ -66,7 +68,9 @@ class RecordFormat:
         old, new = (entry.fields[1].node.item for entry in sets)  # type: ignore[attr-defined]
         sizes = {field.name: field.node.size for field in header.fields}  # type: ignore[attr-defined]
         before_crc = list(sizes)[: list(sizes).index("crc")]
-        return cls((old, new), header, items, sum(sizes[name] for name in before_crc), sum(sizes.values()))
+        size = Field("message_size", INT32, about="bytes of the message behind it")
+        front = sets[0].fields[0], size  # type: ignore[attr-defined]
+        return cls(front, (old, new), header, items, sum(sizes[name] for name in before_crc), sum(sizes.values()))
 
 
 class RecordSetEntry(NamedTuple):

@@ -221,6 +221,51 @@ class TestMeanings:
         assert (node(declared).kind, node(declared).bnf) == (kind, bnf)
 
 
+class TestTexts:
+    """What a field means stands behind it, as construct has it: `"min_bytes" / Int32 * "…"`; or behind its type."""
+
+    epoch = Int32 * "epoch of the leader"
+
+    def about(self, declared: Any, version: int = 0) -> str:
+        (field,) = Struct(declared).structure(At(version, True)).members
+        return field.about
+
+    def test_a_fields_own_text(self) -> None:
+        assert self.about("a" / Int32 * "so many bytes") == "so many bytes"
+        assert self.about("a" / Since(1, Nullable(String)) * "a name", 1) == "a name"
+        assert self.about("a" / Array("b" / Int8 * "inner") * "outer") == "outer"
+        assert self.about("a" / Tag(0, Array(Int8)) * "a tagged one") == "a tagged one"
+
+    def test_none(self) -> None:
+        assert self.about("a" / Int32) == ""
+
+    def test_that_of_its_type_behind_any_words(self) -> None:
+        assert self.about("a" / self.epoch) == "epoch of the leader"
+        assert self.about("a" / Since(1, Default(self.epoch, -1)), 1) == "epoch of the leader"
+        assert self.about("a" / Tag(3, self.epoch)) == "epoch of the leader"
+
+    def test_its_own_wins_over_that_of_its_type(self) -> None:
+        assert self.about("a" / self.epoch * "epoch that the client knows") == "epoch that the client knows"
+        assert self.about("a" / Since(0, self.epoch) * "epoch that the client knows") == "epoch that the client knows"
+
+    def test_a_type_with_a_text_is_the_type_it_was(self) -> None:
+        for of in (Int32, String, Bytes, Array(Int8), types.Uuid, types.UVarint):
+            told = of * "what it is"
+            assert type(told) is type(of)
+            assert told.docs == "what it is"
+            assert of.docs == "", "the type itself says nothing"
+            assert told.name is None, "an array of it is no structure of one field"
+        assert build(node(Array(self.epoch)), [1]) == build(node(Array(Int32)), [1])
+
+    @pytest.mark.parametrize(
+        "of",
+        [Secret(String * "a word"), Enum(Int8 * "a word", {1: "ONE"}), Bits(Int32 * "a word", {1: "ONE"}),
+         types.Holds(Bytes * "a word", lambda data, around: [])],
+    )  # fmt: skip
+    def test_a_type_that_means_more_keeps_its_text(self, of: Any) -> None:
+        assert self.about("a" / of) == "a word"
+
+
 class TestApi:
     api = apis.Api(
         7, "Some", Struct("a" / Int8), Struct("b" / Since(1, String)), versions=range(4), flexible=2,

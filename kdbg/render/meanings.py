@@ -1,0 +1,85 @@
+"""What the fields of a message mean, in words: one line for each field, however often it occurs.
+
+A grammar and the places of fields go in, (name, meaning) comes out. Names are the shortest ends of paths that say
+which field is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ..wire.language.payload import Opened
+from ..wire.nodes import Field, WireArray, WireStruct, join
+from ..wire.readings.bnf import structure
+from ..wire.readings.spans import Span
+from ..wire.records.node import RecordsNode
+from ..wire.records.sets import RecordFormat
+from .columns import aligned
+from .look import Look
+from .values import escape
+
+INDEX = re.compile(r"\[\d+\]")
+
+
+def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
+    """(path, field, structure that it stands in) of every field, tagged ones too, in the order of the wire."""
+    for field in struct.members:
+        here = join(path, field.name)
+        yield here, field, struct
+        inner = structure(field.node)
+        if inner is not None:
+            yield from walk(inner, f"{here}[]" if isinstance(field.node, WireArray) else here)
+
+
+def named(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(path, text) with each path cut to the shortest end that has but one text; rows without a text are left out."""
+    entries = list(entries)
+    texts: dict[str, set[str]] = {}
+    for path, text in entries:
+        for tail in _tails(path):
+            texts.setdefault(tail, set()).add(text)
+    rows = [(next((tail for tail in _tails(path) if len(texts[tail]) == 1), path), text) for path, text in entries]
+    return [row for row in dict.fromkeys(rows) if row[1]]
+
+
+def _tails(path: str) -> list[str]:
+    """The ends of a path, the shortest first: its name, its name and that of the structure around it, and so on."""
+    words = path.split(".")
+    return [".".join(words[-count:]) for count in range(1, len(words) + 1)]
+
+
+def sentence(field: Field) -> str:
+    """What a field means, as it may stand on a terminal: escaped, on one line, without a full stop."""
+    return escape(field.about).rstrip(".")
+
+
+def meanings(grammars: Iterable[WireStruct], spans: Iterable[Span], look: Look) -> list[str]:
+    """The lines below a hexdump: what the fields mean that occur in it; those of record sets and payloads too."""
+    known = {path: field for grammar in grammars for path, field, _ in walk(grammar)}
+    entries: dict[str, str] = {}
+    format: RecordFormat | None = None
+    for span in spans:
+        path = INDEX.sub("[]", span.path)
+        format = span.node.format if isinstance(span.node, RecordsNode) else format
+        if format is not None:
+            known |= _of_entry(format, path)
+        if isinstance(span.value, Opened):
+            known |= {here: field for here, field, _ in walk(span.value.grammar, path)}
+        field = known.get(path.removesuffix("[]"))
+        entries.setdefault(path.removesuffix("[]"), sentence(field) if field else "")
+    rows = named(entries.items())
+    return ["", *aligned(rows, look, ("name", "dim"))] if rows else []
+
+
+def _of_entry(format: RecordFormat, path: str) -> dict[str, Field]:
+    """The fields of a batch or a message that begins at this path; none where it is another field's."""
+    place, _, name = path.rpartition(".")
+    record = structure(format.records)
+    if name == format.front[0].name:
+        parts = [(WireStruct(format.front, None), place), *((struct, place) for struct in format.messages)]
+    elif name == format.batch.fields[0].name and record is not None:
+        parts = [(format.batch, place), (record, f"{place}.records[]")]
+    else:
+        return {}
+    return {here: field for struct, at in parts for here, field, _ in walk(struct, at)}

@@ -19,7 +19,7 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
+from .meanings import Partitions, ProducerEpoch, ProducerId, RequestError, ThrottleTime, TransactionalId
 
 request = Struct(
     "transactions" / Since(4, Array(
@@ -38,8 +38,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(4, Ignorable(ErrorCode))
-        * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / Since(4, Ignorable(RequestError)),
     "results_by_transaction" / Since(4, Array(
         "transactional_id" / TransactionalId,
         "topic_results" / Array(

@@ -11,20 +11,28 @@ from ..wire import (
     ErrorCode,
     Nullable,
     Since,
-    String,
     Struct,
 )
-from .meanings import ClusterId, ErrorMessage, Host, ThrottleTime, Timeout, UnsignedPort, VoterDirectoryId, VoterId
+from .meanings import (
+    ErrorMessage,
+    Host,
+    ListenerName,
+    TargetClusterId,
+    ThrottleTime,
+    Timeout,
+    UnsignedPort,
+    VoterDirectoryId,
+    VoterId,
+)
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId)
-        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "cluster_id" / Nullable(TargetClusterId),
     "timeout_ms" / Timeout * "milliseconds that the leader may take to add the voter",
     "voter_id" / VoterId * "node id of the controller that becomes a voter",
     "voter_directory_id" / VoterDirectoryId
         * "id of that controller's metadata directory, which tells a replaced disk from the old one",
     "listeners" / Array(
-        "name" / String * "name of the listener, such as CONTROLLER",
+        "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
     ) * "where the other controllers reach the new voter",

@@ -4,14 +4,14 @@ KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be prefe
 """
 
 from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
+from .meanings import ConfigName, ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
 
 request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String * "key of the setting, such as retention.ms",
+            "name" / ConfigName,
             "value" / Nullable(Secret(String, when="name")) * "its new value as text; brokers refuse null",
         ) * "the whole new configuration; keys that are not here fall back to their defaults",
     ) * "topics, brokers and others that get a new configuration",

@@ -18,7 +18,16 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import BrokerEpoch, BrokerId, LeaderEpoch, LeaderId, LeaderRecoveryState, PartitionEpoch, ThrottleTime
+from .meanings import (
+    BrokerEpoch,
+    BrokerId,
+    LeaderEpoch,
+    LeaderId,
+    LeaderRecoveryState,
+    PartitionEpoch,
+    RequestError,
+    ThrottleTime,
+)
 
 request = Struct(
     "broker_id" / BrokerId * "the broker that leads the partitions and proposes the change",
@@ -43,7 +52,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / RequestError,
     "topics" / Array(
         "topic_id" / Since(2, Ignorable(TopicId)),
         "topic_name" / Until(1, Ignorable(TopicName)),

@@ -17,7 +17,7 @@ from ..wire import (
     Struct,
     TopicName,
 )
-from .meanings import ErrorMessage, ThrottleTime, Timeout
+from .meanings import ErrorMessage, RequestError, ThrottleTime, Timeout
 
 request = Struct(
     "timeout_ms" / Default(Timeout, 60000)
@@ -37,7 +37,7 @@ response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True)))
         * "whether the number of replicas was free to change, as in the request",
-    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / RequestError,
     "error_message" / Nullable(ErrorMessage),
     "responses" / Array(
         "name" / TopicName,

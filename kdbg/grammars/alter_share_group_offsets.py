@@ -16,7 +16,7 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import ErrorMessage, ThrottleTime
+from .meanings import ErrorMessage, RequestError, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId * "the share group, which must have no members",
@@ -30,7 +30,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,

@@ -4,7 +4,7 @@ KIP-554. The request holds salt and salted password, so a capture of it without 
 """
 
 from ..wire import Api, Array, Bytes, ErrorCode, Int32, Nullable, Secret, String, Struct
-from .meanings import ErrorMessage, ScramMechanism, ThrottleTime
+from .meanings import ErrorMessage, ScramMechanism, ThrottleTime, UserName
 
 request = Struct(
     "deletions" / Array(
@@ -22,7 +22,7 @@ request = Struct(
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
-        "user" / String * "name of the user",
+        "user" / UserName,
         "error_code" / ErrorCode,
         "error_message" / Nullable(ErrorMessage),
     ) * "what became of each user's credentials",

@@ -25,14 +25,13 @@ from ..wire import (
     Struct,
     Tag,
 )
-from .meanings import ClusterId, NodeId, ThrottleTime
+from .meanings import FeatureName, NodeId, TargetClusterId, ThrottleTime
 
 request = Struct(
     "client_software_name" / Since(3, Ignorable(String))
         * "name of the client library, such as apache-kafka-java or librdkafka",
     "client_software_version" / Since(3, Ignorable(String)) * "version of the client library",
-    "cluster_id" / Since(5, Ignorable(Default(Nullable(ClusterId), None)))
-        * "cluster the client thinks it talks to; another one refuses it, null skips the check",
+    "cluster_id" / Since(5, Ignorable(Default(Nullable(TargetClusterId), None))),
     "node_id" / Since(5, Ignorable(Default(NodeId, -1)))
         * "node the client thinks it talks to; another one refuses it, -1 skips the check",
 )
@@ -45,14 +44,14 @@ response = Struct(
     ) * "requests that the broker accepts, each with its range of versions",
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "supported_features" / Since(3, Ignorable(Tag(0, Array(
-        "name" / String * "name of the feature, such as metadata.version",
+        "name" / FeatureName,
         "min_version" / Int16 * "lowest level that the broker can run",
         "max_version" / Int16 * "highest level that the broker can run",
     )))) * "cluster features that this broker's software is able to run",
     "finalized_features_epoch" / Since(3, Ignorable(Tag(1, Default(Int64, -1))))
         * "counts changes of the finalized features, so that a newer answer is told; -1 is unknown",
     "finalized_features" / Since(3, Ignorable(Tag(2, Array(
-        "name" / String * "name of the feature, such as metadata.version",
+        "name" / FeatureName,
         "max_version_level" / Int16 * "the level in force",
         "min_version_level" / Int16 * "lowest level that brokers must be able to run",
     )))) * "cluster features in force, agreed upon by the whole cluster",

@@ -4,7 +4,7 @@ KIP-858.
 """
 
 from ..wire import Api, Array, Default, ErrorCode, Partition, Struct, TopicId, Uuid
-from .meanings import BrokerEpoch, BrokerId, ThrottleTime
+from .meanings import BrokerEpoch, BrokerId, RequestError, ThrottleTime
 
 request = Struct(
     "broker_id" / BrokerId * "the broker whose directories these are",
@@ -19,7 +19,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of single replicas stand with them",
+    "error_code" / RequestError,
     "directories" / Array(
         "id" / Uuid * "id of the directory",
         "topics" / Array(

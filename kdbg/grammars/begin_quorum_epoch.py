@@ -12,16 +12,25 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Tag,
     TopicName,
 )
-from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort, VoterDirectoryId, VoterId
+from .meanings import (
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    ListenerName,
+    NodeId,
+    RequestError,
+    TargetClusterId,
+    UnsignedPort,
+    VoterDirectoryId,
+    VoterId,
+)
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None)
-        * "cluster the leader belongs to; another one refuses it, null skips the check",
+    "cluster_id" / Default(Nullable(TargetClusterId), None),
     "voter_id" / Since(1, Ignorable(Default(VoterId, -1)))
         * "the voter that is addressed; another node refuses it, -1 is unknown",
     "topics" / Array(
@@ -35,13 +44,13 @@ request = Struct(
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / String * "name of the listener, such as CONTROLLER",
+        "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
     ))) * "where the new leader is reached",
 )
 response = Struct(
-    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
+    "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(

@@ -3,12 +3,14 @@
 KIP-919.
 """
 
-from ..wire import Api, Array, Boolean, ErrorCode, Nullable, String, Struct
+from ..wire import Api, Array, Boolean, ErrorCode, Nullable, Struct
 from .meanings import (
     ControllerId,
     ErrorMessage,
+    FeatureName,
     Host,
     IncarnationId,
+    ListenerName,
     MaxSupportedVersion,
     MinSupportedVersion,
     SecurityProtocol,
@@ -22,13 +24,13 @@ request = Struct(
     "zk_migration_ready" / Boolean
         * "whether the controller can take over from ZooKeeper; the migration waits until all can",
     "listeners" / Array(
-        "name" / String * "name of the listener, such as CONTROLLER",
+        "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
         "security_protocol" / SecurityProtocol,
     ) * "where brokers and other controllers reach this one",
     "features" / Array(
-        "name" / String * "name of the feature, such as metadata.version",
+        "name" / FeatureName,
         "min_supported_version" / MinSupportedVersion,
         "max_supported_version" / MaxSupportedVersion,
     ) * "cluster features that the controller's software is able to run",

@@ -23,7 +23,16 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import BrokerDefault16, BrokerDefault32, ConfigSource, ErrorMessage, ThrottleTime, Timeout, ValidateOnly
+from .meanings import (
+    BrokerDefault16,
+    BrokerDefault32,
+    ConfigName,
+    ConfigSource,
+    ErrorMessage,
+    ThrottleTime,
+    Timeout,
+    ValidateOnly,
+)
 
 request = Struct(
     "topics" / Array(
@@ -37,7 +46,7 @@ request = Struct(
             "broker_ids" / Array(Int32) * "replicas of the partition, preferred leader first",
         ) * "brokers of each partition, instead of the two numbers; empty lets the controller choose",
         "configs" / Array(
-            "name" / String * "key of the setting, such as retention.ms",
+            "name" / ConfigName,
             "value" / Nullable(Secret(String, when="name")) * "its value as text; brokers refuse null",
         ) * "settings of the topic that differ from the defaults",
     ) * "topics to create",
@@ -57,7 +66,7 @@ response = Struct(
         "replication_factor" / Since(5, Ignorable(Default(Int16, -1)))
             * "copies of each partition; -1 on error or where the sender may not know",
         "configs" / Since(5, Ignorable(Nullable(Array(
-            "name" / String * "key of the setting, such as retention.ms",
+            "name" / ConfigName,
             "value" / Nullable(Secret(String, when="is_sensitive")) * "its value as text; null when it is sensitive",
             "read_only" / Boolean * "true when the setting cannot be changed",
             "config_source" / Default(ConfigSource, -1),

@@ -4,7 +4,7 @@ KIP-932.
 """
 
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Struct, TopicId, TopicName
-from .meanings import ErrorMessage, ThrottleTime
+from .meanings import ErrorMessage, RequestError, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId * "the share group, which must have no members",
@@ -12,7 +12,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of single topics stand with them",
+    "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "responses" / Array(
         "topic_name" / TopicName,

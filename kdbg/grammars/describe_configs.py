@@ -18,7 +18,7 @@ from ..wire import (
     Struct,
     Until,
 )
-from .meanings import ConfigResourceType, ConfigSource, ConfigType, ErrorMessage, ResourceName, ThrottleTime
+from .meanings import ConfigName, ConfigResourceType, ConfigSource, ConfigType, ErrorMessage, ResourceName, ThrottleTime
 
 request = Struct(
     "resources" / Array(
@@ -37,7 +37,7 @@ response = Struct(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String * "key of the setting, such as retention.ms",
+            "name" / ConfigName,
             "value" / Nullable(Secret(String, when="is_sensitive"))
                 * "its value as text; null when it is sensitive or not set",
             "read_only" / Boolean * "true when the setting cannot be changed while the broker runs",

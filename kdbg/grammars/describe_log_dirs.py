@@ -19,7 +19,7 @@ from ..wire import (
     Struct,
     TopicName,
 )
-from .meanings import Partitions, ThrottleTime
+from .meanings import Partitions, RequestError, ThrottleTime
 
 request = Struct(
     "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
@@ -27,8 +27,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(3, Ignorable(ErrorCode))
-        * "refuses the whole request; errors of single directories stand with them",
+    "error_code" / Since(3, Ignorable(RequestError)),
     "results" / Array(
         "error_code" / ErrorCode * "KAFKA_STORAGE_ERROR when the directory went offline",
         "log_dir" / String * "absolute path of the directory",

@@ -15,12 +15,22 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Timestamp,
     TopicName,
 )
-from .meanings import ErrorMessage, HighWatermark, Host, LeaderEpoch, LeaderId, NodeId, ReplicaDirectoryId, UnsignedPort
+from .meanings import (
+    ErrorMessage,
+    HighWatermark,
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    ListenerName,
+    NodeId,
+    ReplicaDirectoryId,
+    RequestError,
+    UnsignedPort,
+)
 
 request = Struct(
     "topics" / Array(
@@ -29,7 +39,7 @@ request = Struct(
     ) * "in practice __cluster_metadata alone",
 )
 response = Struct(
-    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
+    "error_code" / RequestError,
     "error_message" / Since(2, Ignorable(Nullable(ErrorMessage))),
     "topics" / Array(
         "topic_name" / TopicName,
@@ -65,7 +75,7 @@ response = Struct(
     "nodes" / Since(2, Array(
         "node_id" / NodeId,
         "listeners" / Array(
-            "name" / String * "name of the listener, such as CONTROLLER",
+            "name" / ListenerName,
             "host" / Host,
             "port" / UnsignedPort,
         ) * "addresses of that node",

@@ -17,7 +17,7 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from .meanings import AclOperations, LeaderEpoch, LeaderId, ThrottleTime
+from .meanings import AclOperations, InSyncReplicas, LeaderEpoch, LeaderId, OfflineReplicas, Replicas, ThrottleTime
 
 request = Struct(
     "topics" / Array("name" / TopicName) * "topics asked about; empty asks for all",
@@ -40,13 +40,13 @@ response = Struct(
             "partition_index" / Partition,
             "leader_id" / LeaderId,
             "leader_epoch" / Default(LeaderEpoch, -1),
-            "replica_nodes" / Array(Int32) * "broker ids of all replicas, preferred leader first",
-            "isr_nodes" / Array(Int32) * "broker ids of the replicas in sync",
+            "replica_nodes" / Replicas,
+            "isr_nodes" / InSyncReplicas,
             "eligible_leader_replicas" / Default(Nullable(Array(Int32)), None)
                 * "out of sync, but sure to have all committed records; null when there is no list",
             "last_known_elr" / Default(Nullable(Array(Int32)), None)
                 * "brokers last known to be eligible, for an unclean recovery; null when there is no list",
-            "offline_replicas" / Array(Int32) * "broker ids of the replicas that are down",
+            "offline_replicas" / OfflineReplicas,
         ) * "partitions of the topic that are on this page",
         "topic_authorized_operations" / Default(AclOperations, -(2**31)),
     ) * "one page of topics",

@@ -3,20 +3,20 @@
 KIP-554. Salts and passwords are never sent back.
 """
 
-from ..wire import Api, Array, ErrorCode, Int32, Nullable, String, Struct
-from .meanings import ErrorMessage, ScramMechanism, ThrottleTime
+from ..wire import Api, Array, ErrorCode, Int32, Nullable, Struct
+from .meanings import ErrorMessage, RequestError, ScramMechanism, ThrottleTime, UserName
 
 request = Struct(
     "users" / Nullable(Array(
-        "name" / String * "name of the user",
+        "name" / UserName,
     )) * "users asked about; null or empty asks for all",
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of single users stand with them",
+    "error_code" / RequestError,
     "error_message" / Nullable(ErrorMessage),
     "results" / Array(
-        "user" / String * "name of the user",
+        "user" / UserName,
         "error_code" / ErrorCode
             * "RESOURCE_NOT_FOUND when the user has no credentials, DUPLICATE_RESOURCE when asked for twice",
         "error_message" / Nullable(ErrorMessage),

@@ -5,7 +5,7 @@ KIP-183, at first for the preferred replica only. v1 adds the unclean election a
 """
 
 from ..wire import Api, Array, Default, ErrorCode, Nullable, Partition, Since, Struct, TopicName
-from .meanings import ElectionType, ErrorMessage, Partitions, ThrottleTime, Timeout
+from .meanings import ElectionType, ErrorMessage, Partitions, RequestError, ThrottleTime, Timeout
 
 request = Struct(
     "election_type" / Since(1, ElectionType),
@@ -15,7 +15,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / Since(1, ErrorCode) * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / Since(1, RequestError),
     "replica_election_results" / Array(
         "topic" / TopicName,
         "partition_result" / Array(

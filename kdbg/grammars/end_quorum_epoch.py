@@ -15,18 +15,25 @@ from ..wire import (
     Nullable,
     Partition,
     Since,
-    String,
     Struct,
     Tag,
     TopicName,
     Until,
     Uuid,
 )
-from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, UnsignedPort
+from .meanings import (
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    ListenerName,
+    NodeId,
+    RequestError,
+    TargetClusterId,
+    UnsignedPort,
+)
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None)
-        * "cluster the leader belongs to; another one refuses it, null skips the check",
+    "cluster_id" / Default(Nullable(TargetClusterId), None),
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
@@ -43,13 +50,13 @@ request = Struct(
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / String * "name of the listener, such as CONTROLLER",
+        "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
     ))) * "where the leader that resigns is reached",
 )
 response = Struct(
-    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
+    "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(

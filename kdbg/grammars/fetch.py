@@ -26,7 +26,6 @@ from ..wire import (
 )
 from .meanings import (
     ClientRack,
-    ClusterId,
     FetchSessionEpoch,
     HighWatermark,
     Host,
@@ -42,6 +41,7 @@ from .meanings import (
     Rack,
     ReplicaDirectoryId,
     ReplicaId,
+    TargetClusterId,
     ThrottleTime,
 )
 from .records import FetchedRecords
@@ -85,8 +85,7 @@ request = Struct(
     )) * "partitions that the session shall no longer read, by topic",
     "rack_id" / Since(11, Ignorable(ClientRack))
         * "rack the consumer is in, by which the broker may name a nearer replica; empty is none",
-    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(ClusterId), None))))
-        * "cluster the sender belongs to; another one refuses it, null skips the check",
+    "cluster_id" / Since(12, Ignorable(Tag(0, Default(Nullable(TargetClusterId), None)))),
     "replica_state" / Since(15, Tag(1, Struct(
         "replica_id" / Default(ReplicaId, -1),
         "replica_epoch" / Default(Int64, -1)

@@ -18,7 +18,17 @@ from ..wire import (
     Tag,
     TopicName,
 )
-from .meanings import ClusterId, Host, LeaderEpoch, LeaderId, NodeId, ReplicaDirectoryId, ThrottleTime, UnsignedPort
+from .meanings import (
+    Host,
+    LeaderEpoch,
+    LeaderId,
+    NodeId,
+    ReplicaDirectoryId,
+    RequestError,
+    TargetClusterId,
+    ThrottleTime,
+    UnsignedPort,
+)
 from .records import FetchedRecords
 
 request = Struct(
@@ -38,12 +48,11 @@ request = Struct(
                 * "metadata directory of the replica; all zeros is unknown",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "cluster_id" / Tag(0, Default(Nullable(ClusterId), None))
-        * "cluster the replica belongs to; another one refuses it, null skips the check",
+    "cluster_id" / Tag(0, Default(Nullable(TargetClusterId), None)),
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "refuses the whole request; errors of the partition stand with it",
+    "error_code" / RequestError,
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(

@@ -4,14 +4,22 @@ KIP-339.
 """
 
 from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import AlterConfigOperation, ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
+from .meanings import (
+    AlterConfigOperation,
+    ConfigName,
+    ConfigResourceType,
+    ErrorMessage,
+    ResourceName,
+    ThrottleTime,
+    ValidateOnly,
+)
 
 request = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
         "configs" / Array(
-            "name" / String * "key of the setting, such as retention.ms",
+            "name" / ConfigName,
             "config_operation" / AlterConfigOperation,
             "value" / Nullable(Secret(String, when="name"))
                 * "the value as text, for lists the items to add or to take; null with DELETE",

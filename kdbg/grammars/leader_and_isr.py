@@ -22,15 +22,20 @@ from ..wire import (
     Until,
 )
 from .meanings import (
+    AddingReplicas,
     BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ControllerId,
     ControlRequestType,
+    InSyncReplicas,
     LeaderEpoch,
     LeaderRecoveryState,
     PartitionEpoch,
     Port,
+    RemovingReplicas,
+    Replicas,
+    RequestError,
 )
 
 request = Struct(
@@ -50,13 +55,11 @@ request = Struct(
             "controller_epoch" / ControllerEpoch * "epoch of the controller that last changed the partition",
             "leader" / Int32 * "broker that leads the partition; -1 when none does",
             "leader_epoch" / LeaderEpoch,
-            "isr" / Array(Int32) * "broker ids of the replicas in sync",
+            "isr" / InSyncReplicas,
             "partition_epoch" / PartitionEpoch * "version of the partition's state, in ZooKeeper that of its node",
-            "replicas" / Array(Int32) * "broker ids of all replicas, preferred leader first",
-            "adding_replicas" / Since(3, Ignorable(Array(Int32)))
-                * "broker ids that a reassignment under way brings in",
-            "removing_replicas" / Since(3, Ignorable(Array(Int32)))
-                * "broker ids that a reassignment under way takes out",
+            "replicas" / Replicas,
+            "adding_replicas" / Since(3, Ignorable(AddingReplicas)),
+            "removing_replicas" / Since(3, Ignorable(RemovingReplicas)),
             "is_new" / Boolean
                 * "true when the replica is new, so that its log is made even while a log directory is offline",
             "leader_recovery_state" / Since(6, LeaderRecoveryState),
@@ -68,9 +71,9 @@ request = Struct(
         "controller_epoch" / ControllerEpoch * "epoch of the controller that last changed the partition",
         "leader" / Int32 * "broker that leads the partition; -1 when none does",
         "leader_epoch" / LeaderEpoch,
-        "isr" / Array(Int32) * "broker ids of the replicas in sync",
+        "isr" / InSyncReplicas,
         "partition_epoch" / PartitionEpoch * "version of the partition's state, in ZooKeeper that of its node",
-        "replicas" / Array(Int32) * "broker ids of all replicas, preferred leader first",
+        "replicas" / Replicas,
         "is_new" / Since(1, Ignorable(Boolean))
             * "true when the replica is new, so that its log is made even while a log directory is offline",
     )) * "partitions that the broker leads or follows",
@@ -81,7 +84,7 @@ request = Struct(
     ) * "where the leaders named above are reached",
 )
 response = Struct(
-    "error_code" / ErrorCode * "refuses the whole request; errors of single partitions stand with them",
+    "error_code" / RequestError,
     "topics" / Since(5, Array(
         "topic_id" / TopicId,
         "partition_errors" / Array("partition_index" / Partition, "error_code" / ErrorCode)

@@ -4,7 +4,7 @@ KIP-455. A null list asks for all topics.
 """
 
 from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Partition, Struct, TopicName
-from .meanings import ErrorMessage, Partitions, ThrottleTime, Timeout
+from .meanings import AddingReplicas, ErrorMessage, Partitions, RemovingReplicas, ThrottleTime, Timeout
 
 request = Struct(
     "timeout_ms" / Default(Timeout, 60000),
@@ -20,8 +20,8 @@ response = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "replicas" / Array(Int32) * "broker ids of all replicas at present, old and new",
-            "adding_replicas" / Array(Int32) * "broker ids that are copying the partition and will stay",
-            "removing_replicas" / Array(Int32) * "broker ids that will drop the partition once the new ones have it",
+            "adding_replicas" / AddingReplicas,
+            "removing_replicas" / RemovingReplicas,
         ) * "partitions of the topic that are on the move",
     ) * "partitions on the move, by topic; others are left out",
 )

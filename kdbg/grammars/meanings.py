@@ -9,6 +9,7 @@ from ..wire import (
     Boolean,
     Duration,
     Enum,
+    ErrorCode,
     Int8,
     Int16,
     Int32,
@@ -20,6 +21,7 @@ from ..wire import (
     Uuid,
 )
 
+AddingReplicas = Array(Int32) * "broker ids that a reassignment under way brings in"
 AssignmentEpoch = Int32 * "epoch of the group that the assignment was made for"
 BrokerEpoch = Int64 * "epoch that the broker got when it registered; a stale one is refused, -1 if unknown"
 BrokerId = Int32 * "node id of the broker"
@@ -29,12 +31,14 @@ ClientRack = String * "rack that the client is in (client.rack)"
 ClusterId = String * "id of the cluster"
 CommittedLeaderEpoch = Int32 * "leader epoch of the last record consumed, -1 if unknown"
 CommittedOffset = Int64 * "offset of the next record to consume, -1 for none"
+ConfigName = String * "key of the setting, such as retention.ms"
 ControllerEpoch = Int32 * "epoch of the controller, one more with each new controller"
 ControllerId = Int32 * "node id of the controller, -1 if there is none"
 DeliveryCount = Int16 * "how many times the records were delivered"
 EntityName = String * "name of the entity, null for the default entity"
 EntityType = String * "kind of entity: user, client-id or ip"
 ErrorMessage = String * "what went wrong, in the broker's words; null if nothing did or nothing is said"
+FeatureName = String * "name of the feature, such as metadata.version"
 GenerationId = Int32 * "generation of the group, one more with each rebalance, -1 for none"
 GroupEpoch = Int32 * "epoch of the group, one more with each change of its members or subscriptions"
 GroupInstanceId = String * "lasting name of a static member (group.instance.id), null for a dynamic one"
@@ -44,15 +48,17 @@ HighWatermark = Int64 * "offset that all in-sync replicas have reached; consumer
 Host = String * "host name or address to connect to"
 IncarnationId = Uuid * "id of this run of the broker's process, new with each start"
 IncludeOperations = Boolean * "whether to tell which operations the client may perform"
-ReplicaDirectoryId = Uuid * "id of the directory that the replica keeps its log in"
+InSyncReplicas = Array(Int32) * "broker ids of the replicas in sync with the leader"
 LastStableOffset = Int64 * "offset below which no transaction is open"
 LeaderEpoch = Int32 * "epoch of the leader, one more with each new leader, -1 if unknown"
 LeaderId = Int32 * "node id of the leader, -1 if there is none"
+ListenerName = String * "name of the listener, such as PLAINTEXT or CONTROLLER"
 LogStartOffset = Int64 * "first offset that the log still has, -1 if unknown"
 MaxSupportedVersion = Int16 * "highest level of the feature that is supported"
 MemberId = String * "id of the group member, empty before it has one"
 MinSupportedVersion = Int16 * "lowest level of the feature that is supported"
 NodeId = Int32 * "id of the node (node.id)"
+OfflineReplicas = Array(Int32) * "broker ids of the replicas whose broker or log directory is down"
 PartitionEpoch = Int32 * "epoch of the partition, one more with each change of its leader or in-sync replicas"
 Partitions = Array(Partition) * "numbers of the partitions"
 Port = Int32 * "TCP port to connect to"
@@ -64,14 +70,20 @@ ProtocolType = String * "what kind of group this is: consumer, connect or a word
 Rack = String * "rack that the broker is in (broker.rack), null for none"
 ReachedEpoch = Int32 * "epoch of the member: that of the assignment it has reached"
 RebalanceTimeout = Duration * "milliseconds that members have for their part in a rebalance"
+RemovingReplicas = Array(Int32) * "broker ids that a reassignment under way takes out"
+ReplicaDirectoryId = Uuid * "id of the directory that the replica keeps its log in"
+Replicas = Array(Int32) * "broker ids of all replicas, preferred leader first"
+RequestError = ErrorCode * "what refused the whole request, 0 if nothing did; its parts have errors of their own"
 ResourceName = String * "name of the resource, of brokers the id; empty for the default of all brokers"
 SessionTimeout = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
 StateEpoch = Int32 * "epoch of the share group's state of the partition"
 SubtopologyId = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
+TargetClusterId = String * "id of the cluster that is meant; another one refuses the request, null skips the check"
 ThrottleTime = Duration * "milliseconds the client was or should be held back, having exceeded a quota; 0 for none"
 Timeout = Duration * "milliseconds that the broker may take before it gives up"
 TransactionalId = String * "name that a producer keeps across restarts (transactional.id), null for none"
 UnsignedPort = UInt16 * "TCP port to connect to"
+UserName = String * "name of the user"
 ValidateOnly = Boolean * "true to check whether it could be done, and change nothing"
 VoterDirectoryId = Uuid * "id of the directory that the voter keeps its metadata log in"
 VoterId = Int32 * "node id of the voter"

@@ -31,8 +31,10 @@ from .meanings import (
     LeaderEpoch,
     LeaderId,
     NodeId,
+    OfflineReplicas,
     Port,
     Rack,
+    Replicas,
     ThrottleTime,
 )
 
@@ -71,11 +73,10 @@ response = Struct(
             "partition_index" / Partition,
             "leader_id" / LeaderId * "broker to produce to and fetch from; -1 means that there is no leader at present",
             "leader_epoch" / Since(7, Ignorable(Default(LeaderEpoch, -1))),
-            "replica_nodes" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
+            "replica_nodes" / Replicas,
             "isr_nodes" / Array(Int32)
                 * "replicas in sync with the leader; fewer than replica_nodes means under-replicated",
-            "offline_replicas" / Since(5, Ignorable(Array(Int32)))
-                * "replicas that are unavailable because their broker or log directory is down",
+            "offline_replicas" / Since(5, Ignorable(OfflineReplicas)),
         ) * "partitions of the topic, in no particular order",
         "topic_authorized_operations" / Since(8, Default(AclOperations, -(2**31))),
     ) * "one entry per requested topic; if all were requested, those the client may describe",

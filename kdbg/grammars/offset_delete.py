@@ -4,7 +4,7 @@ KIP-496. It never became flexible.
 """
 
 from ..wire import Api, Array, ErrorCode, GroupId, Partition, Struct, TopicName
-from .meanings import ThrottleTime
+from .meanings import RequestError, ThrottleTime
 
 request = Struct(
     "group_id" / GroupId,
@@ -14,7 +14,7 @@ request = Struct(
     ) * "offsets to delete, by topic",
 )
 response = Struct(
-    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
+    "error_code" / RequestError,
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,

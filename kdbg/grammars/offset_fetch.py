@@ -24,7 +24,15 @@ from ..wire import (
     TopicName,
     Until,
 )
-from .meanings import CommittedLeaderEpoch, CommittedOffset, MemberId, Partitions, ReachedEpoch, ThrottleTime
+from .meanings import (
+    CommittedLeaderEpoch,
+    CommittedOffset,
+    MemberId,
+    Partitions,
+    ReachedEpoch,
+    RequestError,
+    ThrottleTime,
+)
 
 request = Struct(
     "groups" / Since(8, Array(
@@ -72,6 +80,6 @@ response = Struct(
             "error_code" / ErrorCode,
         ) * "offsets, one per partition",
     )) * "offsets, by topic",
-    "error_code" / Between(2, 7, Ignorable(ErrorCode)) * "error for the whole request; each partition has its own",
+    "error_code" / Between(2, 7, Ignorable(RequestError)),
 )
 api = Api(9, "OffsetFetch", request, response, versions=range(11), flexible=6)

@@ -4,11 +4,10 @@ KIP-853.
 """
 
 from ..wire import Api, ErrorCode, Nullable, Struct
-from .meanings import ClusterId, ErrorMessage, ThrottleTime, VoterDirectoryId, VoterId
+from .meanings import ErrorMessage, TargetClusterId, ThrottleTime, VoterDirectoryId, VoterId
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId)
-        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "cluster_id" / Nullable(TargetClusterId),
     "voter_id" / VoterId * "node id of the voter to remove",
     "voter_directory_id" / VoterDirectoryId
         * "metadata directory of that voter, which tells it from a replacement with the same id",

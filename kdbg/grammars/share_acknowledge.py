@@ -29,6 +29,7 @@ from .meanings import (
     NodeId,
     Port,
     Rack,
+    RequestError,
     ShareAcknowledgeType,
     ShareSessionEpoch,
     ThrottleTime,
@@ -54,7 +55,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
+    "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "acquisition_lock_timeout_ms" / Since(2, Ignorable(Duration))
         * "how long records stay locked for the member, in ms",

@@ -35,6 +35,7 @@ from .meanings import (
     Partitions,
     Port,
     Rack,
+    RequestError,
     ShareAcknowledgeType,
     ShareAcquireMode,
     ShareSessionEpoch,
@@ -73,7 +74,7 @@ request = Struct(
 )
 response = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode * "error for the whole request; each partition has its own",
+    "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
     "acquisition_lock_timeout_ms" / Since(1, Duration) * "how long acquired records stay locked for the member, in ms",
     "responses" / Array(

@@ -27,6 +27,7 @@ from .meanings import (
     ClientHost,
     ClientId,
     ClientRack,
+    ConfigName,
     ErrorMessage,
     GroupEpoch,
     GroupInstanceId,
@@ -48,7 +49,7 @@ internal_topics = Array(
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
     "topic_configs" / Array(
-        "key" / String * "name of the setting",
+        "key" / ConfigName,
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )

@@ -25,6 +25,7 @@ from ..wire import (
 )
 from .meanings import (
     ClientRack,
+    ConfigName,
     ErrorMessage,
     GroupInstanceId,
     HeartbeatInterval,
@@ -45,7 +46,7 @@ internal_topics = Array(
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
     "topic_configs" / Array(
-        "key" / String * "name of the setting",
+        "key" / ConfigName,
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )

@@ -13,16 +13,15 @@ from ..wire import (
     Int16,
     Nullable,
     Since,
-    String,
     Struct,
     Until,
 )
-from .meanings import ErrorMessage, FeatureUpgradeType, ThrottleTime, Timeout, ValidateOnly
+from .meanings import ErrorMessage, FeatureName, FeatureUpgradeType, ThrottleTime, Timeout, ValidateOnly
 
 request = Struct(
     "timeout_ms" / Default(Timeout, 60000),
     "feature_updates" / Array(
-        "feature" / String * "name of the feature, such as metadata.version",
+        "feature" / FeatureName,
         "max_version_level" / Int16 * "level the whole cluster is to use; below 1 disables the feature",
         "upgrade_type" / Since(1, Default(FeatureUpgradeType, 1)),
         "allow_downgrade" / Until(0, Boolean) * "true if the level may go down",
@@ -34,7 +33,7 @@ response = Struct(
     "error_code" / ErrorCode * "error for the whole request; up to v1 each feature has its own",
     "error_message" / Nullable(ErrorMessage),
     "results" / Until(1, Ignorable(Array(
-        "feature" / String * "name of the feature, such as metadata.version",
+        "feature" / FeatureName,
         "error_code" / ErrorCode,
         "error_message" / Nullable(ErrorMessage),
     ))) * "results, one per feature",

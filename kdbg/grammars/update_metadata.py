@@ -29,9 +29,13 @@ from .meanings import (
     ControllerId,
     ControlRequestType,
     Host,
+    InSyncReplicas,
     LeaderEpoch,
+    ListenerName,
+    OfflineReplicas,
     Port,
     Rack,
+    Replicas,
     SecurityProtocol,
 )
 
@@ -51,11 +55,10 @@ request = Struct(
             "controller_epoch" / ControllerEpoch * "epoch of the controller that decided this state",
             "leader" / Int32 * "broker that leads the partition; -1 means none, -2 that the topic is being deleted",
             "leader_epoch" / LeaderEpoch,
-            "isr" / Array(Int32) * "replicas in sync with the leader",
+            "isr" / InSyncReplicas,
             "zk_version" / Int32 * "version of the partition's state, which goes up with each change",
-            "replicas" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
-            "offline_replicas" / Array(Int32)
-                * "replicas that are unavailable because their broker or log directory is down",
+            "replicas" / Replicas,
+            "offline_replicas" / OfflineReplicas,
         ) * "new state of partitions",
     )) * "new state of partitions, by topic",
     "ungrouped_partition_states" / Until(4, Array(
@@ -64,18 +67,17 @@ request = Struct(
         "controller_epoch" / ControllerEpoch * "epoch of the controller that decided this state",
         "leader" / Int32 * "broker that leads the partition; -1 means none, -2 that the topic is being deleted",
         "leader_epoch" / LeaderEpoch,
-        "isr" / Array(Int32) * "replicas in sync with the leader",
+        "isr" / InSyncReplicas,
         "zk_version" / Int32 * "version of the partition's state, which goes up with each change",
-        "replicas" / Array(Int32) * "brokers that hold the partition, the preferred leader first",
-        "offline_replicas" / Since(4, Ignorable(Array(Int32)))
-            * "replicas that are unavailable because their broker or log directory is down",
+        "replicas" / Replicas,
+        "offline_replicas" / Since(4, Ignorable(OfflineReplicas)),
     )) * "new state of partitions, each with its topic",
     "live_brokers" / Array(
         "id" / Int32 * "node id of the broker",
         "endpoints" / Since(1, Ignorable(Array(
             "port" / Port,
             "host" / Host,
-            "listener" / Since(3, Ignorable(String)) * "name of the listener, such as PLAINTEXT or INTERNAL",
+            "listener" / Since(3, Ignorable(ListenerName)),
             "security_protocol" / SecurityProtocol,
         ))) * "addresses of the broker, one per listener",
         "rack" / Since(2, Ignorable(Nullable(Rack))),

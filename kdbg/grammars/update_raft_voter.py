@@ -3,15 +3,16 @@
 KIP-853.
 """
 
-from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, String, Struct, Tag
+from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, Tag
 from .meanings import (
-    ClusterId,
     Host,
     LeaderEpoch,
     LeaderId,
+    ListenerName,
     MaxSupportedVersion,
     MinSupportedVersion,
     Port,
+    TargetClusterId,
     ThrottleTime,
     UnsignedPort,
     VoterDirectoryId,
@@ -19,13 +20,12 @@ from .meanings import (
 )
 
 request = Struct(
-    "cluster_id" / Nullable(ClusterId)
-        * "cluster the request is meant for; another one refuses it, null skips the check",
+    "cluster_id" / Nullable(TargetClusterId),
     "current_leader_epoch" / Int32 * "leader epoch of the quorum that the voter knows; -1 means unknown",
     "voter_id" / VoterId * "node id of the voter that sends this",
     "voter_directory_id" / VoterDirectoryId,
     "listeners" / Array(
-        "name" / String * "name of the listener, such as CONTROLLER",
+        "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
     ) * "addresses the voter can now be reached at",

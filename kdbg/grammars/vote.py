@@ -20,20 +20,20 @@ from ..wire import (
     TopicName,
 )
 from .meanings import (
-    ClusterId,
     Host,
     LeaderEpoch,
     LeaderId,
     NodeId,
     ReplicaDirectoryId,
+    RequestError,
+    TargetClusterId,
     UnsignedPort,
     VoterDirectoryId,
     VoterId,
 )
 
 request = Struct(
-    "cluster_id" / Default(Nullable(ClusterId), None)
-        * "cluster of the candidate; another one refuses it, null skips the check",
+    "cluster_id" / Default(Nullable(TargetClusterId), None),
     "voter_id" / Since(1, Ignorable(Default(VoterId, -1))) * "node that is asked for its vote; -1 skips the check",
     "topics" / Array(
         "topic_name" / TopicName,
@@ -51,7 +51,7 @@ request = Struct(
     ) * "the log whose leader is elected: __cluster_metadata",
 )
 response = Struct(
-    "error_code" / ErrorCode * "error for the whole request; the partition has its own",
+    "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(

@@ -41,16 +41,19 @@ from ..meanings import (
     AclResourceType,
     BrokerEpoch,
     BrokerId,
+    ConfigName,
     ConfigResourceType,
     ControllerId,
     EntityName,
     EntityType,
+    FeatureName,
     FencingChange,
     Host,
     IncarnationId,
     LeaderEpoch,
     LeaderRecoveryState,
     LeaderRecoveryStateChange,
+    ListenerName,
     MaxSupportedVersion,
     MinSupportedVersion,
     PartitionEpoch,
@@ -61,6 +64,7 @@ from ..meanings import (
     SecurityProtocol,
     ShutdownChange,
     UnsignedPort,
+    UserName,
     ZkMigrationState,
 )
 
@@ -91,13 +95,13 @@ acl = (
     "permission_type" / AclPermissionType * "allow or deny; deny takes precedence",
 )
 endpoints = Array(
-    "name" / String * "name of the listener",
+    "name" / ListenerName,
     "host" / Host,
     "port" / UnsignedPort,
     "security_protocol" / SecurityProtocol,
 )
 features = Array(
-    "name" / String * "name of the feature, such as metadata.version",
+    "name" / FeatureName,
     "min_supported_version" / MinSupportedVersion,
     "max_supported_version" / MaxSupportedVersion,
 )
@@ -165,7 +169,7 @@ RECORDS = {
     4: record("ConfigRecord",
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName * "name of the resource; empty means the default for all brokers",
-        "name" / String * "name of the setting",
+        "name" / ConfigName,
         "value" / BeforeRelease((3, 0), Secret(String, when="name"))
             * "value of the setting; null deletes it, since Kafka 3.0",
         "value" / SinceRelease((3, 0), Nullable(Secret(String, when="name")))
@@ -222,7 +226,7 @@ RECORDS = {
         releases=((3, 5),), classic=True,
     ),
     11: record("UserScramCredentialRecord",
-        "name" / String * "name of the user",
+        "name" / UserName,
         "credential_infos" / BeforeRelease((3, 5), scram_credentials) * "credentials of the user, one per mechanism",
         "mechanism" / SinceRelease((3, 5), ScramMechanism),
         "salt" / SinceRelease((3, 5), Secret(Bytes)) * "random bytes hashed together with the password",
@@ -232,7 +236,7 @@ RECORDS = {
         releases=((3, 4),), classic=True,
     ),
     12: record("FeatureLevelRecord",
-        "name" / String * "name of the feature, such as metadata.version",
+        "name" / FeatureName,
         "min_feature_level" / BeforeRelease((3, 3), Int16) * "lowest level that is finalized",
         "max_feature_level" / BeforeRelease((3, 3), Int16) * "highest level that is finalized",
         "feature_level" / SinceRelease((3, 3), Int16) * "level the whole cluster uses; 0 means disabled",
@@ -276,7 +280,7 @@ RECORDS = {
     20: record("NoOpRecord"),
     21: record("ZkMigrationStateRecord", "zk_migration_state" / ZkMigrationState),
     22: record("RemoveUserScramCredentialRecord",
-        "name" / String * "name of the user",
+        "name" / UserName,
         "mechanism" / ScramMechanism,
     ),
     23: record("BeginTransactionRecord",

@@ -4,10 +4,19 @@ The ends of transactions (KIP-98), and in the log of a KRaft quorum a new leader
 (KIP-630), the KRaft version and the voters (KIP-853). LeaderChangeMessage v1 tells the voters' directories.
 """
 
-from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, String, Struct, Timestamp
+from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, Struct, Timestamp
 from ...wire.language.payload import Payload
 from ...wire.records.sets import CONTROL_TYPES
-from ..meanings import Host, LeaderId, MaxSupportedVersion, MinSupportedVersion, UnsignedPort, VoterDirectoryId, VoterId
+from ..meanings import (
+    Host,
+    LeaderId,
+    ListenerName,
+    MaxSupportedVersion,
+    MinSupportedVersion,
+    UnsignedPort,
+    VoterDirectoryId,
+    VoterId,
+)
 
 key = Payload("ControlRecordKey", Struct(
     "type" / Enum(Int16, CONTROL_TYPES) * "kind of control record",
@@ -42,7 +51,7 @@ voters = Payload("VotersRecord", Struct(
         "voter_id" / VoterId,
         "voter_directory_id" / VoterDirectoryId,
         "endpoints" / Array(
-            "name" / String * "name of the listener, such as CONTROLLER",
+            "name" / ListenerName,
             "host" / Host,
             "port" / UnsignedPort,
         ) * "addresses of the voter, one per listener",

@@ -22,6 +22,7 @@ from ..meanings import (
     ClientHost,
     ClientId,
     ClientRack,
+    ConfigName,
     GroupInstanceId,
     Host,
     Partitions,
@@ -40,7 +41,7 @@ metadata_value = Payload("StreamsGroupMetadataValue", Struct(
     "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
         * "topology whose topics were found to be in order; -1 means none",
     "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(Array(
-        "key" / String * "name of the setting",
+        "key" / ConfigName,
         "value" / String * "value of the setting",
     )))) * "settings of the group that the last assignment was computed with; null means unknown",
     "stored_description_topology_epoch" / SinceRelease((4, 4), Tag(2, Default(Int32, -1)))
@@ -99,7 +100,7 @@ internal_topics = Array(
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
     "topic_configs" / Array(
-        "key" / String * "name of the setting",
+        "key" / ConfigName,
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )

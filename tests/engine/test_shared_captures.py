@@ -22,7 +22,7 @@ from kdbg.tcp import Connection, Table
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "captures"
 APART = {"tls", "hostile", "client-id"}
-"""Folders of what is no whole traffic in the clear: their captures are read where their tests say what must come out."""
+"""Folders of what is not whole traffic in clear: their captures are read where their tests say what must come out."""
 NAMES = sorted(
     str(path.relative_to(SHARED))
     for path in SHARED.rglob("*.pcap*")

@@ -21,6 +21,7 @@
       |   + TimedOut          the broker kept silent for too long
       |   + WrongAnswer       what came back is no answer to what was asked
       |   + NoTopicId         a topic that the brokers tell no id for
+      |   + NotServed         an API that nobody who is known offers
       |   + NotAuthenticated  SASL failed
       + SparkError          Spark is not there, or a job on it failed
       + InputError          words or bytes given on the command line that make no sense
@@ -197,6 +198,10 @@ class WrongAnswer(ClientError):
 
 class NoTopicId(ClientError):
     """A request names topics by id, and the brokers tell no id for this name."""
+
+
+class NotServed(ClientError):
+    """The listener at `address` does not offer the API, nor does any other that is known."""
 
 
 class NotAuthenticated(ClientError):

@@ -7,8 +7,8 @@ metadata told, and where an answer or a broken connection shows that it is out o
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Self
 from uuid import UUID
 
@@ -19,19 +19,21 @@ from ..messages.exchange import Exchange
 from ..wire import Api
 from ..wire.nodes import WireStruct
 from ..wire.readings.outline import outline
-from .authenticate import authenticate
+from . import failures
 from .connection import Connection, Seen, Tap
+from .pool import Pool, Trace
 from .routes import KEY_TYPES, RETRY, Route, route
 from .settings import Address, Settings, addresses, show
 from .topics import by_id, unnamed
-from .versions import Versions, ask_versions, choose
+from .versions import Versions, choose, is_controller, serves
 
-PRODUCE, METADATA, FIND_COORDINATOR = 0, 3, 10
+PRODUCE, METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER = 0, 3, 10, 60
+CONTROLLERS = 2
+"""DescribeCluster's endpoint_type that asks for the controllers (KIP-919), in version 1 and later."""
 TOPIC_IDS_SINCE = 12
 """The first version of Metadata that brokers answer by id (KIP-516)."""
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 0)
 """Seconds before a request is sent again, after each attempt; after the last it is not."""
-Trace = Callable[[str], None]
 Body = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
 """A request's body: one whose fields each version picks for itself, or what it is at a version, exactly."""
 
@@ -44,31 +46,34 @@ class Cluster:
     """An async context manager. `trace` is told of every step, `seen` of every exchange, `tap` of all bytes, `note` of
     what everybody should know: that a broker is too old to be asked for its versions.
 
-    `direct` sends everything to the first bootstrap broker that can be reached, whatever happens.
+    `direct` sends everything to the first bootstrap broker that can be reached, whatever happens. `fallback` takes a
+    broker that keeps silent when it is asked for its versions for an old one, of version 0; else that is an error.
     """
 
     def __init__(
-        self, bootstrap: str, settings: Settings, *, direct: bool = False, trace: Trace = _silent,
-        note: Trace = _silent, seen: Seen | None = None, tap: Tap | None = None,
+        self, bootstrap: str, settings: Settings, *, direct: bool = False, fallback: bool = False,
+        trace: Trace = _silent, note: Trace = _silent, seen: Seen | None = None, tap: Tap | None = None,
     ) -> None:  # fmt: skip
         self.bootstrap, self.settings, self.direct = addresses(bootstrap), settings, direct
-        self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
-        self.connections: dict[Address, Connection] = {}
+        self.trace, self.note = trace, note
+        self.pool = Pool(settings, trace=trace, note=note, seen=seen, tap=tap, fallback=fallback)
         self.brokers: dict[int, Address] = {}
         self.leaders: dict[tuple[Any, int], int] = {}
         self.partitions: dict[Any, list[int]] = {}
         self.topic_ids: dict[str, UUID] = {}
         self.controller: int | None = None
         self.coordinators: dict[tuple[str, str], Address] = {}
-        self.known_versions: dict[Address, Versions] = {}
-        self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.gather(*(connection.close() for connection in self.connections.values()))
-        self.connections.clear()
+        await self.pool.close()
+
+    @property
+    def connections(self) -> dict[Address, Connection]:
+        """The connections there are, by the brokers' addresses."""
+        return self.pool.connections
 
     async def send(
         self, api: str | int | Api, body: Body | None = None, *, version: int | None = None,
@@ -104,11 +109,25 @@ class Cluster:
         self, api: Api, body: Body, version: int | None, versions: range | None, timeout: float | None
     ) -> Exchange:
         address = await self.address_for(api, body)
-        chosen = version if version is not None else await self.negotiate(address, api, versions)
-        written = await self.fit(api, chosen, body)
-        connection = await self.connect(address)
-        self.trace(f"{api.name} v{chosen} to {show(address)}")
-        return await connection.answer(connection.send(api, chosen, written), timeout=timeout)
+        if version is not None:
+            written = await self.fit(api, version, body)
+            return await self._answer(await self.connect(address), api, version, written, timeout)
+        connection = await self.pool.asked(await self.serving(api, address))
+        told = connection.versions
+        version = choose(api, told or {}, versions)
+        if not serves(told, api):
+            self.note(f"{show(connection.address)} does not offer {api.name}; version {version} is sent all the same")
+        written = await self.fit(api, version, body)
+        try:
+            return await self._answer(connection, api, version, written, timeout)
+        except Closed as error:
+            raise error if told else failures.hung_up_on_version(error, version) from None
+
+    async def _answer(
+        self, connection: Connection, api: Api, version: int, written: dict[str, Any], timeout: float | None
+    ) -> Exchange:
+        self.trace(f"{api.name} v{version} to {show(connection.address)}")
+        return await connection.answer(connection.send(api, version, written), timeout=timeout)
 
     async def fit(self, api: Api, version: int, body: Body) -> dict[str, Any]:
         """The body as this version wants it: topics by id where it has no place for their names."""
@@ -173,58 +192,40 @@ class Cluster:
         )
 
     async def connect(self, address: Address) -> Connection:
-        """The connection to a broker: the one there is, or a new one, authenticated."""
-        async with self._opening[address]:
-            connection = self.connections.get(address)
-            if connection is None or not connection.open_:
-                connection = self.connections[address] = await self._open(address)
-        return connection
-
-    async def _open(self, address: Address) -> Connection:
-        """A new connection, authenticated."""
-        self.trace(f"connecting to {show(address)}")
-        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
-        sasl = self.settings.sasl
-        if sasl is None:
-            return connection
-        try:
-            if not sasl.raw and not await self._learn_versions(connection):
-                await connection.close()
-                connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
-            await authenticate(connection, sasl, self.known_versions.get(address))
-        except BaseException:
-            await connection.close()
-            raise
-        self.trace(f"authenticated by {sasl.mechanism.upper()}")
-        return connection
+        """Return the connection to a broker: the one there is, or a new one, authenticated."""
+        return await self.pool.connect(address)
 
     async def negotiate(self, address: Address, api: Api, within: range | None = None) -> int:
-        """The version of an API to speak with a broker."""
+        """Return the version of an API to speak with a broker."""
         return choose(api, await self.versions(address), within)
 
     async def versions(self, address: Address) -> Versions:
-        """What a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10, which hang up."""
-        if address not in self.known_versions:
-            await self._learn_versions(await self.connect(address))
-        return self.known_versions[address]
+        """Return what a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10."""
+        return (await self.pool.asked(address)).versions or {}
 
-    async def _learn_versions(self, connection: Connection) -> bool:
-        """Ask for the versions, unless they are known; False if the broker hung up on the question."""
-        address = connection.address
-        if address not in self.known_versions:
-            self.trace(f"asking {show(address)} for its versions")
-            try:
-                self.known_versions[address] = await ask_versions(connection)
-            except Closed:
-                text = f"{show(address)} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is"
-                self.note(text)
-                self.known_versions[address] = {}
-        return connection.open_
+    async def serving(self, api: Api, address: Address) -> Address:
+        """Return this address, or where a listener there does not offer the API, that of a bootstrap broker that does.
 
-    async def _ask(self, address: Address, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of the answer to a request of the client's own."""
-        connection = await self.connect(address)
-        return await connection.ask(api, version, fitting(api, version, body))
+        Raise `NotServed` for the listener of a controller where there is none. A broker that does not offer the API is
+        left to say so itself.
+        """
+        told = await self.versions(address)
+        if serves(told, api):
+            return address
+        for other in self.bootstrap if not self.direct else ():
+            with suppress(CannotConnect, TimedOut, Closed, WrongAnswer):
+                if other != address and serves(await self.versions(other), api):
+                    self.trace(f"{show(address)} does not offer {api.name}, {show(other)} does")
+                    return other
+        if is_controller(told):
+            raise failures.not_served(address, api, told)
+        return address
+
+    async def _ask(self, address: Address, api: Api, body: Callable[[int], Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the body of the answer to a request of the client's own, made for the version that is spoken."""
+        connection = await self.pool.asked(address)
+        version = choose(api, connection.versions or {})
+        return await connection.ask(api, version, fitting(api, version, body(version)))
 
     async def leader(self, topic: Any, partition: int, *, create: bool = False) -> Address:
         """The leader of a partition."""
@@ -234,8 +235,13 @@ class Cluster:
         return self.brokers[node] if node is not None and node in self.brokers else await self.any()
 
     async def controller_address(self) -> Address:
+        """The controller: of a controller's listener the active one, of a broker's the one that metadata names."""
         if self.controller is None:
-            await self.refresh()
+            asked = await self.any()
+            if is_controller(await self.versions(asked)):
+                await self._refresh_controllers(asked)
+            else:
+                await self.refresh()
         node = self.controller
         return self.brokers[node] if node is not None and node in self.brokers else await self.any()
 
@@ -244,11 +250,11 @@ class Cluster:
         known = self.coordinators.get((kind, name))
         if known is not None:
             return known
-        asked, api = await self.any(), grammars.by_key(FIND_COORDINATOR)
-        version = await self.negotiate(asked, api)
+        api = grammars.by_key(FIND_COORDINATOR)
+        asked = await self.serving(api, await self.any())
         body = {"key": name, "key_type": KEY_TYPES[kind], "coordinator_keys": [name]}
         self.trace(f"asking {show(asked)} for the coordinator of {kind} {name!r}")
-        answer = await self._ask(asked, api, version, body)
+        answer = await self._ask(asked, api, lambda version: body)
         found = (answer.get("coordinators") or [answer])[0]
         if found.get("error_code") or not found.get("host"):
             return asked  # it will answer with the error, which says it better
@@ -261,13 +267,23 @@ class Cluster:
 
         `create` lets a broker that makes topics by itself make this one; before Metadata v4 nothing keeps it from that.
         """
-        asked, api = await self.any(), grammars.by_key(METADATA)
-        version = await self.negotiate(asked, api)
+        api = grammars.by_key(METADATA)
+        asked = await self.serving(api, await self.any())
         named = [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None}] if topic else []
-        if isinstance(topic, UUID) and version < TOPIC_IDS_SINCE:
+        if isinstance(topic, UUID) and await self.negotiate(asked, api) < TOPIC_IDS_SINCE:
             return  # nobody can ask this broker for an id
         self.trace(f"asking {show(asked)} for metadata")
-        self.learn(await self._ask(asked, api, version, {"topics": named, "allow_auto_topic_creation": create}))
+        body = {"topics": named, "allow_auto_topic_creation": create}
+        self.learn(await self._ask(asked, api, lambda version: body))
+
+    async def _refresh_controllers(self, asked: Address) -> None:
+        """Ask a controller for the others, and which of them is active (KIP-919)."""
+        api = grammars.by_key(DESCRIBE_CLUSTER)
+        self.trace(f"asking {show(asked)} for the controllers")
+        found = await self._ask(asked, api, lambda version: {"endpoint_type": CONTROLLERS})
+        for node in found.get("brokers") or ():
+            self.brokers[node["broker_id"]] = (node["host"], node["port"])
+        self.controller = found.get("controller_id")
 
     def learn(self, metadata: Mapping[str, Any]) -> None:
         """Remember what a Metadata response told."""
@@ -285,9 +301,8 @@ class Cluster:
                     self.leaders[name, partition["partition_index"]] = partition["leader_id"]
 
     def mistrust(self, address: str) -> None:
-        """A broker failed: the others come first now, and that it tells no versions may not be true."""
+        """A broker failed: the others come first now."""
         self.bootstrap.sort(key=lambda broker: show(broker) == address)
-        self.known_versions = {broker: known for broker, known in self.known_versions.items() if known}
 
     def forget(self) -> None:
         """What was known may be out of date."""

@@ -56,6 +56,8 @@ class Connection(asyncio.Protocol):
         self.address, self.settings = address, settings
         self.client: Address = ("", 0)
         self.broker: Address = address
+        self.versions: Mapping[int, tuple[int, int]] | None = None
+        """What the broker told on this connection that it understands, {} if it does not tell; None: not asked."""
         self._seen, self._tap = seen, tap
         self._conversation: Pairing
         self._transport: asyncio.Transport

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 
 from ..engine.foreign import looks_like
-from ..errors import ClientError, Closed, TimedOut, WrongAnswer
+from ..errors import ClientError, Closed, NotServed, TimedOut, WrongAnswer
+from ..grammars import name_of
+from ..wire import Api
 from . import tls
 from .incoming import Incoming
 from .settings import Address, show
 
 WHY_HANG_UP = "brokers do so when they do not understand a request, or want TLS or SASL"
+OFTEN, LISTED = (60, 55, 32, 19, 20), 5
+"""What people ask controllers for: DescribeCluster, DescribeQuorum, DescribeConfigs, CreateTopics, DeleteTopics."""
 NO_ANSWER = "this is no answer to what was asked; the connection is given up"
 
 
@@ -28,6 +33,27 @@ def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) ->
     return TimedOut(
         where, f"no answer within {limit:g} s", "the broker took the request and kept silent; try --timeout"
     )
+
+
+def silent_about_versions(error: TimedOut) -> TimedOut:
+    """No answer to ApiVersions, which is asked before anything else."""
+    remedy = "brokers before 0.10 may ignore that: --version 0, or another --version N, goes on without"
+    return TimedOut(error.address, f"asked for its versions (ApiVersions): {error.problem}", remedy)
+
+
+def hung_up_on_version(error: Closed, version: int) -> Closed:
+    """The broker told no versions, and hung up on this one too."""
+    remedy = f"{error.remedy}; " if error.remedy else ""
+    return Closed(error.address, error.problem, f"{remedy}--version N sends another version than {version}")
+
+
+def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotServed:
+    """A controller's listener does not offer an API."""
+    first = [key for key in OFTEN if key in told]
+    names = [name_of(key) or f"API {key}" for key in [*first, *sorted(told.keys() - set(first))]]
+    listed = f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more (kdbg send api-versions)"
+    problem = f"this is the listener of a controller, which does not serve {api.name}; it serves {listed}"
+    return NotServed(show(address), problem, "name a broker's listener, or send it all the same: --direct --version N")
 
 
 def hung_up(address: Address, received: int, waits: bool) -> Closed:

@@ -11,6 +11,7 @@ from .connection import Connection
 Versions = Mapping[int, tuple[int, int]]
 """API key -> (lowest, highest); empty where the broker does not tell."""
 API_VERSIONS = 18
+METADATA, VOTE, BROKER_REGISTRATION = 3, 52, 62
 ASKED_IN = (3, 0)
 """Every broker since 0.10 answers one of these, at least with error 35 in version 0 (KIP-511)."""
 
@@ -36,3 +37,13 @@ def choose(api: Api, known: Versions, within: range | None = None) -> int:
         return wanted[0]
     lowest, highest = known.get(api.key, (wanted[0], wanted[-1]))
     return min(max(min(highest, wanted[-1]), lowest, wanted[0]), wanted[-1])
+
+
+def serves(told: Versions | None, api: Api) -> bool:
+    """Whether a listener that told these versions offers an API; one that told none may offer any."""
+    return not told or api.key in told
+
+
+def is_controller(told: Versions) -> bool:
+    """Whether these are the APIs of a KRaft controller's listener: nodes vote and register there, clients find none."""
+    return METADATA not in told and (VOTE in told or BROKER_REGISTRATION in told)

@@ -49,6 +49,24 @@ class TestTrouble:
         assert outcome.status == 1
         assert "no answer within 0.3 s" in outcome.closing
 
+    def test_a_broker_that_ignores_the_question_for_its_versions(self, cli: Cli) -> None:
+        """The error names the option that goes on without, and so it does."""
+
+        def deaf(connection: socket.socket) -> None:
+            while frame := connection.recv(4096):
+                if frame[4:6] == b"\0\x10":  # ListGroups
+                    connection.sendall(bytes.fromhex("0000000a") + frame[8:12] + bytes(6))
+
+        with peer(deaf) as broker:
+            asked = cli("send", "list-groups", "--broker", broker, "--timeout", 0.3)
+            told = cli("send", "list-groups", "--broker", broker, "--timeout", 5, "--version", 0, "-f", "json")
+        assert asked.status == 1
+        (line,) = asked.err.splitlines()
+        assert "ApiVersions" in line
+        assert "no answer within 0.3 s" in line
+        assert "--version 0, or another --version N, goes on without" in line
+        assert (told.status, told.lines[0]["response"]["body"]["error_code"]) == (0, 0)
+
     def test_a_capture_that_cannot_be_written(self, send: Cli, tmp_path: Path) -> None:
         outcome = send("api-versions", "--write", tmp_path / "nosuch" / "out.pcap")
         assert outcome.status == 2

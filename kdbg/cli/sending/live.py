@@ -34,6 +34,7 @@ def session(options: Options, rounds: Rounds) -> int:
                 bootstrap,
                 settings,
                 direct=options.direct,
+                fallback=options.version is not None or options.source is not None,
                 trace=screen.trace,
                 note=screen.note,
                 seen=screen.seen,

@@ -1,0 +1,117 @@
+"""Connections to brokers, one each: opened when first wanted, authenticated, and asked for the versions they speak.
+
+What a broker says of its versions is valid for the connection that it said it on (the 0.10.1 guide's "Retrieving
+Supported API versions"): it stands there, and a new connection is asked anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+from ..errors import Closed, TimedOut
+from . import failures
+from .authenticate import authenticate
+from .connection import Connection, Seen, Tap
+from .settings import Address, Sasl, Settings, show
+from .versions import ask_versions
+
+Trace = Callable[[str], None]
+
+
+class Pool:
+    """The connections of a session. `fallback`: a broker that keeps silent about its versions is taken for an old one.
+
+    `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
+    """
+
+    def __init__(
+        self, settings: Settings, *, trace: Trace, note: Trace, seen: Seen | None, tap: Tap | None, fallback: bool
+    ) -> None:
+        self.settings, self.fallback = settings, fallback
+        self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
+        self.connections: dict[Address, Connection] = {}
+        self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asking: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._spared: set[Address] = set()
+        self._noted: set[str] = set()
+
+    async def close(self) -> None:
+        """Hang up on every broker."""
+        await asyncio.gather(*(connection.close() for connection in self.connections.values()))
+        self.connections.clear()
+
+    async def connect(self, address: Address) -> Connection:
+        """Return the connection to a broker: the one there is, or a new one, authenticated."""
+        async with self._opening[address]:
+            connection = self.connections.get(address)
+            if connection is None or not connection.open_:
+                connection = self.connections[address] = await self._open(address)
+        return connection
+
+    async def asked(self, address: Address) -> Connection:
+        """Return the connection to a broker, with the versions that the broker told on it.
+
+        Those are empty for a broker before 0.10, which hangs up on the question: it is spared it on the connection
+        that follows.
+        """
+        async with self._asking[address]:
+            connection = await self.connect(address)
+            if connection.versions is None and not await self._ask(connection):
+                connection = await self.connect(address)
+            return connection
+
+    async def _open(self, address: Address) -> Connection:
+        """Open a new connection, and authenticate."""
+        self.trace(f"connecting to {show(address)}")
+        connection = await self._reach(address)
+        if self.settings.sasl is not None:
+            try:
+                connection = await self._authenticated(connection, self.settings.sasl)
+            except BaseException:
+                await connection.close()
+                raise
+            self.trace(f"authenticated by {self.settings.sasl.mechanism.upper()}")
+        return connection
+
+    async def _reach(self, address: Address) -> Connection:
+        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
+        if address in self._spared:
+            self._spared.discard(address)
+            connection.versions = {}
+        return connection
+
+    async def _authenticated(self, connection: Connection, sasl: Sasl) -> Connection:
+        """Authenticate on a connection, or on another where the broker hangs up when it is asked for its versions."""
+        if not sasl.raw and connection.versions is None and not await self._ask(connection):
+            await connection.close()
+            connection = await self._reach(connection.address)
+        try:
+            await authenticate(connection, sasl, connection.versions)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _ask(self, connection: Connection) -> bool:
+        """Ask a broker for its versions; False if that ended the connection, and the next one shall do without."""
+        where = show(connection.address)
+        self.trace(f"asking {where} for its versions")
+        try:
+            connection.versions = await ask_versions(connection)
+        except Closed:
+            self._note_once(f"{where} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+        except TimedOut as error:
+            if not self.fallback:
+                raise failures.silent_about_versions(error) from None
+            self._note_once(f"{where} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
+        else:
+            return True
+        self._spared.add(connection.address)
+        return False
+
+    def _note_once(self, text: str) -> None:
+        if text not in self._noted:
+            self._noted.add(text)
+            self.note(text)

@@ -6,7 +6,8 @@ import uuid
 from typing import Any
 
 from ..wire import Api
-from ..wire.nodes import NO_DEFAULT, Node, NullableStruct, WireArray, WireStruct
+from ..wire.nodes import NO_DEFAULT, Node, WireStruct
+from ..wire.nodes.children import children
 from ..wire.records.node import RecordsNode
 from .producing import HEADERS_SINCE, entries
 
@@ -17,19 +18,17 @@ def template(api: Api, version: int) -> dict[str, Any]:
 
 
 def _struct(node: WireStruct, version: int) -> dict[str, Any]:
-    fields = (*node.fields, *(node.tags or {}).values())
-    return {field.name: _value(field.node, field.initial, version) for field in fields}
+    return {field.name: _value(field.node, field.initial, version) for field in node.members}
 
 
 def _value(node: Node, initial: Any, version: int) -> Any:
     if isinstance(node, WireStruct):
         return _struct(node, version)
-    if isinstance(node, NullableStruct):
-        return _struct(node.struct, version)
-    if isinstance(node, WireArray):
-        return [_value(node.item, NO_DEFAULT, version)]
     if isinstance(node, RecordsNode):
         return _records(version)
+    for child in children(node):
+        inside = _value(child.node, NO_DEFAULT, version)
+        return [inside] if child.repeated else inside
     return _plain(node.default() if initial is NO_DEFAULT else initial)
 
 

@@ -37,7 +37,7 @@ def _walk(grammar: Node, value: Any, exchange: Callable[[dict[str, Any], str], A
         return [_walk(grammar.item, item, exchange) for item in value]
     if not isinstance(grammar, WireStruct) or not isinstance(value, Mapping):
         return value
-    inner = {field.name: field.node for field in grammar.fields}
+    inner = {field.name: field.node for field in grammar.members}
     walked = {key: _walk(inner[key], item, exchange) if key in inner else item for key, item in value.items()}
     if "topic_id" in inner and "topic_id" not in value:
         name = next((value[key] for key in NAMES if key in value and key not in inner), None)

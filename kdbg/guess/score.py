@@ -33,7 +33,7 @@ def rarity(api: Api) -> float:
 
 
 def score(node: Node, value: Any, name: str = "") -> float:
-    """How many score the value of a node takes; `name` is that of its field."""
+    """Return how surprising the value of a node is, in bits; `name` is that of its field."""
     if isinstance(node, WireStruct):
         return _struct(node, value)
     if isinstance(node, WireArray):

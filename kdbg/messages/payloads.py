@@ -17,7 +17,8 @@ from uuid import UUID
 from ..errors import WireError
 from ..findings import NOTICES, Finding
 from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
-from ..wire.nodes import LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct, join
+from ..wire.nodes import Node, Rest, Sized, WireStruct, join
+from ..wire.nodes.children import children
 from ..wire.readings.compiled import read_whole
 from ..wire.readings.secrets import SHIFTING, has_secrets
 from ..wire.readings.topic_names import ALWAYS, learn
@@ -213,14 +214,13 @@ def plan(node: Node) -> Walk | None:
         return open_records
     if isinstance(node, (Sized, Rest)):
         return None if node.holds is None else partial(_payload, node.holds)
+    below = [(child, walk) for child in children(node) if (walk := plan(child.node)) is not None]
+    if not below:
+        return None
     if isinstance(node, WireStruct):
-        return _structure(node)
-    if isinstance(node, NullableStruct):
-        return plan(node.struct)
-    if isinstance(node, LengthPrefixed):
-        return plan(node.item)
-    item = plan(node.item) if isinstance(node, WireArray) else None
-    return None if item is None else partial(_array, item)
+        return _structure(node, [(child.key, walk) for child, walk in below])
+    ((child, walk),) = below
+    return partial(_array, walk) if child.repeated else walk
 
 
 def _payload(holding: Holding, opener: Opener, data: Any, place: ValuePath) -> Any:
@@ -233,11 +233,8 @@ def _array(item: Walk, opener: Opener, items: Any, place: ValuePath) -> Any:
     return items
 
 
-def _structure(node: WireStruct) -> Walk | None:
-    below = [(known.name, inner) for known in node.members if (inner := plan(known.node)) is not None]
-    topics = [known.name for kind in ("topic_id", "topic") for known in node.fields if known.node.kind == kind]
-    if not below:
-        return None
+def _structure(node: WireStruct, below: list[tuple[str, Walk]]) -> Walk:
+    topics = [known.name for kind in ("topic_id", "topic") for known in node.members if known.node.kind == kind]
 
     def walk(opener: Opener, value: Any, place: ValuePath) -> Any:
         if not value:

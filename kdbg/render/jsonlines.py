@@ -22,7 +22,8 @@ from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import Message
 from ..wire.language.payload import Opened
-from ..wire.nodes import WireArray, WireStruct
+from ..wire.nodes import Node, WireStruct
+from ..wire.nodes.children import children
 from ..wire.readings.layout import layout
 from ..wire.readings.outline import outline
 from ..wire.readings.secrets import Hidden, veil
@@ -163,29 +164,23 @@ def has_floats(grammar: WireStruct) -> bool:
 
 
 @cache
-def record_sets(grammar: WireStruct) -> tuple[Path, ...]:
+def record_sets(grammar: Node) -> tuple[Path, ...]:
     """Where the record sets of a grammar stand, as field names; arrays on the way are gone through."""
-    found: list[Path] = []
-    for field in grammar.fields:
-        if isinstance(field.node, RecordsNode):
-            found.append((field.name,))
-        inner = field.node.item if isinstance(field.node, WireArray) else field.node
-        if isinstance(inner, WireStruct):
-            found += [(field.name, *path) for path in record_sets(inner)]
-    return tuple(found)
+    if isinstance(grammar, RecordsNode):
+        return ((),)
+    return tuple((*filter(None, [child.key]), *path) for child in children(grammar) for path in record_sets(child.node))
 
 
 def _texts(value: Any, path: Path) -> None:
+    """Make the records of the record sets at this path readable; lists on the way are gone through."""
     if isinstance(value, list):
         for item in value:
             _texts(item, path)
-    elif path and isinstance(value, dict):
-        inner = value.get(path[0])
-        if len(path) > 1:
-            _texts(inner, path[1:])
-        elif isinstance(inner, list):
-            for entry in inner:
-                _entry_texts(entry)
+    elif isinstance(value, dict):
+        if path:
+            _texts(value.get(path[0]), path[1:])
+        else:
+            _entry_texts(value)
 
 
 def _entry_texts(entry: dict[str, Any]) -> None:

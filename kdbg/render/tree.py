@@ -220,6 +220,8 @@ class Tree:
 
     def draw(self, node: Node) -> Draw:
         """What draws a value that takes lines of its own."""
+        if is_plain(node):
+            return self._plain(self.show(node))
         if isinstance(node, WireArray):
             return self._array(node)
         if isinstance(node, RecordsNode):
@@ -245,6 +247,12 @@ class Tree:
                 inner(value, head, below)
 
         return nullable
+
+    def _plain(self, show: Show) -> Draw:
+        def plain(value: Any, head: str, below: str) -> None:
+            self.lines.append(f"{head}  {show(value)}")
+
+        return plain
 
     def veiled(self, data: Any) -> Any:
         """Bytes as this look shows them: without what is secret in them, unless that is wanted."""

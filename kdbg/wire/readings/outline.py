@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from ..nodes import Node, NullableStruct, WireArray, WireStruct
+from ..nodes import Node, WireStruct
+from ..nodes.children import children, contains
 from ..records.node import RecordsNode
 
 
@@ -98,14 +99,8 @@ UNFINISHED = (KeyError, TypeError, AttributeError)
 
 @cache
 def relevant(node: Node) -> bool:
-    """Whether anything below `node` says what a message is about."""
-    if isinstance(node, WireArray):
-        return relevant(node.item)
-    if isinstance(node, NullableStruct):
-        return relevant(node.struct)
-    if isinstance(node, WireStruct):
-        return any(relevant(known.node) for known in node.fields)
-    return node.kind in _KINDS or node.kind == "group" or isinstance(node, RecordsNode)
+    """Whether anything in `node` says what a message is about."""
+    return contains(node, lambda inner: inner.kind in _KINDS or inner.kind == "group" or isinstance(inner, RecordsNode))
 
 
 class _Writer:
@@ -139,31 +134,33 @@ class _Writer:
         """Write the rows of one structure; `around` are the topic and partition that it stands in."""
         own = around | {"value": value}
         inner: list[tuple[Node, str]] = []
-        for known in node.fields:
-            if not relevant(known.node):
+        for child in children(node):
+            if not relevant(child.node):
                 continue
-            item = f"{value}[{known.name!r}]"
-            if isinstance(known.node, (WireArray, WireStruct, NullableStruct)):
-                inner.append((known.node, item))
-            elif known.node.kind == "group":
+            item = f"{value}[{child.key!r}]" if child.always else f"{value}.get({child.key!r})"
+            if children(child.node):
+                inner.append((child.node, item))
+            elif child.node.kind == "group":
                 own["group"] = item
                 self.group(item, depth)
-            elif isinstance(known.node, RecordsNode):
+            elif isinstance(child.node, RecordsNode):
                 own["records"] = f"count_records({item})"
             else:
-                self.leaf(_KINDS[known.node.kind], item, own, depth)
+                self.leaf(_KINDS[child.node.kind], item, own, depth)
         self.row(own, around, inner, depth)
-        for child, item in inner:
-            self.child(child, item, own, depth)
+        below = {kind: name for kind, name in own.items() if kind in ("group", "topic", "partition")}
+        for inside, item in inner:
+            self.descend(inside, item, below, depth)
 
     def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
         name = f"{kind}_{self.fresh()}"
         before = own.get(kind)
         both = kind == "topic" and before is not None
         self.line(depth, f"{name} = best_name({before}, {item})" if both else f"{name} = {item}")
+        own[kind] = name
         if kind == "error":
             self.error(name, depth)
-        own[kind] = name
+            own[kind] = f"({before} or {name} or 0)" if before else name
 
     def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
         """A row for this structure; where it only frames others, only if it has an error or frames nothing."""
@@ -175,32 +172,39 @@ class _Writer:
             depth += 1
         self.append(own, depth)
 
-    def child(self, node: Node, item: str, own: dict[str, str], depth: int) -> None:
-        around = {kind: name for kind, name in own.items() if kind in ("group", "topic", "partition")}
-        value = self.fresh()
-        if isinstance(node, WireArray):
-            self.line(depth, f"for {value} in {item} or ():")
-            self.item(node.item, value, around, depth + 1)
-        else:
-            self.line(depth, f"{value} = {item}")
-            self.line(depth, f"if {value} is not None:")
-            self.item(node, value, around, depth + 1)
-
-    def item(self, node: Node, value: str, around: dict[str, str], depth: int) -> None:
-        if isinstance(node, NullableStruct):
-            node = node.struct
+    def descend(self, node: Node, item: str, around: dict[str, str], depth: int) -> None:
+        """Write what is inside `item`, the expression of a value that may be null."""
+        name = self.fresh()
         if isinstance(node, WireStruct):
-            self.line(depth, "pass")
-            self.struct(node, value, around, depth)
-        elif node.kind == "group":
-            self.group(value, depth)
-        elif node.kind == "error":
-            self.error(value, depth)
+            self.line(depth, f"{name} = {item}")
+            self.line(depth, f"if {name} is not None:")
+            self.line(depth + 1, "pass")
+            self.struct(node, name, around, depth + 1)
+            return
+        inside = children(node)
+        if not inside:
+            self.single(node, item, around, depth)
+        elif not inside[0].repeated:
+            self.descend(inside[0].node, item, around, depth)
         else:
-            self.append(around | {_KINDS[node.kind]: value}, depth)
+            self.line(depth, f"for {name} in {item} or ():")
+            self.line(depth + 1, "pass")
+            write = self.struct if isinstance(inside[0].node, WireStruct) else self.descend
+            write(inside[0].node, name, around, depth + 1)  # type: ignore[arg-type]
+
+    def single(self, node: Node, item: str, around: dict[str, str], depth: int) -> None:
+        """Write a leaf that is no field of a structure, such as an item of an array."""
+        if node.kind == "group":
+            self.group(item, depth)
+        elif node.kind == "error":
+            self.error(item, depth)
+        elif isinstance(node, RecordsNode):
+            self.append(around | {"records": f"count_records({item})"}, depth)
+        else:
+            self.append(around | {_KINDS[node.kind]: item}, depth)
 
     def group(self, item: str, depth: int) -> None:
-        self.line(depth, f"groups.append({item})")
+        self.line(depth, f"if {item} is not None: groups.append({item})")
 
     def error(self, item: str, depth: int) -> None:
         self.line(depth, f"if {item}: errors.append({item})")

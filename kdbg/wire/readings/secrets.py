@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from copy import copy
+from functools import cache, partial
 from typing import Any
 
 from ..language.payload import Opened, Sealed
-from ..nodes import TAGGED, LengthPrefixed, Node, NullableStruct, Rest, Sized, WireArray, WireStruct
+from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
+from ..nodes.children import children, contains
 
 SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
 """Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
@@ -38,39 +40,36 @@ def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
 @cache
 def has_secrets(node: Node) -> bool:
     """Whether a value of this grammar can hold a secret at all."""
-    return any(
-        (isinstance(child, (Sized, Rest)) and child.kind == "secret") or has_secrets(child) for child in _children(node)
-    )
+    return contains(node, lambda inner: isinstance(inner, (Sized, Rest)) and inner.kind == "secret")
 
 
-def _children(node: Node) -> list[Node]:
+def secret_members(node: WireStruct, value: Mapping[str, Any]) -> list[str]:
+    """Return the names of a structure's fields that are secret, or whose items are, as its value decides it."""
+    return [child.key for child in children(node) if _is_secret_below(child.node, value)]
+
+
+def _is_secret_below(node: Node, siblings: Mapping[str, Any]) -> bool:
+    """Whether a value of this node is secret, or its items are, as far as the structure around them decides it."""
     if isinstance(node, WireStruct):
-        return [field.node for field in node.members]
-    if isinstance(node, WireArray):
-        return [node.item]
-    if isinstance(node, NullableStruct):
-        return [node.struct]
-    return [node.item] if isinstance(node, LengthPrefixed) else []
+        return False
+    return is_secret(node, siblings) or any(_is_secret_below(child.node, siblings) for child in children(node))
 
 
-def hide(node: Node, value: Any) -> Any:
-    """The value with its secrets replaced by `Hidden` of the same length; shares whatever holds none."""
+def hide(node: Node, value: Any, siblings: Mapping[str, Any] = {}) -> Any:
+    """Return the value with its secrets replaced by `Hidden` of the same length; what holds none is shared.
+
+    `siblings` is the structure that the value stands in, which may decide whether it is secret.
+    """
     if value is None or not has_secrets(node):
         return value
-    if isinstance(node, WireArray):
-        return [hide(node.item, item) for item in value]
-    if isinstance(node, NullableStruct):
-        return hide(node.struct, value)
-    if not isinstance(node, WireStruct):
-        return value
-    shown = dict(value)
-    if TAGGED in shown:  # nobody knows what stands in those
+    if is_secret(node, siblings):
+        return _hidden(value)
+    inside: Mapping[str, Any] = value if isinstance(node, WireStruct) else siblings
+    shown = copy(value)
+    if isinstance(node, WireStruct) and TAGGED in shown:  # nobody knows what stands in those
         shown[TAGGED] = {tag: Hidden(len(data)) for tag, data in shown[TAGGED].items()}
-    for field in node.members:
-        if field.name in shown:
-            item = shown[field.name]
-            secret = item is not None and is_secret(field.node, value)
-            shown[field.name] = _hidden(item) if secret else hide(field.node, item)
+    for child in children(node):
+        shown = child.replaced(shown, partial(hide, child.node, siblings=inside))
     return shown
 
 

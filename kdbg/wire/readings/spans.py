@@ -35,7 +35,7 @@ from ..nodes import (
 )
 from ..nodes.tags import TagPosition, front_size
 from ..records.node import RecordsNode
-from .secrets import SHIFTING, is_secret
+from .secrets import SHIFTING, secret_members
 
 PENDING: Any = object()
 
@@ -245,15 +245,14 @@ class Walker:
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
-
-        paths = {join(path, known.name) for known in node.members if is_secret(known.node, value)}
+        paths = [join(path, name) for name in secret_members(node, value)]
         if not paths:
             return
         for i in range(len(self.result.spans) - 1, -1, -1):
             span = self.result.spans[i]
             if not span.path.startswith(path):
                 break
-            if span.path in paths:
+            if span.role == "value" and any(span.path == one or span.path.startswith(f"{one}[") for one in paths):
                 self.result.spans[i] = span._replace(secret=True)
 
     def tags(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from ..nodes import LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
+from ..nodes import Node, WireStruct
+from ..nodes.children import children
 
 Pairs = Callable[[Any], Iterator[tuple[UUID, str]]]
 """Gives each (id, name) in a value, which may have been read only in part."""
@@ -31,30 +32,19 @@ def learn(grammar: WireStruct, value: Any, topics: dict[UUID, str]) -> None:
 @cache
 def topic_names(node: Node) -> Pairs | None:
     """What gives the ids and names in values of a grammar; None where no structure has both."""
-    if isinstance(node, WireStruct):
-        return _structure(node)
-    if isinstance(node, NullableStruct):
-        return topic_names(node.struct)
-    if not isinstance(node, (WireArray, LengthPrefixed)):
-        return None
-    inside = topic_names(node.item)
-    if inside is None or isinstance(node, LengthPrefixed):
-        return inside
-    return lambda items: (pair for item in items or () for pair in inside(item))
-
-
-def _structure(node: WireStruct) -> Pairs | None:
-    kinds = {known.node.kind: known.name for known in node.fields}
+    below = [(child, inside) for child in children(node) if (inside := topic_names(child.node)) is not None]
+    kinds = {child.node.kind: child.key for child in children(node)}
     id_key, name_key = kinds.get("topic_id"), kinds.get("topic")
-    below = [(known.name, inside) for known in node.members if (inside := topic_names(known.node)) is not None]
-    if not below and (id_key is None or name_key is None):
+    both = bool(id_key and name_key)
+    if not below and not both:
         return None
 
     def pairs(value: Any) -> Iterator[tuple[UUID, str]]:
-        topic_id, name = (value.get(key) for key in (id_key, name_key)) if value else (None, None)
+        topic_id, name = (value.get(id_key), value.get(name_key)) if both and value else (None, None)
         if topic_id and topic_id.int and name:
             yield topic_id, name
-        for key, inside in below if value else ():
-            yield from inside(value.get(key))
+        for child, inside in below:
+            for item in child.values(value):
+                yield from inside(item)
 
     return pairs

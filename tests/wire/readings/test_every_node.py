@@ -1,0 +1,261 @@
+"""Every reading over every class of node: what is found in a plain field is found wherever else it may stand.
+
+A value that readings look for (an error code, a secret, a group, a topic, a record set, a payload) is declared at every
+place that grammars have: plain and tagged fields, structures, arrays, nullable structures, lengths in front, optional
+fields of the draft of KIP-482, and those inside one another.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from kdbg.filters.filters import Filters
+from kdbg.grammars.payloads import consumer_protocol, subscription
+from kdbg.grammars.records import Records
+from kdbg.guess.score import score
+from kdbg.messages.exchange import CapturedMessage, Exchange, Known, Peers
+from kdbg.messages.message import explain
+from kdbg.messages.payloads import may_hold_payloads
+from kdbg.render.jsonlines import record_sets
+from kdbg.render.look import Look
+from kdbg.render.views import view
+from kdbg.tables.rows import Rows, Wanted
+from kdbg.wire import (
+    Api,
+    Array,
+    Bytes,
+    ErrorCode,
+    GroupId,
+    Holds,
+    Int8,
+    Nullable,
+    Optional,
+    Partition,
+    Prefixed,
+    Secret,
+    String,
+    Struct,
+    Tag,
+    TopicId,
+    TopicName,
+    UVarint,
+)
+from kdbg.wire.nodes import Node, WireStruct, build
+from kdbg.wire.nodes.children import children
+from kdbg.wire.readings.bnf import productions
+from kdbg.wire.readings.compiled import read_whole
+from kdbg.wire.readings.layout import layout
+from kdbg.wire.readings.outline import outline, relevant
+from kdbg.wire.readings.secrets import has_secrets, hide
+from kdbg.wire.readings.topic_names import learn
+
+Place = tuple[Callable[[Any], Struct], Callable[[Any], dict[str, Any]]]
+"""A declaration around a type, and the value of it around a value of that type."""
+ID, PASSWORD = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff"), "swordfish"
+PLACES: dict[str, Place] = {
+    "a field": (lambda of: Struct("it" / of), lambda value: {"it": value}),
+    "a tagged field": (lambda of: Struct("it" / Tag(0, of)), lambda value: {"it": value}),
+    "a structure": (lambda of: Struct("box" / Struct("it" / of)), lambda value: {"box": {"it": value}}),
+    "a tagged structure": (
+        lambda of: Struct("box" / Tag(1, Struct("it" / Tag(0, of)))),
+        lambda value: {"box": {"it": value}},
+    ),
+    "an array": (lambda of: Struct("box" / Array(of)), lambda value: {"box": [value]}),
+    "a tagged array": (lambda of: Struct("box" / Tag(0, Array(of))), lambda value: {"box": [value]}),
+    "an array of structures": (lambda of: Struct("box" / Array("it" / of)), lambda value: {"box": [{"it": value}]}),
+    "an array in an array": (
+        lambda of: Struct("box" / Array("more" / Array("it" / of))),
+        lambda value: {"box": [{"more": [{"it": value}]}]},
+    ),
+    "an array of arrays": (lambda of: Struct("box" / Array(Array(of))), lambda value: {"box": [[value]]}),
+    "a nullable structure": (
+        lambda of: Struct("box" / Nullable(Struct("it" / of))),
+        lambda value: {"box": {"it": value}},
+    ),
+    "a tagged nullable structure": (
+        lambda of: Struct("box" / Tag(0, Nullable(Struct("it" / of)))),
+        lambda value: {"box": {"it": value}},
+    ),
+    "a tagged field in an array": (
+        lambda of: Struct("box" / Array("other" / Int8, "it" / Tag(0, of))),
+        lambda value: {"box": [{"other": 1, "it": value}]},
+    ),
+    "a length in front": (
+        lambda of: Struct("box" / Prefixed(UVarint, Struct("it" / of))),
+        lambda value: {"box": {"it": value}},
+    ),
+    "lengths in an array": (
+        lambda of: Struct("box" / Array(Prefixed(UVarint, Struct("it" / of)))),
+        lambda value: {"box": [{"it": value}]},
+    ),
+    "an optional field": (lambda of: Struct("it" / Optional(0, of)), lambda value: {"it": value}),
+}
+every_place = pytest.mark.parametrize("place", PLACES)
+
+
+def api(place: str, of: Any) -> Api:
+    declared = PLACES[place][0](of)
+    draft = place == "an optional field"
+    optional = {"optional": range(1)} if draft else {"flexible": 0}
+    return Api(1000, "Lamp", declared, declared, range(1), headerless=True, **optional)  # type: ignore[arg-type]
+
+
+def grammar(place: str, of: Any) -> WireStruct:
+    return api(place, of).at("response", 0)
+
+
+def value(place: str, of: Any) -> dict[str, Any]:
+    return PLACES[place][1](of)
+
+
+def exchange(place: str, of: Any, what: Any) -> Exchange:
+    """A captured response with the value in it."""
+    lamp = api(place, of)
+    half = CapturedMessage(build(grammar(place, of), value(place, what)), (5, 5), (1, 1), "response")
+    half.api, half.known = lamp, Known.nothing()
+    found = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), lamp, 0, 0, None)
+    found.number, found.response = 1, half
+    return found
+
+
+def shown(format: str, one: Exchange, *, show_secrets: bool = False) -> str:
+    text = view(format, Look(width=200, show_secrets=show_secrets, long_lines=True), {})(one)
+    return text.decode() if isinstance(text, bytes) else text
+
+
+SECRET_TEXT, SECRET_BYTES = Secret(String), Secret(Bytes)
+EVERYTHING = {
+    "an error": (ErrorCode, 6),
+    "a secret": (SECRET_TEXT, PASSWORD),
+    "a group": (GroupId, "billing"),
+    "a topic": (TopicName, "orders"),
+    "a topic's id": (TopicId, ID),
+    "a partition": (Partition, 3),
+    "a record set": (Records, []),
+}
+
+
+@every_place
+@pytest.mark.parametrize("what", EVERYTHING)
+def test_the_plain_readings_agree(place: str, what: str) -> None:
+    """construct's own parser and builder, the compiled reader and the spans give one value; the BNF names the field."""
+    of, item = EVERYTHING[what]
+    node, body = grammar(place, of), value(place, item)
+    data = build(node, body)
+    assert node.parse(data) == body
+    assert read_whole(node, data) == body
+    _, inspection = explain(api(place, of), 0, "response", data)
+    assert inspection.value == body
+    assert not inspection.findings
+    edges = [(span.start, span.end) for span in inspection.spans if span.buffer == 0]
+    assert edges[0][0] == 0
+    assert edges[-1][1] == len(data)
+    assert all(one[1] == other[0] for one, other in pairwise(edges))
+    name = "it" if "it" in str(PLACES[place][1]("")) else "box"
+    assert any(row.path.split(":")[-1].split(".")[-1].strip("[]") == name for row in layout(node))
+    assert name in "\n".join(productions(node, "")) or "tagged" in place or "optional" in place
+    assert 0 < score(node, body) < 1000
+
+
+@every_place
+def test_an_error_is_an_error_wherever_it_stands(place: str) -> None:
+    assert outline(grammar(place, ErrorCode))(value(place, 6)).errors == [6]
+    assert outline(grammar(place, ErrorCode))(value(place, 0)).errors == []
+    one = exchange(place, ErrorCode, 6)
+    assert list(Filters(errors=True).select([one])) == [one]
+    assert list(Filters(errors=True).select([exchange(place, ErrorCode, 0)])) == []
+    assert "NOT_LEADER_OR_FOLLOWER" in shown("tree", one)
+    assert "NOT_LEADER_OR_FOLLOWER" in shown("hex", one)
+    assert "NOT_LEADER_OR_FOLLOWER" in shown("summary", one)
+    assert orjson.loads(shown("json", one))["response"]["body"] == value(place, 6)
+    assert [6] in [cell for table, row in rows(one) if table == "exchanges" for cell in row]
+
+
+@every_place
+@pytest.mark.parametrize("of", [SECRET_TEXT, SECRET_BYTES], ids=["text", "bytes"])
+def test_a_secret_is_hidden_wherever_it_stands(place: str, of: Any) -> None:
+    word = PASSWORD if of is SECRET_TEXT else PASSWORD.encode()
+    node = grammar(place, of)
+    assert has_secrets(node)
+    assert PASSWORD not in str(hide(node, value(place, word)))
+    one = exchange(place, of, word)
+    for format in ("tree", "hex", "summary", "json"):
+        assert PASSWORD not in shown(format, one), format
+        assert PASSWORD.encode().hex(" ") not in shown(format, one), format
+    assert "hidden" in shown("json", one)
+    assert "hidden" in shown("hex", one)
+    assert (PASSWORD if of is SECRET_TEXT else PASSWORD.encode().hex(" ")) in shown("tree", one, show_secrets=True)
+    assert PASSWORD not in str(rows(one))
+
+
+@every_place
+def test_a_group_is_found_wherever_it_stands(place: str) -> None:
+    one = exchange(place, GroupId, "billing")
+    assert list(Filters(group="billing").select([one])) == [one]
+    assert list(Filters(group="other").select([one])) == []
+
+
+@every_place
+def test_a_topic_is_found_wherever_it_stands(place: str) -> None:
+    one = exchange(place, TopicName, "orders")
+    assert list(Filters(topic="orders").select([one])) == [one]
+    assert "orders" in shown("summary", one)
+    by_id = exchange(place, TopicId, ID)
+    assert list(Filters(topic="orders").select([by_id], {ID: "orders"})) == [by_id]
+
+
+@every_place
+def test_a_topics_id_and_name_are_learnt_wherever_they_stand(place: str) -> None:
+    both = Struct("name" / TopicName, "topic_id" / TopicId)
+    known: dict[uuid.UUID, str] = {}
+    learn(grammar(place, both), value(place, {"name": "orders", "topic_id": ID}), known)
+    assert known == {ID: "orders"}
+
+
+@every_place
+def test_records_are_counted_and_read_as_text_wherever_they_stand(place: str) -> None:
+    batch = {"magic": 2, "records": [{"key": b"7", "value": b"hello", "headers": []}]}
+    node = grammar(place, Records)
+    assert relevant(node)
+    assert len(record_sets(node)) == 1
+    one = exchange(place, Records, [batch])
+    assert '"value":"hello"' in shown("json", one)
+    assert '"hello"' in shown("tree", one)
+    body = one.messages()[0].body
+    assert sum(row.records or 0 for row in outline(node)(body).rows) == 1 or place in ("a field", "a tagged field")
+
+
+@every_place
+def test_payloads_are_opened_wherever_they_stand(place: str) -> None:
+    pair = Struct("protocol_type" / String, "metadata" / Holds(Bytes, subscription))
+    data = build(consumer_protocol.subscription.reading(0).grammar, {"topics": ["orders"]})
+    node = grammar(place, pair)
+    assert may_hold_payloads(node)
+    one = exchange(place, pair, {"protocol_type": "consumer", "metadata": data})
+    assert "ConsumerProtocolSubscription" in shown("tree", one)
+
+
+def rows(one: Exchange) -> list[tuple[str, tuple[Any, ...]]]:
+    found: list[tuple[str, tuple[Any, ...]]] = []
+    Rows(lambda table, time, row, size: found.append((table, row)), Wanted(), {}).exchange("lamp.pcap", one)
+    return found
+
+
+def classes(node: Node) -> set[type[Node]]:
+    return {type(node)}.union(*(classes(child.node) for child in children(node)))
+
+
+def test_every_class_of_node_that_holds_others_is_among_the_places() -> None:
+    """A class that holds nodes names them in its constructor; one that `children` does not know is missed here."""
+    seen = set().union(*(classes(grammar(place, ErrorCode)) for place in PLACES))
+    holding = {
+        one for one in Node.__subclasses__() if {"item", "struct", "fields"} & one.__init__.__annotations__.keys()
+    }
+    assert len(holding) == 4
+    assert holding <= seen

@@ -7,7 +7,6 @@ tests/brokers, where these are.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -41,7 +40,7 @@ def test_what_was_seen_is_claimed(kind: str, request: pytest.FixtureRequest) -> 
 
 
 @pytest.mark.parametrize("kind", sorted(OF_PAYLOADS))
-def test_what_is_claimed_of_payloads_is_what_was_seen(kind: str, shared: Path) -> None:
+def test_what_is_claimed_of_payloads_is_what_was_seen(kind: str) -> None:
     assert OF_PAYLOADS[kind]() == proved_payloads(kind), "python -m tests.evidence"
 
 

@@ -8,7 +8,6 @@ program made of these files; here it is kdbg's own reader that must get them rig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,15 +19,13 @@ from kdbg.wire.nodes import WireArray, WireStruct, join
 from kdbg.wire.readings.bnf import structure
 from kdbg.wire.readings.layout import layout
 
-RELEASES = ("messages", "messages-3.x")
+from .. import facts
+from ..facts import RELEASES
+
 OTHERWISE = {("Vote", "request", 0), ("Vote", "request", 1), ("ReadShareGroupStateSummary", "response", 0),
              ("ListConfigResources", "response", 0)}  # fmt: skip
-"""Versions that 3.9 laid out or named otherwise than 4.2 does; facts/layout-conflicts.json has them too."""
+"""Versions that 3.9 laid out or named otherwise than 4.2 does; the table of conflicts has them too."""
 FILES = 521
-
-
-def files(shared: Path, release: str) -> list[Path]:
-    return sorted(path for path in (shared / "facts" / release).rglob("*.json") if path.name != "index.json")
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -38,8 +35,8 @@ def release(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def definitions(shared: Path, release: str) -> list[MessageDefinition]:
-    return [read(path.read_text(), path.name) for path in files(shared, release)]
+def definitions(release: str) -> list[MessageDefinition]:
+    return [read(text, name) for name, text in facts.definitions(release)]
 
 
 def fields(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -51,8 +48,8 @@ def fields(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from fields(inner, join(path, field.name))
 
 
-def test_every_file_is_read(shared: Path) -> None:
-    assert sum(len(files(shared, release)) for release in RELEASES) == FILES
+def test_every_file_is_there() -> None:
+    assert sum(len(list(facts.definitions(release))) for release in RELEASES) == FILES
 
 
 def test_every_version_of_every_file_is_a_grammar(definitions: list[MessageDefinition]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 
 from kdbg.definitions import MessageDefinition, Versions, compare, read
 from kdbg.definitions.compatible import RULES, swapped
+
+from .. import facts
 
 OLD = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse",
@@ -280,14 +281,14 @@ def test_fields_that_changed_places_are_found_if_a_version_has_both(found: list[
     assert bool(pairs) == bool(wrong)
 
 
-def definitions(folder: Path) -> dict[tuple[str, str], MessageDefinition]:
-    found = (read(path.read_text(), path.name) for path in sorted(folder.rglob("*.json")) if path.name != "index.json")
+def definitions(release: str) -> dict[tuple[str, str], MessageDefinition]:
+    found = (read(text, name) for name, text in facts.definitions(release))
     return {(it.kind, it.name): it for it in found}
 
 
-def test_kafkas_own_definitions_kept_the_rules_but_once(shared: Path) -> None:
+def test_kafkas_own_definitions_kept_the_rules_but_once() -> None:
     """From 3.9 to 4.2: what KIP-896 dropped apart, one field came late to an existing version."""
-    old, new = definitions(shared / "facts" / "messages-3.x"), definitions(shared / "facts" / "messages")
+    old, new = definitions("messages-3.x"), definitions("messages")
     broken = [it for key in old.keys() & new.keys() for it in compare(old[key], new[key]).broken]
     assert [(it.path, it.text) for it in broken if it.rule != "versions"] == [
         ("Results.Partitions.LeaderEpoch", "added to version 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 import pytest
 
@@ -14,6 +14,8 @@ from kdbg.definitions.reading import read
 from kdbg.errors import BuildError
 from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.language.types import At
+
+from .. import facts
 
 METADATA = MessageType.of("Metadata", "request")
 
@@ -61,14 +63,14 @@ def lacking(own: Members, theirs: Members, ats: list[At], path: str) -> list[tup
     return rows
 
 
-def definitions(folder: Path) -> dict[tuple[int, str], MessageDefinition]:
-    """Every request and response defined in a folder."""
-    found = (read(path.read_text(), path.name) for path in sorted(folder.rglob("*Re[qs]*.json")))
+def definitions(release: str) -> dict[tuple[int, str], MessageDefinition]:
+    """Every request and response that a release defines."""
+    found = (read(text, name) for name, text in facts.definitions(release) if re.search("Re[qs]", name))
     return {(it.api_key, it.kind): it for it in found if it.api_key is not None and it.body.fields}
 
 
-def test_what_is_ignorable_is_what_kafka_calls_so(shared: Path) -> None:
-    known = [definitions(shared / "facts" / folder) for folder in ("messages", "messages-3.x")]
+def test_what_is_ignorable_is_what_kafka_calls_so() -> None:
+    known = [definitions(release) for release in facts.RELEASES]
     compared = 0
     for (key, kind), definition in [pair for folder in known for pair in folder.items()]:
         direction: Direction = "request" if kind == "request" else "response"

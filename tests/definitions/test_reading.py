@@ -15,6 +15,8 @@ from kdbg.definitions.reading import DEEPEST, MOST_FIELDS, read
 from kdbg.errors import DefinitionError
 from kdbg.wire.nodes import NO_DEFAULT
 
+from .. import facts
+
 MADE = Path(__file__).parent / "made"
 
 
@@ -88,11 +90,9 @@ class TestModel:
         assert lamp.fields[2].ignorable
         assert lamp.fields[0].about == 'Which lamp: "//" is no comment.'
 
-    def test_the_drafts_optional_fields(self, shared: Path) -> None:
-        text = (shared / "seeds" / "kip-482-draft-optional-fields.txt").read_text()
-        example = re.search(r'^\{\n  "apiKey": 9000.*?^\}', text, re.DOTALL | re.MULTILINE)
-        assert example is not None
-        foo = read(example[0].replace("  ...\n", "    ] }\n"), "FooResponse.json")
+    def test_the_drafts_optional_fields(self) -> None:
+        ((name, text),) = facts.definitions("kip-482-draft")
+        foo = read(text, name)
         agent, foos = foo.body.optional_fields[0], foo.body.fields[0]
         assert foo.with_optional == Versions(9, 32767)
         assert (agent.name, agent.tag, agent.optional) == ("UserAgent", 1, True)

@@ -48,7 +48,7 @@ def unknown(also: list[str], found: releases.Lifetimes) -> Iterator[str]:
         if word not in also:
             yield f"not asked, so left as it was: {word}"
     if not SHARED.is_dir():
-        yield f"{SHARED} is absent, so left as they were: releases, {', '.join(proofs.FROM_SHARED)}"
+        yield f"{SHARED} is absent, so left as they were: {', '.join(proofs.FROM_SHARED)}"
     asked = f"up to {releases.NEWER[-1]}" if "java" in also else "that was looked at; `java` asks those after the table"
     for api in grammars.apis():
         missing = [version for version in api.versions if (api.key, version) not in found]

@@ -17,6 +17,7 @@ from kdbg.grammars.proofs import of_api, of_brokers, of_payload, of_payloads
 from kdbg.wire.language.api import Direction
 from kdbg.wire.readings.layout import layout
 
+from .. import facts
 from ..conftest import SHARED
 from ..peers.dice import Message
 
@@ -43,8 +44,7 @@ def layouts() -> Evidence:
     """Messages laid out as Kafka's definitions say."""
     from ..grammars.test_layouts import expected
 
-    rows = map(json.loads, (SHARED / "facts" / "layouts.jsonl").read_text().splitlines())
-    found = {Message(row["api_key"], row["type"], row["version"]): expected(row["rows"]) for row in rows}
+    found = {Message(row["api_key"], row["type"], row["version"]): expected(row["rows"]) for row in facts.layouts()}
     return {message for message, fact in found.items() if list(layout(message.grammar)) == fact}
 
 
@@ -87,11 +87,11 @@ def payload_layouts() -> Payloads:
     from ..grammars.payloads.test_layouts import release, version_of
     from ..grammars.test_layouts import expected
 
-    rows = map(json.loads, (SHARED / "facts" / "internal-layouts.jsonl").read_text().splitlines())
-    facts = [(payload(row["name"]), version_of(row), row) for row in rows if row["type"] != "header"]
+    rows = [row for row in facts.payload_layouts() if row["type"] != "header"]
+    known = [(payload(row["name"]), version_of(row), row) for row in rows]
     return {
         (found.name, version)
-        for found, version, row in facts
+        for found, version, row in known
         if list(layout(found.at(version, release(row["source"])))) == expected(row["rows"])
     }
 
@@ -140,7 +140,7 @@ EVIDENCE: Mapping[str, Callable[[], Evidence]] = {
 }  # fmt: skip
 """What can be had without Java."""
 OF_PAYLOADS: Mapping[str, Callable[[], Payloads]] = {"layouts": payload_layouts, "clients": payload_clients}
-FROM_SHARED = ("layouts", "vectors")
+FROM_SHARED = ("vectors",)
 """Those whose evidence stands beside the checkout."""
 
 

@@ -1,22 +1,20 @@
 """Which release of Kafka has which version, from what Kafka's own files say.
 
-The table beside the checkout dates every version up to Kafka 4.2. For later releases Kafka's own classes are asked,
+The table of APIs among the facts dates every version up to Kafka 4.2. For later releases Kafka's own classes are asked,
 release by release: what one has and none before had came with it, what it has no more went with the one before. The
 next release is one more line in NEWER.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kdbg import grammars
 from kdbg.grammars.releases import dated, since, until
 
-from ..conftest import SHARED
+from ..facts import apis
 
-TABLE = SHARED / "facts" / "api-table.json"
 TABLED = "4.2.1"
 """The last release that the table was made of."""
 NEWER = ("4.3.1", "4.4.0")
@@ -58,14 +56,12 @@ def claimed() -> dict[Version, Lifetime]:
 
 
 def tabled() -> dict[Version, Lifetime]:
-    """What the table says, where it stands; it gives no release for the few versions that it took from kio."""
-    if not TABLE.is_file():
-        return {}
+    """What the table says; it gives no release for the few versions that it took from kio."""
     return {
         (entry["api_key"], row["version"]): Lifetime(
             short(row["first_release"]), short(row["last_release"]) if row["last_release"] else None
         )
-        for entry in json.loads(TABLE.read_text())
+        for entry in apis()
         for row in entry["versions"]
         if row["first_release"]
     }
@@ -96,11 +92,8 @@ def asked() -> list[tuple[str, set[Version]]]:
 
 
 def lifetimes(releases: Iterable[tuple[str, set[Version]]]) -> dict[Version, Lifetime]:
-    """What `releases` and the table say of every version; where one of them is absent, what kdbg says so far."""
+    """What the table and `releases` say of every version; without releases, what kdbg says so far of later ones."""
     known, classes = tabled(), list(releases)
-    if not known:
-        newest = max((lifetime.since for lifetime in claimed().values()), key=age)
-        return followed(claimed(), newest, [(name, had) for name, had in classes if age(short(name)) > age(newest)])
     return followed(known, TABLED, classes) if classes else known | _later(known)
 
 

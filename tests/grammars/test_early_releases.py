@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from kdbg.wire.language.types import NEWEST, At
 from kdbg.wire.nodes import build
 from kdbg.wire.readings.layout import layout
 
+from ..facts import conflicts
 from .values import variants
 
 EARLY = [(api, dialect) for api in grammars.apis() for dialect in api.dialects if dialect.release != NEWEST]
@@ -72,11 +71,10 @@ def test_by_hand() -> None:
     ]
 
 
-def test_every_conflict_between_releases_has_its_form(shared: Path) -> None:
+def test_every_conflict_between_releases_has_its_form() -> None:
     """The facts list what changed between releases; those that changed an API's bytes and no version are here."""
-    conflicts = json.loads((shared / "facts" / "layout-conflicts.json").read_text())
     found = set()
-    for conflict in conflicts:
+    for conflict in conflicts():
         kind, key, direction, version = (*conflict["key"], "")[:4]
         if kind != "api" or conflict.get("rename_only"):
             continue

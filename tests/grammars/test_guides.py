@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from kdbg.wire.language.types import At
 from kdbg.wire.nodes import WireStruct
 from kdbg.wire.readings.bnf import bnf
 
+from ..facts import guide
 from .guide import Layout, Production, blocks, layout
 
 MAY_STAND_FOR = {
@@ -55,16 +55,16 @@ def agrees(guide: Layout, ours: Layout, words: Mapping[str, tuple[str, ...]]) ->
 
 
 @pytest.fixture(scope="module")
-def later(shared: Path) -> SCOPE:
-    found = blocks((shared / "facts" / "bnf-0.10.1.txt").read_text())
+def later() -> SCOPE:
+    found = blocks(guide("0.10.1"))
     by_name = {block.name: block for block in found}
     assert len(by_name) == len(found) == 72
     return by_name
 
 
 @pytest.fixture(scope="module")
-def early(shared: Path) -> SCOPE:
-    found = blocks((shared / "facts" / "bnf-0.8.txt").read_text())
+def early() -> SCOPE:
+    found = blocks(guide("0.8"))
     by_name = {block.name: block for block in found}
     assert len(by_name) == len(found) == 19
     response = by_name["OffsetCommitResponse"]

@@ -1,14 +1,12 @@
 """Every layout against Kafka's own JSON definitions, row by row, and the registry against its table of APIs.
 
-`layouts.jsonl` was made from the message definitions of Kafka 3.9.2 to 4.2 by a program that shares nothing with
+The table of layouts was made from the message definitions of Kafka 3.9.2 to 4.2 by a program that shares nothing with
 kdbg: (path, type) of every field of every version, and which header version goes with it.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,22 +15,23 @@ from kdbg import grammars
 from kdbg.wire.language.api import DIRECTIONS, Direction, snake_case
 from kdbg.wire.readings.layout import LayoutRow, layout
 
+from ..facts import apis, layouts
+
 Facts = dict[tuple[int, str, int], dict[str, Any]]
 ROWS = 722
 """Messages in the table. APIs and versions that Kafka added after it was made are not in it."""
 
 
 @pytest.fixture(scope="module")
-def facts(shared: Path) -> Facts:
+def facts() -> Facts:
     """(key, direction, version) -> what Kafka's definitions say."""
-    lines = map(json.loads, (shared / "facts" / "layouts.jsonl").read_text().splitlines())
-    return {(line["api_key"], line["type"], line["version"]): line for line in lines}
+    return {(row["api_key"], row["type"], row["version"]): row for row in layouts()}
 
 
 @pytest.fixture(scope="module")
-def table(shared: Path) -> dict[int, dict[str, Any]]:
+def table() -> dict[int, dict[str, Any]]:
     """Kafka's APIs by their key."""
-    return {entry["api_key"]: entry for entry in json.loads((shared / "facts" / "api-table.json").read_text())}
+    return {entry["api_key"]: entry for entry in apis()}
 
 
 every_api = pytest.mark.parametrize("key", grammars.ENTRIES, ids=grammars.name_of)

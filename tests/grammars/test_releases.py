@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kdbg import grammars
 from kdbg.grammars.releases import FILE, since, until
 
@@ -24,7 +22,7 @@ def test_what_a_release_dropped_was_there_before() -> None:
         assert lifetime.until is None or age(lifetime.since) <= age(lifetime.until), version
 
 
-def test_the_releases_are_those_of_the_table(shared: Path) -> None:
+def test_the_releases_are_those_of_the_table() -> None:
     known = tabled()
     assert len(known) == 359
     assert lifetimes([]) == claimed(), "python -m tests.evidence"

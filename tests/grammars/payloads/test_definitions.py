@@ -6,7 +6,6 @@ Layout, defaults and what may be left out are compared, at the release that the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +18,10 @@ from kdbg.wire.nodes import join
 from kdbg.wire.readings.layout import layout
 
 from ...definitions.test_against_kafka import fields
+from ...facts import definitions
 
 RELEASES: list[tuple[str, Release, int]] = [("messages", (4, 2), 128), ("messages-3.x", (3, 9), 100)]
-"""A folder of files, the release that they are of, and how many versions of payloads they define."""
+"""A set of files, the release that they are of, and how many versions of payloads they define."""
 
 
 def ignorable(struct: Struct, path: str = "") -> Iterator[str]:
@@ -42,14 +42,12 @@ def version_of(definition: MessageDefinition, found: Payload, version: int) -> i
 
 
 @pytest.mark.parametrize(("folder", "release", "versions"), RELEASES)
-def test_the_definitions_say_what_kdbgs_own_declarations_say(
-    folder: str, release: Release, versions: int, shared: Path
-) -> None:
+def test_the_definitions_say_what_kdbgs_own_declarations_say(folder: str, release: Release, versions: int) -> None:
     compared = 0
-    for path in sorted((shared / "facts" / folder).rglob("*.json")):
-        if path.name == "index.json" or path.stem.endswith(("Request", "Response", "Header")):
+    for name, text in definitions(folder):
+        if name.endswith(("Request.json", "Response.json", "Header.json")):
             continue
-        definition = read(path.read_text(), path.name)
+        definition = read(text, name)
         assert definition.kind not in DIRECTIONS
         found, declared = payload(definition.name), declare(definition)
         compared += compare(definition, found, declared, release)

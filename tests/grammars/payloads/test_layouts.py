@@ -1,14 +1,12 @@
 """Every payload's layout against Kafka's own definitions, row by row, each at the release that it was taken from.
 
-`internal-layouts.jsonl` was made from the definitions of Kafka 2.5 to 4.2, `layout-conflicts.json` says where two
-releases gave one version two layouts.
+The table of layouts was made from the definitions of Kafka 2.5 to 4.2, that of conflicts says where two releases gave
+one version two layouts.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +19,8 @@ from kdbg.wire.language.types import Release
 from kdbg.wire.nodes import build
 from kdbg.wire.readings.layout import layout
 
+from ...facts import conflicts as conflicts_of_all
+from ...facts import payload_layouts
 from ..test_layouts import expected
 from ..values import Maker
 
@@ -39,19 +39,17 @@ every_payload_with_older_forms = pytest.mark.parametrize("found", FORMER, ids=la
 
 
 @pytest.fixture(scope="module")
-def facts(shared: Path) -> dict[str, list[dict[str, Any]]]:
+def facts() -> dict[str, list[dict[str, Any]]]:
     """Kafka's rows by the name of the payload that they are of; those of headers by theirs."""
     named = defaultdict(list)
-    for line in (shared / "facts" / "internal-layouts.jsonl").read_text().splitlines():
-        fact = json.loads(line)
+    for fact in payload_layouts():
         named[fact["name"] if fact["type"] == "header" else payload(fact["name"]).name].append(fact)
     return dict(named)
 
 
 @pytest.fixture(scope="module")
-def conflicts(shared: Path) -> list[dict[str, Any]]:
-    listed = json.loads((shared / "facts" / "layout-conflicts.json").read_text())
-    return [conflict for conflict in listed if conflict["key"][0] == "int"]
+def conflicts() -> list[dict[str, Any]]:
+    return [conflict for conflict in conflicts_of_all() if conflict["key"][0] == "int"]
 
 
 def release(text: str) -> Release:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +13,8 @@ from kdbg.errors import Truncated, WireError
 from kdbg.grammars.payloads import CONTROL, TOPICS, payload
 from kdbg.wire.language.payload import Holding, Payload, Readable, Reading, RecordPayloads
 from kdbg.wire.nodes import UVARINT, build
+
+from ...facts import payload_layouts
 
 KEYED = {
     "group-coordinator": "__consumer_offsets",
@@ -48,10 +48,9 @@ def int16(*numbers: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def facts(shared: Path) -> list[dict[str, Any]]:
+def facts() -> list[dict[str, Any]]:
     """Kafka's definitions of what stands in internal topics, with the number that each has there."""
-    lines = map(json.loads, (shared / "facts" / "internal-layouts.jsonl").read_text().splitlines())
-    return [line for line in lines if line["internal_key"] is not None]
+    return [row for row in payload_layouts() if row["internal_key"] is not None]
 
 
 def test_every_number_of_kafkas_is_the_record_that_it_says(facts: list[dict[str, Any]]) -> None:

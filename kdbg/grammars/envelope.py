@@ -13,7 +13,7 @@ request = Struct(
     "request_data" / Holds(Secret(Bytes), forwarded.request)
         * "the client's request with its header, as it came in, without the size",
     "request_principal" / Nullable(Holds(Bytes, principal))
-        * "who the client is, as the broker that forwards has found out",
+        * "who the client is, as the broker that forwards has found out; null when it has not",
     "client_host_address" / Address * "address of the client, 4 bytes of IPv4 or 16 of IPv6",
 )
 response = Struct(

@@ -114,7 +114,7 @@ response = Struct(
             "preferred_read_replica" / Since(11, Default(Int32, -1))
                 * "broker id of a nearer replica to read from, with no records here; -1 to stay with this one",
             "records" / Nullable(FetchedRecords)
-                * "batches as in the log: the first may begin before fetch_offset, the last may be cut off",
+                * "batches as in the log, null for none; the first may begin before fetch_offset, the last be cut",
             "diverging_epoch" / Since(12, Tag(0, Struct(
                 "epoch" / Default(Int32, -1)
                     * "the leader's newest epoch up to the one the follower named; -1 when not set",

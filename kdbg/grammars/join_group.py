@@ -35,7 +35,8 @@ from .payloads import subscription
 request = Struct(
     "group_id" / GroupId,
     "session_timeout_ms" / SessionTimeout,
-    "rebalance_timeout_ms" / Since(1, Ignorable(Default(RebalanceTimeout, -1))),
+    "rebalance_timeout_ms" / Since(1, Ignorable(Default(RebalanceTimeout, -1)))
+        * "milliseconds that members have to join again; in v0, where it is -1, session_timeout_ms counts",
     "member_id" / MemberId,
     "group_instance_id" / Since(5, Default(Nullable(GroupInstanceId), None)),
     "protocol_type" / ProtocolType,

@@ -44,7 +44,7 @@ request = Struct(
         * "true when that controller runs on KRaft, during a migration from ZooKeeper",
     "controller_epoch" / ControllerEpoch * "raised with each new controller; brokers refuse an older one",
     "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1)))
-        * "epoch of the broker addressed; a restarted one refuses what was meant for its earlier run",
+        * "epoch of the broker addressed, which refuses what its earlier run was sent; -1 skips the check",
     "type" / Since(5, ControlRequestType)
         * "FULL lists every replica of the broker, so that it can drop others; INCREMENTAL what changed",
     "topic_states" / Since(2, Array(

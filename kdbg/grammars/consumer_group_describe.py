@@ -59,7 +59,7 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
-        "group_state" / GroupState * "Empty, Assigning, Reconciling, Stable or Dead",
+        "group_state" / GroupState * "state of the group: Empty, Assigning, Reconciling, Stable or Dead",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
             * "group epoch that the target assignment was made for; one behind the group's is being remade",

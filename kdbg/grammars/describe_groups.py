@@ -43,7 +43,7 @@ response = Struct(
         "error_message" / Since(6, Default(Nullable(ErrorMessage), None)),
         "group_id" / GroupId,
         "group_state" / GroupState
-            * "Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead when there is none",
+            * "state of the group: Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead if there is none",
         "protocol_type" / ProtocolType,
         "protocol_data" / String
             * "protocol chosen in the last rebalance, for consumers the assignor; empty unless Stable",

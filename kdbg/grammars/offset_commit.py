@@ -53,7 +53,7 @@ request = Struct(
             "commit_timestamp" / Only(1, Default(CommitTimestamp, -1))
                 * "when it was committed, in ms since 1970; -1 means when the broker receives it",
             "committed_metadata" / Nullable(String)
-                * "free text to keep with the offset, at most offset.metadata.max.bytes",
+                * "free text to keep with the offset, at most offset.metadata.max.bytes; null means none",
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )
@@ -75,7 +75,7 @@ guide_request = Struct(
             "commit_timestamp" / CommitTimestamp
                 * "when it was committed, in ms since 1970; -1 means when the broker receives it",
             "committed_metadata" / Nullable(String)
-                * "free text to keep with the offset, at most offset.metadata.max.bytes",
+                * "free text to keep with the offset, at most offset.metadata.max.bytes; null means none",
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )

@@ -64,7 +64,8 @@ response = Struct(
                 "partition_index" / Partition,
                 "committed_offset" / CommittedOffset,
                 "committed_leader_epoch" / Default(CommittedLeaderEpoch, -1),
-                "metadata" / Nullable(String) * "free text that was committed with the offset",
+                "metadata" / Nullable(String)
+                    * "free text that was committed with the offset; null or empty means none",
                 "error_code" / ErrorCode,
             ) * "offsets, one per partition",
         ) * "offsets, by topic",
@@ -76,7 +77,7 @@ response = Struct(
             "partition_index" / Partition,
             "committed_offset" / CommittedOffset,
             "committed_leader_epoch" / Since(5, Ignorable(Default(CommittedLeaderEpoch, -1))),
-            "metadata" / Nullable(String) * "free text that was committed with the offset",
+            "metadata" / Nullable(String) * "free text that was committed with the offset; null or empty means none",
             "error_code" / ErrorCode,
         ) * "offsets, one per partition",
     )) * "offsets, by topic",

@@ -13,7 +13,8 @@ request = Struct(
         * "subscription the metrics follow; an outdated one is answered with UNKNOWN_SUBSCRIPTION_ID",
     "terminating" / Boolean * "true for the last push of a closing client, which need not wait for the push interval",
     "compression_type" / CompressionType * "codec of the metrics, one that the broker accepts",
-    "metrics" / Holds(Bytes, metrics) * "OpenTelemetry MetricsData in protobuf, compressed with that codec",
+    "metrics" / Holds(Bytes, metrics)
+        * "the metrics: MetricsData of OpenTelemetry in protobuf, compressed with that codec",
 )
 response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
 api = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)

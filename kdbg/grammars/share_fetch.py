@@ -91,7 +91,7 @@ response = Struct(
                 "leader_epoch" / LeaderEpoch,
             ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
             "records" / NullableUntil(0, FetchedRecords)
-                * "record set; the member may process only what acquired_records lists",
+                * "record set, in v0 perhaps null; the member may process only what acquired_records lists",
             "acquired_records" / Array(
                 "first_offset" / Int64 * "first offset of the range",
                 "last_offset" / Int64 * "last offset of the range, inclusive",

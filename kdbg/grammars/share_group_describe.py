@@ -41,7 +41,7 @@ response = Struct(
         "error_code" / ErrorCode,
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
-        "group_state" / GroupState * "Empty, Stable or Dead; empty string after an error",
+        "group_state" / GroupState * "state of the group: Empty, Stable or Dead; empty after an error",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
             * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",

@@ -79,7 +79,7 @@ response = Struct(
         "error_message" / Default(Nullable(ErrorMessage), None),
         "group_id" / GroupId,
         "group_state" / GroupState
-            * "Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty string after an error",
+            * "state of the group: Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty after an error",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
             * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",
@@ -88,7 +88,7 @@ response = Struct(
             "subtopologies" / Default(Nullable(Array(
                 "subtopology_id" / SubtopologyId,
                 "source_topics" / Array(TopicName) * "topics it reads",
-                "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+                "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
                 "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
                 "repartition_source_topics" / internal_topics * "repartition topics it reads",
             )), None) * "parts of the topology that run independently; null if the topology is not ready",

@@ -78,7 +78,7 @@ request = Struct(
             "source_topics" / Array(TopicName) * "topics it reads",
             "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
             "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
-            "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+            "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
             "repartition_source_topics" / internal_topics * "repartition topics it reads",
             "copartition_groups" / Array(
                 "source_topics" / Array(Int16) * "positions in source_topics, from 0",

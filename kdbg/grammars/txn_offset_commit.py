@@ -49,7 +49,7 @@ request = Struct(
             "partition_index" / Partition,
             "committed_offset" / CommittedOffset * "next record to read, once the transaction commits",
             "committed_leader_epoch" / Since(2, Ignorable(Default(CommittedLeaderEpoch, -1))),
-            "committed_metadata" / Nullable(String) * "free text to keep with the offset",
+            "committed_metadata" / Nullable(String) * "free text to keep with the offset; null means none",
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )

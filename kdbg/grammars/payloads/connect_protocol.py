@@ -41,7 +41,9 @@ assignment = Payload("ConnectAssignment", Struct(
     "leader" / String * "member id of the group's leader",
     "leader_url" / String * "address of the leader's REST interface, which requests are forwarded to",
     "config_offset" / Int64 * "offset in the topic of configurations that the assignment is based on",
-    "assignment" / NullableSince(1, connectors) * "what the worker is to run; since v1 what is new to it",
-    "revoked" / Since(1, Nullable(connectors)) * "what the worker is to stop, before the group rebalances once more",
+    "assignment" / NullableSince(1, connectors)
+        * "what the worker is to run; since v1 what is new to it; null means nothing",
+    "revoked" / Since(1, Nullable(connectors))
+        * "what the worker is to stop, before the group rebalances once more; null means nothing",
     "delay" / Since(1, Duration) * "how long the tasks of a lost worker still wait for its return, in ms",
 ), versions=range(3))

@@ -88,7 +88,8 @@ member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
     "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
     "subscribed_topic_regex" / Nullable(String)
         * "regular expression for further topics the member wants to read; null or empty means none",
-    "rebalance_timeout_ms" / SinceRelease((3, 6), Default(RebalanceTimeout, -1)),
+    "rebalance_timeout_ms" / SinceRelease((3, 6), Default(RebalanceTimeout, -1))
+        * "how long the member may take to give up partitions, in ms; -1 means not set",
     "server_assignor" / SinceRelease((3, 6), Nullable(String))
         * "assignor in the coordinator that the member prefers; null means the coordinator's default",
     "assignors" / BeforeRelease((3, 8), Array(

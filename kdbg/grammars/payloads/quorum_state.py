@@ -11,9 +11,9 @@ from ..meanings import ClusterId, LeaderEpoch, LeaderId, VoterId
 quorum_state = Payload("QuorumStateData", Struct(
     "cluster_id" / Until(0, ClusterId),
     "leader_id" / Default(LeaderId, -1),
-    "leader_epoch" / Default(LeaderEpoch, -1) * "epoch the voter is in; it never goes back",
+    "leader_epoch" / Default(LeaderEpoch, -1) * "epoch the voter is in; it never goes back; -1 means none so far",
     "voted_id" / Default(Int32, -1) * "candidate the voter has voted for in this epoch; -1 means none",
     "voted_directory_id" / Since(1, Uuid) * "metadata directory of that candidate; zero means none",
     "applied_offset" / Until(0, Int64) * "unused by Kafka",
-    "current_voters" / Until(0, Nullable(Array("voter_id" / VoterId))) * "all voters of the quorum",
+    "current_voters" / Until(0, Nullable(Array("voter_id" / VoterId))) * "all voters of the quorum; null means unknown",
 ), versions=range(2), flexible=0)

@@ -26,7 +26,7 @@ partition_metadata_key = Payload("ShareGroupPartitionMetadataKey", group, versio
 partition_metadata_value = Payload("ShareGroupPartitionMetadataValue", Struct(
     "initialized_topics" / BeforeRelease((4, 0), topics_with_partitions)
         * "partitions whose share state exists, by topic",
-    "deleting_topics" / BeforeRelease((4, 0), topics) * "topics whose share state is being deleted",
+    "deleting_topics" / BeforeRelease((4, 0), topics) * "topics whose share state is still to be deleted",
     "topics" / SinceRelease((4, 0), partition_metadata)
         * "partitions of the subscribed topics, to notice that they changed",
 ), flexible=0, releases=((3, 9),))
@@ -60,5 +60,5 @@ state_value = Payload("ShareGroupStatePartitionMetadataValue", Struct(
     "initializing_topics" / SinceRelease((4, 1), topics_with_partitions)
         * "partitions whose share state is being created, by topic",
     "initialized_topics" / topics_with_partitions * "partitions whose share state exists, by topic",
-    "deleting_topics" / topics * "topics whose share state is being deleted",
+    "deleting_topics" / topics * "topics whose share state is still to be deleted",
 ), flexible=0, releases=((4, 0),))

@@ -55,7 +55,8 @@ member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
     "rack_id" / Nullable(ClientRack),
     "client_id" / ClientId,
     "client_host" / ClientHost,
-    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1),
+    "rebalance_timeout_ms" / Default(RebalanceTimeout, -1)
+        * "how long the member may take to give up tasks, in ms; -1 means not set",
     "topology_epoch" / Int32 * "version of the topology the member runs",
     "process_id" / String * "id of the member's process, shared by all its stream threads",
     "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None)
@@ -112,7 +113,7 @@ topology_value = Payload("StreamsGroupTopologyValue", Struct(
         "source_topics" / Array(TopicName) * "topics it reads",
         "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
         "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
-        "repartition_sink_topics" / Array(TopicName) * "repartition topics it writes to",
+        "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
         "repartition_source_topics" / internal_topics * "repartition topics it reads",
         "copartition_groups" / Array(
             "source_topics" / Array(Int16) * "positions in source_topics, from 0",

@@ -17,10 +17,10 @@ from ..errors import CannotConnect, ClientError, Closed, NoTopicId, TimedOut, Wr
 from ..grammars.errors import describe
 from ..messages.exchange import Exchange
 from ..wire import Api
-from ..wire.nodes import WireStruct
 from ..wire.readings.outline import outline
 from . import failures
 from .connection import Connection, Seen, Tap
+from .defaults import filled, fitting
 from .pool import Pool, Trace
 from .routes import KEY_TYPES, RETRY, Route, route
 from .settings import Address, Settings, addresses, show
@@ -130,8 +130,8 @@ class Cluster:
         return await connection.answer(connection.send(api, version, written), timeout=timeout)
 
     async def fit(self, api: Api, version: int, body: Body) -> dict[str, Any]:
-        """The body as this version wants it: topics by id where it has no place for their names."""
-        written = dict(body(version)) if callable(body) else fitting(api, version, body)
+        """Return the body as this version wants it: filled in, and topics by id where it has no place for names."""
+        written = filled(api, version, body(version) if callable(body) else fitting(api, version, body))
         if version not in api.versions:
             return written
         grammar = api.at("request", version)
@@ -321,11 +321,3 @@ class Cluster:
             return None
         errors = outline(message.grammar)(message.body).errors
         return next((code for code in errors if code in RETRY), None)
-
-
-def fitting(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `body` that this version has: what others have in their place is left out, at the top only."""
-    if version not in api.versions:
-        return dict(body)
-    grammar: WireStruct = api.at("request", version)
-    return {name: value for name, value in body.items() if name in set(grammar.keys)}

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import InputError
+from .defaults import MAX_BYTES, MAX_WAIT_MS, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, TIMEOUT_MS
 from .producing import entries
 
 Body = dict[str, Any]
@@ -24,7 +25,7 @@ CONSUMER = "consumer"
 
 def produce(
     version: int, *, topic: str, value: tuple[bytes | None, ...], key: bytes | None = None,
-    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = 30_000,
+    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = TIMEOUT_MS,
     compression: str = "none", record_format: str | None = None,
 ) -> Body:  # fmt: skip
     records = entries(version, value, key, header, timestamp, compression, record_format)
@@ -33,8 +34,8 @@ def produce(
 
 
 def fetch(
-    version: int, *, topic: str, partition: int = 0, offset: int | str = "earliest", max_bytes: int = 1 << 20,
-    min_bytes: int = 1, max_wait: int = 500, read_committed: bool = False,
+    version: int, *, topic: str, partition: int = 0, offset: int | str = "earliest", max_bytes: int = MAX_BYTES,
+    min_bytes: int = 1, max_wait: int = MAX_WAIT_MS, read_committed: bool = False,
 ) -> Body:  # fmt: skip
     place = {"partition": partition, "fetch_offset": known(offset), "partition_max_bytes": max_bytes}
     body: Body = {"max_wait_ms": max_wait, "min_bytes": min_bytes, "topics": [{"topic": topic, "partitions": [place]}]}
@@ -85,8 +86,8 @@ def find_coordinator(version: int, *, group: str | None = None, transactional_id
 
 def join_group(
     version: int, *, group: str, topic: Words = (), member_id: str = "", instance_id: str | None = None,
-    protocol_type: str = CONSUMER, protocol: str = "range", session_timeout_ms: int = 30_000,
-    rebalance_timeout_ms: int = 60_000,
+    protocol_type: str = CONSUMER, protocol: str = "range", session_timeout_ms: int = SESSION_TIMEOUT_MS,
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
 ) -> Body:  # fmt: skip
     protocols = [{"name": protocol, "metadata": subscription(topic)}]
     body: Body = {
@@ -142,7 +143,7 @@ def api_versions(version: int, *, software_name: str = "kdbg", software_version:
 
 def create_topics(
     version: int, *, topic: Words, partitions: int = 1, replication_factor: int = 1, topic_config: Pairs = (),
-    timeout_ms: int = 30_000, validate_only: bool = False,
+    timeout_ms: int = TIMEOUT_MS, validate_only: bool = False,
 ) -> Body:  # fmt: skip
     configs = [{"name": name, "value": value} for name, value in topic_config]
     shape = {"num_partitions": partitions, "replication_factor": replication_factor, "configs": configs}
@@ -150,9 +151,38 @@ def create_topics(
     return body | ({"validate_only": validate_only} if version else {})
 
 
-def delete_topics(version: int, *, topic: Words, timeout_ms: int = 30_000) -> Body:
+def delete_topics(version: int, *, topic: Words, timeout_ms: int = TIMEOUT_MS) -> Body:
     named: Body = {"topics": [{"name": name} for name in topic]} if version >= 6 else {"topic_names": list(topic)}
     return named | {"timeout_ms": timeout_ms}
+
+
+def describe_acls(
+    version: int, *, resource_type: str = "any", resource_name: str | None = None, pattern_type: str = "any",
+    principal: str | None = None, host: str | None = None, operation: str = "any", permission: str = "any",
+) -> Body:  # fmt: skip
+    """All there are, unless something narrows them."""
+    body: Body = {
+        "resource_type_filter": resource_type, "resource_name_filter": resource_name, "principal_filter": principal,
+        "host_filter": host, "operation": operation, "permission_type": permission,
+    }  # fmt: skip
+    return body | ({"pattern_type_filter": pattern_type} if version else {})
+
+
+def create_partitions(
+    version: int, *, topic: Words, count: int, timeout_ms: int = TIMEOUT_MS, validate_only: bool = False
+) -> Body:
+    topics = [{"name": name, "count": count, "assignments": None} for name in topic]
+    return {"topics": topics, "timeout_ms": timeout_ms, "validate_only": validate_only}
+
+
+def elect_leaders(
+    version: int, *, topic: Words = (), partition: tuple[int, ...] = (0,), election_type: str = "preferred",
+    timeout_ms: int = TIMEOUT_MS,
+) -> Body:  # fmt: skip
+    """Of all partitions of the cluster, without topics."""
+    named = [{"topic": name, "partitions": list(partition)} for name in topic]
+    body: Body = {"topic_partitions": named or None, "timeout_ms": timeout_ms}
+    return body | ({"election_type": election_type} if version else {})
 
 
 FORMS: dict[str, Callable[..., Body]] = {
@@ -173,6 +203,9 @@ FORMS: dict[str, Callable[..., Body]] = {
     "ApiVersions": api_versions,
     "CreateTopics": create_topics,
     "DeleteTopics": delete_topics,
+    "DescribeAcls": describe_acls,
+    "CreatePartitions": create_partitions,
+    "ElectLeaders": elect_leaders,
 }
 """The APIs that have options of their own, in the order of their keys."""
 

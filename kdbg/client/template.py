@@ -1,35 +1,42 @@
-"""A body to fill in: every field of a grammar with its default, every array with one element."""
+"""A body to fill in: every field of a grammar with what it says if left out, every array with one element."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..wire import Api
-from ..wire.nodes import NO_DEFAULT, Node, WireStruct
+from ..wire.nodes import Field, Node, WireStruct
 from ..wire.nodes.children import children
 from ..wire.records.node import RecordsNode
+from .defaults import DEFAULTS, left_out
 from .producing import HEADERS_SINCE, entries
 
 
 def template(api: Api, version: int) -> dict[str, Any]:
     """The body of a request as JSON can say it; `UnknownVersion` for a version that kdbg does not know."""
-    return _struct(api.at("request", version), version)
+    made: dict[str, Any] = _value(api.at("request", version), None, "", _Template(version, DEFAULTS.get(api.name, {})))
+    return made
 
 
-def _struct(node: WireStruct, version: int) -> dict[str, Any]:
-    return {field.name: _value(field.node, field.initial, version) for field in node.members}
+class _Template(NamedTuple):
+    """What a template is of: `defaults` are those of defaults.py."""
+
+    version: int
+    defaults: Mapping[str, Any]
 
 
-def _value(node: Node, initial: Any, version: int) -> Any:
+def _value(node: Node, field: Field | None, path: str, of: _Template) -> Any:
+    """The value that stands at a path, of this field; None for what stands in an array or behind a marker."""
     if isinstance(node, WireStruct):
-        return _struct(node, version)
+        return {one.name: _value(one.node, one, f"{path}.{one.name}".lstrip("."), of) for one in node.members}
     if isinstance(node, RecordsNode):
-        return _records(version)
+        return _records(of.version)
     for child in children(node):
-        inside = _value(child.node, NO_DEFAULT, version)
+        inside = _value(child.node, None, path, of)
         return [inside] if child.repeated else inside
-    return _plain(node.default() if initial is NO_DEFAULT else initial)
+    return _plain(node.default() if field is None else left_out(field, path, of.defaults))
 
 
 def _records(version: int) -> list[dict[str, Any]]:

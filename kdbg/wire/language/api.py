@@ -52,6 +52,10 @@ class Api:
     given: tuple[str, ...] = ()
     _layouts: dict[tuple[Direction, int], WireStruct] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        for declared in (self.request, self.response):
+            declared.bind(self.flexible, self.optional)
+
     def at(self, direction: Direction, version: int) -> WireStruct:
         """The grammar of one direction at one version; `UnknownVersion` outside `versions`."""
         layout = self._layouts.get((direction, version))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import construct
 
+from ...errors import GrammarError
 from ..nodes import (
     BOOLEAN,
     COMPACT_LENGTH,
@@ -45,6 +46,7 @@ from ..nodes import (
     NullableStruct,
     Rest,
     Sized,
+    Stream,
     UnreadStruct,
     UuidNode,
     Varint,
@@ -79,7 +81,36 @@ class At(NamedTuple):
 
 
 class Declaration(construct.Construct):  # type: ignore[type-arg]
-    """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct."""
+    """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct.
+
+    It is a construct that reads and writes by itself once construct's context says which version is meant:
+    `metadata.request.parse(data, version=4)`, also inside constructs of other kinds. Whether that version is flexible
+    is known to the declarations of an Api; elsewhere `flexible=True` says so.
+    """
+
+    flexible_from: int | None = None
+    optional_in = range(0)
+
+    def bind(self, flexible: int, optional: range) -> None:
+        """Remember which versions are flexible; raise `TypeError` where another Api has said otherwise before."""
+        if self.flexible_from is not None and (self.flexible_from, self.optional_in) != (flexible, optional):
+            raise TypeError(f"two APIs with different flexible versions share {self!r}")
+        self.flexible_from, self.optional_in = flexible, optional
+
+    def at_context(self, context: Any) -> At:
+        """Return the version that construct's context asks for; `GrammarError` where it names none."""
+        said = (context.get("_params") or context) if context is not None else {}
+        version = said.get("version")
+        if type(version) is not int:
+            raise GrammarError(f"{type(self).__name__} needs a version in the context: parse(data, version=4)")
+        flexible = said.get("flexible", self.flexible_from is not None and version >= self.flexible_from)
+        return At(version, bool(flexible), optional=version in self.optional_in)
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
+        return self.at(self.at_context(context))._parse(stream, context, "")
+
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        return self.at(self.at_context(context))._build(value, stream, context, "")
 
     def __mul__(self, text: str) -> Self:  # type: ignore[override]
         """The type with a text; construct's own `*` would make it a field without a name."""

@@ -31,6 +31,9 @@ The values stand on the exception; the message is built from them, so that a ren
 
 from __future__ import annotations
 
+from .findings import Kind
+from .findings.facts import Facts, Prose, TooFewBytes
+
 
 class KdbgError(Exception):
     """The root of the family: whatever kdbg refuses, it refuses with one of these."""
@@ -110,11 +113,16 @@ class DefinitionError(KdbgError, ValueError):
 class WireError(KdbgError, ValueError):
     """A message breaks its grammar at byte `start` (counted from the first byte given), in field `path`."""
 
-    kind = "bad-value"
+    kind = Kind.BAD_VALUE
 
     def __init__(self, path: str, start: int, problem: str, type: str = "") -> None:
         super().__init__(path, start, problem, type)
         self.path, self.start, self.problem, self.type = path, start, problem, type
+
+    @property
+    def facts(self) -> Facts:
+        """What is wrong, as findings have it."""
+        return Prose(self.problem)
 
     def __str__(self) -> str:
         return f"{self.path or 'message'}: {self.problem} at byte {self.start} (0x{self.start:04x})"
@@ -123,18 +131,22 @@ class WireError(KdbgError, ValueError):
 class Truncated(WireError):
     """`wanted` bytes were needed at `start`, `left` were there."""
 
-    kind = "truncated"
+    kind = Kind.TRUNCATED
 
     def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
         super().__init__(path, start, f"{type} wants {wanted} byte{'s' * (wanted != 1)}, {left} left", type)
         self.args = (path, start, type, wanted, left)  # what it is made again of in another process
         self.wanted, self.left = wanted, left
 
+    @property
+    def facts(self) -> Facts:
+        return TooFewBytes(self.type, self.wanted, self.left)
+
 
 class BadLength(WireError):
     """A length or count that no message can have."""
 
-    kind = "bad-length"
+    kind = Kind.BAD_LENGTH
 
 
 class BadValue(WireError):
@@ -144,7 +156,7 @@ class BadValue(WireError):
 class Leftover(WireError):
     """The message was complete `length` bytes before its end."""
 
-    kind = "leftover"
+    kind = Kind.LEFTOVER
 
     def __init__(self, start: int, length: int) -> None:
         super().__init__("", start, f"{length} byte{'s' * (length != 1)} left over after the message", "")

@@ -29,7 +29,7 @@ from kdbg.errors import (
     UnknownVersion,
     WireError,
 )
-from kdbg.findings import KINDS
+from kdbg.findings import Kind
 
 SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),
@@ -84,4 +84,4 @@ def test_every_error_is_in_the_tree_that_the_module_shows() -> None:
 
 
 def test_the_bytes_errors_are_of_a_kind_that_findings_have() -> None:
-    assert {kind.kind for kind in (WireError, Truncated, BadLength, BadValue, Leftover)} <= KINDS.keys()
+    assert {kind.kind for kind in (WireError, Truncated, BadLength, BadValue, Leftover)} <= set(Kind)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kdbg.cli import run
-from kdbg.findings import KINDS, NOTICES, Finding
+from kdbg.findings import Finding, Kind
 
 from .traffic import Talk, framed, packed, pcap
 
@@ -72,23 +72,22 @@ DEEP = {"compression", "payload"}
 
 
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:
-    assert MADE.keys() | OF_FILES == KINDS.keys()
-    assert KINDS.keys() > NOTICES
-    assert all(text[0].islower() and not text.endswith(".") for text in KINDS.values())
-    assert str(Finding("gap", "2 bytes")) == "gap: 2 bytes"
+    assert MADE.keys() | OF_FILES == set(Kind)
+    assert all(kind.explanation[0].islower() and not kind.explanation.endswith(".") for kind in Kind)
+    assert str(Finding(Kind.UNANSWERED)) == "unanswered: no response was seen"
 
 
 @pytest.mark.parametrize("kind", MADE)
 def test_it_is_shown_counted_and_weighed(kind: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(MADE[kind]())[: -1 if kind == "capture" else None])
-    mark = "!" if kind in NOTICES else "✗"
+    mark = "✗" if Kind(kind).is_error else "!"
 
     def decode(format: str) -> tuple[str, str]:
         status = run(["decode", str(path), "-f", format])
         out, err = capfdbinary.readouterr()
         if format != "summary" or kind not in DEEP:
-            assert status == (kind not in NOTICES)
+            assert status == Kind(kind).is_error
             assert kind in err.decode().splitlines()[-1], "the closing line"
         return out.decode(), err.decode()
 

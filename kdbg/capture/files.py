@@ -16,7 +16,8 @@ from kdbg.capture.links import Found, dissector
 from kdbg.capture.packet import Packet
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import Source, open_source
-from kdbg.findings import Finding
+from kdbg.findings import Finding, Kind
+from kdbg.findings.facts import CaptureTrouble
 
 FRAGMENTED = "a fragment of a TCP segment, which is not put together with its others"
 MOST_NOTES = 100
@@ -53,8 +54,7 @@ class Capture:
     @property
     def problems(self) -> list[Finding]:
         """What is wrong with the capture itself, as far as it was read."""
-        times = ((text, f" ({count:,} times)" if count > 1 else "") for text, count in self._notes.items())
-        return [Finding("capture", text + often) for text, often in times]
+        return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in self._notes.items()]
 
     def __iter__(self) -> Iterator[Packet]:
         return self._walk  # the generator itself: a call less for every packet

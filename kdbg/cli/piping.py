@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..filters.filters import Filters
-from ..findings import NOTICES
+from ..findings import Kind
 from ..library import read_definitions
 from ..render.values import escape
 from ..spark import session
@@ -130,7 +130,7 @@ def told(outcome: Outcome, out: str) -> int:
     for name, problem in outcome.problems:
         say(f"{name}: {problem}")
     counts, findings = outcome.counts, outcome.findings
-    undecoded = any(kind not in NOTICES for kind in findings)
+    undecoded = any(Kind(kind).is_error for kind in findings)
     parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
     if outcome.rows["exchanges"] < counts["exchanges"]:
         parts.append(f"{outcome.rows['exchanges']:,} kept")

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import InputError, KdbgError
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import KnownForm
 from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.message import grammar_of, header_grammar, opaque_api
@@ -119,6 +120,6 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
 def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct:
     """The layout of the body: the other known form that a note names, else the real one."""
     for name, layout in api.dialects_of(direction, version):
-        if str(Finding("dialect", f"this is {name}")) in notes:
+        if str(Finding(Kind.DIALECT, facts=KnownForm(name))) in notes:
             return layout
     return grammar_of(api, version, direction)

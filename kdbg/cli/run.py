@@ -15,7 +15,7 @@ from ..capture.source import open_source
 from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.filters import Check, Filters
-from ..findings import NOTICES, Finding
+from ..findings import Finding
 from ..messages.exchange import Exchange
 from ..render.heading import endpoint
 from ..render.look import Look
@@ -180,7 +180,7 @@ class Run:
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1
-        if finding.kind not in NOTICES and not self.status:
+        if finding.kind.is_error and not self.status:
             self.status = UNDECODED
 
     def tell(self, session: Engine, name: str) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ..capture.source import Source
 from ..errors import CaptureError
 from ..filters.filters import Filters
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import CaptureTrouble
 from ..messages.message import Message
 from ..render.segments import columns, piece_view
 from ..render.values import escape
@@ -80,7 +81,7 @@ class SegmentRun:
             if run.left == 0:
                 return
         if trouble := self.source.feed.trouble:
-            run.note(Finding("capture", trouble))
+            run.note(Finding(Kind.CAPTURE, facts=CaptureTrouble(trouble)))
             run.say(f"{escape(self.source.name)}: {escape(trouble)}")
 
     def read(self) -> Iterator[tuple[Piece, Message | None]]:

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from ..engine.pairing import Pairing
 from ..engine.requests import RequestHeader
-from ..engine.validation import BROKEN
 from ..errors import ClientError, Closed, WrongAnswer
+from ..findings import Kind
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import grammar_of, header_grammar
 from ..messages.rebuild import rebuild
@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
         message = exchange.response.message() if exchange.response is not None else None
         assert message is not None, "only what has a response is an answer, and only acks=0 has none"
         for finding in message.findings:
-            if finding.kind in BROKEN | {"null"}:
+            if finding.kind.breaks or finding.kind is Kind.NULL:
                 text = f"its answer to {api.name} v{version} cannot be read: {finding.text}"
                 raise WrongAnswer(show(self.address), text, "see whether this is a Kafka broker")
         return message.body

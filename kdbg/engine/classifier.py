@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import Foreign, NoRequest
 from ..tcp.table import Connection
 from . import requests
 from .foreign import looks_like
@@ -199,9 +200,9 @@ class Classifier:
             side.release()
         finding = None
         if what:
-            finding = Finding("not-kafka", f"{what}; not decoded", "", None, size)
+            finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
         elif size:
-            finding = Finding("not-kafka", f"nothing in its first {size} bytes is a Kafka request", "", None, size)
+            finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
         self._other(self, finding)
 
 

@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from functools import cache
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import BrokenOff, RequestUnseen
 from ..grammars import by_key
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
@@ -177,7 +178,7 @@ class Pairing:
 
     def give_up(self, exchange: Exchange) -> None:
         """A request that no response will come for."""
-        exchange.findings.append(Finding("unanswered", "no response was seen"))
+        exchange.findings.append(Finding(Kind.UNANSWERED, "request"))
         self.emit(exchange)
 
     def give_up_tokens(self) -> None:
@@ -190,8 +191,7 @@ class Pairing:
         exchange = Exchange(self.peers, None, 0, _correlation_id(half.data)[0], None)
         exchange.response = half
         size = len(half.data) - 4
-        text = f"its request was not seen; {size} bytes of body cannot be read without it"
-        exchange.findings.append(Finding("unasked", text, "body", 4, size))
+        exchange.findings.append(Finding(Kind.UNASKED, "response", "body", 4, size, RequestUnseen()))
         if half.missing:
             exchange.findings.append(_broken_off(half))
         self.emit(exchange)
@@ -209,9 +209,7 @@ class Pairing:
 
 
 def _broken_off(half: CapturedMessage) -> Finding:
-    before = "the connection ends, or has a gap, before them"
-    text = f"the {half.direction}'s last {half.missing} bytes cannot be read: {before}"
-    return Finding("truncated", text, "", len(half.data), half.missing)
+    return Finding(Kind.TRUNCATED, half.direction, "", len(half.data), half.missing, BrokenOff())
 
 
 @cache

@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import BytesMissing, BytesUnproved, SizeCoversOthers
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
+from ..wire.language.api import Direction
 from . import requests
 from .pairing import Pairing
 from .requests import RequestHeader
@@ -37,7 +39,7 @@ _NOBODY = object()
 class _Side:
     """What both ends have in common: the words of complaint, and the frame handed over last."""
 
-    sender = ""
+    direction: Direction
 
     def __init__(self, conversation: Pairing) -> None:
         self.conversation = conversation
@@ -57,16 +59,16 @@ class _Side:
         self.last = None
 
     def wrong_length(self, excess: int) -> None:
-        text = f"the length of a message from the {self.sender} claims {excess} bytes that are other messages"
-        self.conversation.findings.append(Finding("bad-length", text, "", None, excess))
+        found = Finding(Kind.BAD_LENGTH, self.direction, length=excess, facts=SizeCoversOthers())
+        self.conversation.findings.append(found)
 
     def skipped(self, length: int) -> None:
-        text = f"{length} bytes from the {self.sender} belong to no frame that could be proved"
-        self.conversation.findings.append(Finding("skipped", text, "", None, length))
+        found = Finding(Kind.SKIPPED, self.direction, length=length, facts=BytesUnproved())
+        self.conversation.findings.append(found)
 
     def lost(self, length: int, number: int) -> None:
-        text = f"{length} bytes from the {self.sender} are missing from the capture before packet {number}"
-        self.conversation.findings.append(Finding("gap", text, "", None, length))
+        found = Finding(Kind.GAP, self.direction, length=length, facts=BytesMissing(number))
+        self.conversation.findings.append(found)
 
     def end(self) -> None:
         self.conversation.end()
@@ -75,7 +77,7 @@ class _Side:
 class RequestSide(_Side, requests.AnyRequest):
     """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token."""
 
-    sender = "client"
+    direction: Direction = "request"
 
     def __init__(self, conversation: Pairing) -> None:
         super().__init__(conversation)
@@ -135,7 +137,7 @@ class RequestSide(_Side, requests.AnyRequest):
 class ResponseSide(_Side):
     """Owner of the bytes that the broker sent. The token of a frame is the exchange that waits for it, if one does."""
 
-    sender = "broker"
+    direction: Direction = "response"
     keep = KEEP_RESPONSES
 
     def __init__(self, conversation: Pairing) -> None:

@@ -6,13 +6,12 @@ where what stands around it speaks for it.
 
 from __future__ import annotations
 
+from ..findings import Kind
 from ..messages.message import forms, read, read_slowly
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
 
-BROKEN = frozenset({"truncated", "bad-length", "bad-value"})
-"""Findings of bytes that are not what they were taken for."""
 CLOSE_LOOK = 1 << 18
 """Messages up to so many bytes are read slowly for a proof."""
 
@@ -43,12 +42,12 @@ def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
         return True
     if len(data) > CLOSE_LOOK:
         return False
-    return not BROKEN & {finding.kind for finding in read_slowly(api, version, direction, data).findings}
+    return not any(finding.kind.breaks for finding in read_slowly(api, version, direction, data).findings)
 
 
 def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
     """How many bytes at the end of a message its grammar has no use for; 0 where it does not even get there."""
     findings = read(api, version, direction, data, shallow=True).findings
-    if BROKEN & {finding.kind for finding in findings}:
+    if any(finding.kind.breaks for finding in findings):
         return 0
-    return sum(finding.length for finding in findings if finding.kind == "leftover")
+    return sum(finding.length for finding in findings if finding.kind is Kind.LEFTOVER)

@@ -161,5 +161,5 @@ class Exchange:
         for half in (self.request, self.response):
             message = half.message(shallow=shallow) if half is not None else None
             if half is not None and message is not None and message.findings:
-                found += [f for f in message.findings if not (half.missing and f.kind in ("truncated", "record-set"))]
+                found += [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
         return found

@@ -11,7 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadLength, Leftover, Truncated, WireError
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import KnownForm, NoApi, NoSide, NoVersion, Stopped, TooFewBytes
+from ..findings.text import problem_of
 from ..grammars import find, headers, kept
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
@@ -19,7 +21,7 @@ from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
 from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
-from ..wire.readings.secrets import SHIFTING, has_secrets, hide, hide_all
+from ..wire.readings.secrets import has_secrets, hide, hide_all
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -51,7 +53,7 @@ class Message:
     @property
     def shifted(self) -> bool:
         """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
-        return any(finding.kind in SHIFTING for finding in self.findings) and has_secrets(self.grammar)
+        return any(finding.kind.shifts for finding in self.findings) and has_secrets(self.grammar)
 
     @property
     def open_body(self) -> Any:
@@ -72,7 +74,7 @@ def read(
         except UNREADABLE:
             continue
         if end == len(data) and (name or api.reads(direction, version)):
-            notes = (Finding("dialect", f"this is {name}"),) if name else ()
+            notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(name)),) if name else ()
             return Message(api, version, direction, head or None, body, grammar, len(data), notes)
     return read_slowly(api, version, direction, data, header=header)
 
@@ -99,9 +101,9 @@ def explain(
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None
     for name, grammar, _ in forms(api, version, direction, header, False):
-        inspection = inspect(grammar, data, header=head, opaque=carries_secrets(grammar))
+        inspection = inspect(grammar, data, header=head, opaque=carries_secrets(grammar), side=direction)
         if name:
-            inspection.findings.append(Finding("dialect", f"this is {name}"))
+            inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(name)))
             if not inspection.broken and inspection.end == len(data):
                 return grammar, inspection
             continue
@@ -117,11 +119,11 @@ def explain(
 def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
     """The finding for a message whose body no grammar is known for."""
     start = inspection.spans[-1].start if inspection.spans else 0
-    kind = "unknown-api" if find(api.key) is None else "unknown-version"
-    missing = f"API key {api.key}" if kind == "unknown-api" else f"version {version} of {api.name}"
-    whose = f"{direction}s of " if version in api.versions and kind != "unknown-api" else ""
-    text = f"kdbg has no grammar for {whose}{missing}; {len(data) - start} bytes of body left unread"
-    return Finding(kind, text, "body", start, len(data) - start)
+    place = direction, "body", start, len(data) - start
+    if find(api.key) is None:
+        return Finding(Kind.UNKNOWN_API, *place, NoApi(api.key))
+    missing = NoSide if version in api.versions else NoVersion
+    return Finding(Kind.UNKNOWN_VERSION, *place, missing(api.name, version))
 
 
 @cache
@@ -165,21 +167,20 @@ def opaque_api(key: int, name: str = "") -> Api:
 def strict(message: Message) -> Message:
     """The message, if every byte of it was as its grammar wants; else the error that its first finding stands for."""
     for finding in message.findings:
-        if finding.kind in ("dialect", "not-utf8", "unknown-tag", "non-minimal-varint", "payload"):
-            continue
-        raise _error(finding, message)
+        if not finding.kind.harmless:
+            raise _error(finding, message)
     return message
 
 
 def _error(finding: Finding, message: Message) -> WireError:
     start = finding.start or 0
-    if finding.kind == "leftover":
+    facts = finding.facts.fault if isinstance(finding.facts, Stopped) else finding.facts
+    assert facts is not None, "every finding of a message has facts"
+    if finding.kind is Kind.LEFTOVER:
         return Leftover(start, finding.length)
-    if finding.kind == "truncated":
-        error = Truncated(finding.path, start, "", 0, message.size - start)
-        error.problem = finding.text.split(": ", 1)[-1].rsplit(" at byte ", 1)[0]
-        return error
-    kind = BadLength if finding.kind in ("bad-length", "null") else WireError
-    found = kind(finding.path, start, finding.text)
+    if isinstance(facts, TooFewBytes):
+        return Truncated(finding.path, start, *facts)
+    kind = BadLength if finding.kind in (Kind.BAD_LENGTH, Kind.NULL) else WireError
+    found = kind(finding.path, start, problem_of(facts))
     found.kind = finding.kind
     return found

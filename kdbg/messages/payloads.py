@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ..errors import WireError
-from ..findings import NOTICES, Finding
+from ..findings import Finding, Kind, Side
+from ..findings.facts import InPayload, KnownForm, Stopped
 from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
 from ..wire.nodes import Node, Rest, Sized, WireStruct, join
 from ..wire.nodes.children import children
 from ..wire.readings.compiled import read_whole
-from ..wire.readings.secrets import SHIFTING, has_secrets
+from ..wire.readings.secrets import has_secrets
 from ..wire.readings.topic_names import ALWAYS, learn
 from ..wire.records.node import RecordsNode
 from .message import Message, explain
@@ -67,7 +68,7 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
 def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
     """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
     walk = plan(grammar)
-    shifted = has_secrets(grammar) and any(finding.kind in SHIFTING for finding in inspection.findings)
+    shifted = has_secrets(grammar) and any(finding.kind.shifts for finding in inspection.findings)
     if walk is None or shifted or not inspection.value:
         return
     opener = Opener(context or Context())
@@ -130,7 +131,7 @@ class Opener:
                 if value is None:
                     continue
                 if form.note:
-                    self.odd.append(Odd(path, Finding("dialect", f"this is {form.note}")))
+                    self.odd.append(Odd(path, Finding(Kind.DIALECT, facts=KnownForm(form.note))))
                 return self._opened(form, data, value, path)
         return None
 
@@ -139,13 +140,14 @@ class Opener:
         try:
             reading = readable.choose(data)
         except WireError as error:
-            self.odd.append(Odd(path, Finding(error.kind, str(error), error.path, error.start)))
+            facts = Stopped(error.start, error.facts)
+            self.odd.append(Odd(path, Finding(error.kind, "", error.path, error.start, 0, facts)))
             return self.seal(data, path) if secret else data
         from ..wire.readings.spans import inspect
 
         secret = secret or has_secrets(reading.grammar)
         inspection = inspect(reading.grammar, data, opaque=secret)
-        broken = next((finding for finding in inspection.findings if finding.kind in SHIFTING), None)
+        broken = next((finding for finding in inspection.findings if finding.kind.shifts), None)
         if broken is not None:
             self.odd.append(Odd(path, broken, reading.name))
             return self.seal(data, path) if secret else data
@@ -176,19 +178,16 @@ class Opener:
         from ..wire.readings.payload_spans import lay_open
 
         places = lay_open(inspection, self.seen, self.sealed)
-        return tuple(_placed(odd, places.get(odd.path)) for odd in self.odd)
+        return tuple(_placed(odd, places.get(odd.path), inspection.side) for odd in self.odd)
 
 
-def _placed(odd: Odd, start: int | None) -> Finding:
+def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
     """The finding as the message has it, where the payload's first byte stands at `start`."""
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
-    problem = finding.text.removesuffix(f" at byte {finding.start} (0x{finding.start or 0:04x})")
-    said = "" if problem == finding.text else " at byte {0} (0x{0:04x})"
-    problem = problem.removeprefix(f"{finding.path}: ")
     at = start + finding.start if start is not None and finding.start is not None else None
-    text = f"{here}: {f'no {odd.name}: ' if odd.name else ''}{problem}{said.format(at) if at is not None else ''}"
-    kind = finding.kind if finding.kind in NOTICES else "payload"
-    return Finding(kind, text, here, at, finding.length)
+    kind = Kind.PAYLOAD if finding.kind.is_error else finding.kind
+    assert finding.facts is not None
+    return Finding(kind, side, here, at, finding.length, InPayload(odd.name, finding.facts, not finding.path))
 
 
 ValuePath: TypeAlias = "tuple[ValuePath, str | int] | None"

@@ -12,7 +12,7 @@ from typing import Any
 from ..engine.foreign import number as mistaken_number
 from ..engine.foreign import recognise
 from ..engine.search import MAX_FRAME
-from ..findings import NOTICES, Finding
+from ..findings import Finding
 from ..guess.infer import BY_HEADER, Guess
 from ..guess.pieces import Piece
 from ..messages.message import Message, header_grammar, read
@@ -31,7 +31,6 @@ from .values import escape, quote
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
-BREAKS = ("truncated", "bad-length", "bad-value")
 MOST_FITS = 12
 REFUSED = 100 << 20
 """socket.request.max.bytes, if it is not configured."""
@@ -50,17 +49,17 @@ class Explained:
         odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
         self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
         self.others = [other for other in piece.guesses[1:] if other.exact]
-        unknown = sum(finding.length for finding in self.findings if finding.kind.startswith("unknown-"))
+        unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
         self.explained = self.length - max(self.message.unexplained, unknown)
 
     @property
     def clean(self) -> bool:
-        return all(finding.kind in NOTICES for finding in self.findings)
+        return not any(finding.kind.is_error for finding in self.findings)
 
     @property
     def broken(self) -> Finding | None:
         """What kept the message from being read to its end."""
-        breaks = [finding for finding in self.message.findings if finding.kind in BREAKS]
+        breaks = [finding for finding in self.message.findings if finding.kind.breaks]
         return breaks[-1] if breaks and self.message.unexplained else None
 
     def heading(self, look: Look) -> str:
@@ -74,7 +73,7 @@ class Explained:
         size = count(self.length, "byte")
         whole = self.explained == self.length
         words.append(f"{size}, all explained" if whole else f"{self.explained:,} of {size} explained")
-        problems = sum(finding.kind not in NOTICES for finding in self.findings)
+        problems = sum(finding.kind.is_error for finding in self.findings)
         if whole and problems:
             words.append(look.paint("bad", count(problems, "problem")))
         return " · ".join(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ..findings import NOTICES, Finding
+from ..findings import Finding, Kind
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import Message
 from .look import Look
@@ -76,11 +76,19 @@ class Headings:
 
 def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     """What is odd inside a message; where the capture lacks its end, the exchange says so already."""
-    known = ("truncated", "record-set") if half.missing else ()
-    return [finding for finding in message.findings if finding.kind not in known]
+    return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
 
 
 def finding_line(finding: Finding, look: Look) -> str:
     """One finding, with the mark of its weight."""
-    mild = finding.kind in NOTICES
-    return look.paint("note" if mild else "bad", f"{'!' if mild else '✗'} {finding.kind}: {escape(finding.text)}")
+    return look.paint(style(finding), f"{mark(finding.kind)} {finding.kind}: {escape(finding.text)}")
+
+
+def mark(kind: Kind) -> str:
+    """The mark of a kind's weight."""
+    return "✗" if kind.is_error else "!"
+
+
+def style(finding: Finding) -> str:
+    """The style that a finding is shown in."""
+    return "bad" if finding.kind.is_error else "note"

@@ -10,13 +10,14 @@ that is missing. Offsets count from the first byte shown, the size in front incl
 
 from __future__ import annotations
 
-import re
 import textwrap
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..findings import NOTICES, Finding
+from ..findings import Finding, Kind
+from ..findings.facts import SizeWrong
+from ..findings.text import beside
 from ..messages.message import explain, header_grammar
 from ..messages.payloads import Context, open_inspection
 from ..wire import Api
@@ -24,7 +25,7 @@ from ..wire.language.api import Direction
 from ..wire.readings.spans import Inspection, Span
 from . import values
 from .beside import ByteLine, Describer, count, printable
-from .heading import finding_line
+from .heading import finding_line, style
 from .look import FIELD_COLOURS, Look
 from .meanings import meanings
 
@@ -36,7 +37,6 @@ WIDEST_NAME, WIDEST_MEANING, WIDEST_ESSENCE = 64, 44, 27
 """Columns for names and meanings: what is wider stands out of line in a pipe, and is cut on a terminal."""
 BYTES_AT = 6
 """The column in which a line's bytes begin."""
-AT_BYTE = re.compile(r"at byte (\d+) \(0x[0-9a-f]+\)")
 
 
 def hexdump(
@@ -96,10 +96,7 @@ def size_finding(size: int, length: int) -> Finding | None:
     """What is odd about a size that stands in front of so many bytes; the fields are counted from behind it."""
     if size == length:
         return None
-    what = f"the size says {count(size, 'byte')}, {length:,} {'follows' if length == 1 else 'follow'}"
-    odd = size - length
-    wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
-    return Finding("truncated" if odd > 0 else "leftover", f"{what}: {wrong}", "", -4, 4)
+    return Finding(Kind.TRUNCATED if size > length else Kind.LEFTOVER, "", "", -4, 4, SizeWrong(size, length))
 
 
 class Columns(NamedTuple):
@@ -227,11 +224,15 @@ class Dump:
     def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""
         place = start = finding.start or 0
-        if finding.kind == "truncated" and finding.path and len(lines) == len(range(0, len(row.data), self.per_line)):
+        if (
+            finding.kind is Kind.TRUNCATED
+            and finding.path
+            and len(lines) == len(range(0, len(row.data), self.per_line))
+        ):
             place = row.end
         index = next((i for i, (end, _) in enumerate(lines) if place < end), len(lines) - 1)
         column = BYTES_AT + 3 * max(min(place - row.start - index * self.per_line, self.per_line), 0)
-        note = self._note(values.escape(self._told(finding)), finding, column)
+        note = self._note(values.escape(beside(finding)), style(finding), column)
         broken = self.describe.broken
         if broken is not None and (start, finding.kind) == (broken.start, broken.kind):
             above += start >= row.end
@@ -239,15 +240,8 @@ class Dump:
             note += [" " * BYTES_AT + self.look.paint("dim", sound)] * bool(above)
         lines[index + 1 : index + 1] = [(lines[index][0], line) for line in note]
 
-    def _told(self, finding: Finding) -> str:
-        """What a finding says, with its places as they are counted here."""
-        text = finding.text.removesuffix(f" at byte {finding.start} (0x{finding.start or 0:04x})")
-        text = AT_BYTE.sub(lambda found: f"at {int(found[1]) + self.shift:04x}", text)
-        return text if not finding.path or text.startswith(finding.path) else f"{finding.path}: {text}"
-
-    def _note(self, text: str, finding: Finding, column: int) -> list[str]:
+    def _note(self, text: str, style: str, column: int) -> list[str]:
         """A caret in `column` and what it says, beside it or below."""
-        style = "note" if finding.kind in NOTICES else "bad"
         if column + 2 + len(text) <= self.look.width:
             return [" " * column + self.look.paint(style, f"^ {text}")]
         wrapped = textwrap.wrap(text, max(self.look.width - BYTES_AT, 40), break_long_words=False)

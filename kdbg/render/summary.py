@@ -6,11 +6,10 @@ import uuid
 from collections.abc import Mapping
 from itertools import islice
 
-from ..findings import NOTICES
 from ..grammars.errors import ERRORS
 from ..messages.exchange import Exchange
 from ..wire.readings.outline import Outline, outline
-from .heading import moment
+from .heading import mark, moment
 from .look import Look
 from .values import cut, escape
 
@@ -65,8 +64,8 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
         return "", f"✗ {names} {about}".rstrip()
     if not findings:
         return about, ""
-    worst = next((finding for finding in findings if finding.kind not in NOTICES), findings[0])
-    return "", f"{'!' if worst.kind in NOTICES else '✗'} {worst.kind} {about}".rstrip()
+    worst = next((finding for finding in findings if finding.kind.is_error), findings[0])
+    return "", f"{mark(worst.kind)} {worst.kind} {about}".rstrip()
 
 
 def _subjects(outlines: list[Outline], topics: Mapping[uuid.UUID, str]) -> str:

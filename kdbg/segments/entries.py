@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import Behind, ChecksumWrong, EndsBehind
 from ..grammars import log_files
 from ..grammars.payloads.producer_snapshot import producer_snapshot
 from ..guess.score import YEARS
@@ -20,7 +21,7 @@ from ..messages.message import Message, explain, read
 from ..wire import Api, Struct
 from ..wire.readings.spans import Inspection
 from ..wire.records.checksum import crc32c
-from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, taken, zeros_between
+from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, of_file, taken, zeros_between
 
 VERSION = 1
 """The only version of a producer snapshot that there is."""
@@ -32,8 +33,9 @@ PRODUCER_SIZE = 46
 MOST_PRODUCERS = 1 << 48
 """Producer ids are given out one by one: no cluster comes this far."""
 FixedEntry = dict[str, Any]
-Follows = Callable[[FixedEntry, FixedEntry], str]
-"""What is wrong about an entry behind another one, "" for nothing."""
+Odd = Behind | EndsBehind | None
+Follows = Callable[[FixedEntry, FixedEntry], Odd]
+"""What is wrong about an entry behind another one, None for nothing."""
 
 
 def alone(name: str, structure: Struct) -> Api:
@@ -41,28 +43,27 @@ def alone(name: str, structure: Struct) -> Api:
     return Api(-1, name, structure, structure, range(1), headerless=True)
 
 
-def offsets_grow(entry: FixedEntry, before: FixedEntry) -> str:
+def offsets_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
     """Of the offset index: both numbers do."""
-    if entry["relative_offset"] <= before["relative_offset"]:
-        return f"relative_offset {entry['relative_offset']} behind {before['relative_offset']}: offsets only grow"
-    if entry["position"] <= before["position"]:
-        return f"position {entry['position']} behind {before['position']}: positions only grow"
-    return ""
+    for name, growing in (("relative_offset", "offsets"), ("position", "positions")):
+        if entry[name] <= before[name]:
+            return Behind(name, entry[name], before[name], growing)
+    return None
 
 
-def times_grow(entry: FixedEntry, before: FixedEntry) -> str:
+def times_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
     """Of the time index: an entry says when the newest record so far was."""
-    for name, what in (("timestamp", "times"), ("relative_offset", "offsets")):
+    for name, growing in (("timestamp", "times"), ("relative_offset", "offsets")):
         if entry[name] < before[name]:
-            return f"{name} {entry[name]} behind {before[name]}: {what} only grow"
-    return ""
+            return Behind(name, entry[name], before[name], growing)
+    return None
 
 
-def ends_grow(entry: FixedEntry, before: FixedEntry) -> str:
+def ends_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
     """Of the index of aborted transactions: in the order in which they ended."""
     if entry["last_offset"] <= before["last_offset"]:
-        return f"last_offset {entry['last_offset']} behind {before['last_offset']}: transactions end one by one"
-    return ""
+        return EndsBehind(entry["last_offset"], before["last_offset"])
+    return None
 
 
 class _Structured:
@@ -79,10 +80,14 @@ class _Structured:
         return (time, time) if time >= 0 else None
 
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
-        return read(self.api, 0, "response", piece.data, header=False)
+        message = read(self.api, 0, "response", piece.data, header=False)
+        message.findings = tuple(of_file(finding) for finding in message.findings)
+        return message
 
     def inspection(self, piece: Piece) -> Inspection:
-        return explain(self.api, 0, "response", piece.data, header=False)[1]
+        found = explain(self.api, 0, "response", piece.data, header=False)[1]
+        found.findings = [of_file(finding) for finding in found.findings]
+        return found
 
     def facts(self, message: Message, base_offset: int | None) -> FixedEntry:
         if base_offset is None or "relative_offset" not in message.body:
@@ -132,9 +137,9 @@ class Entries(_Structured):
                         yield zeros_between(piece.position - zeros, zeros)
                         zeros = 0
                     entry = self.message(piece).body
-                    odd = self.follows(entry, before) if before else ""
+                    odd = self.follows(entry, before) if before else None
                     before = entry
-                    yield Piece(piece.position, piece.data, (Finding("order", odd, "", 0),) if odd else ())
+                    yield Piece(piece.position, piece.data, (Finding(Kind.ORDER, start=0, facts=odd),) if odd else ())
             data, position = data[whole:], position + whole
         if zeros:
             yield Piece(position - zeros, b"", zeros=zeros)
@@ -166,8 +171,8 @@ class Snapshot(_Structured):
             yield ends_inside("its header", 0, data, HEADER.size)
             return
         crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
-        text = f"the snapshot says CRC-32C 0x{crc:08x}, its bytes give 0x{proved:08x}"
-        yield Piece(0, data, () if crc == proved else (Finding("crc", text, "crc", 2, 4),))
+        odd = Finding(Kind.CRC, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
+        yield Piece(0, data, () if crc == proved else (odd,))
 
 
 offset_index = Entries(

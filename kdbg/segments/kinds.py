@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from . import entries, texts
 from .log import Log
-from .piece import Kind, Piece, Read
+from .piece import FileKind, Piece, Read
 from .place import LogLocation, place_of
 
 HEAD = 1 << 14
 """Bytes that a file is recognised by."""
 log, snapshot = Log(), entries.Snapshot()
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[FileKind, ...] = (
     log, texts.checkpoint, texts.quorum_state, texts.properties, snapshot, entries.transaction_index,
     entries.time_index, entries.offset_index,
 )  # fmt: skip
 """Those that their first bytes give away come first: four small numbers may be the entries of any index."""
 CHECKPOINTS = ("leader-epoch", "recovery-point-offset", "replication-offset", "log-start-offset", "cleaner-offset")
-SUFFIXES: dict[str, Kind] = {
+SUFFIXES: dict[str, FileKind] = {
     ".log": log, ".checkpoint": log, ".index": entries.offset_index, ".timeindex": entries.time_index,
     ".txnindex": entries.transaction_index, ".snapshot": snapshot, "quorum-state": texts.quorum_state,
     "meta.properties": texts.properties, "partition.metadata": texts.properties,
@@ -32,7 +32,7 @@ SUFFIXES: dict[str, Kind] = {
 class File:
     """A file that was recognised; its pieces are there to be gone through once."""
 
-    kind: Kind
+    kind: FileKind
     place: LogLocation
     read: Read
 
@@ -62,13 +62,13 @@ def more_wanted(head: bytes) -> bool:
     return len(head) < HEAD and not log.begins(head)
 
 
-def named_kind(name: str, head: bytes) -> Kind | None:
+def named_kind(name: str, head: bytes) -> FileKind | None:
     """The kind that a file is if both its name and its first bytes say so."""
     named = SUFFIXES.get(place_of(name).suffix)
     return named if named is not None and named.begins(head[:HEAD]) else None
 
 
-def recognise(head: bytes, place: LogLocation) -> Kind | None:
+def recognise(head: bytes, place: LogLocation) -> FileKind | None:
     """The kind that a file is, by its first bytes and its name."""
     named = SUFFIXES.get(place.suffix)
     likely = (named, *KINDS) if named else KINDS

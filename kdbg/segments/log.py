@@ -20,7 +20,7 @@ from ..wire.nodes import Field, WireStruct
 from ..wire.readings.compiled import UNREADABLE, record_readers
 from ..wire.readings.spans import Inspection
 from ..wire.records.sets import CONTROL, decode
-from .piece import Piece, Read
+from .piece import Piece, Read, of_file
 from .place import METADATA_TOPIC
 from .walk import Walk, entry_size
 
@@ -100,5 +100,5 @@ class Log:
 
 
 def shortened(finding: Finding) -> Finding:
-    """A finding of the record set of one entry, as one of the entry."""
-    return finding._replace(path=finding.path.removeprefix(IN_FRONT), text=finding.text.replace(IN_FRONT, ""))
+    """A finding of the record set of one entry, as one of the entry, in a file."""
+    return of_file(finding)._replace(path=finding.path.removeprefix(IN_FRONT))

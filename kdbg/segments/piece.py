@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import EntryCut, Zeros
 from ..messages.message import Message
 from ..wire.readings.spans import Inspection
 
@@ -53,18 +54,23 @@ def taken(read: Read, most: int) -> Iterator[bytes]:
         most -= len(more)
 
 
+def of_file(finding: Finding) -> Finding:
+    """Return the finding of a message as one of a file, which has no request and no response."""
+    return finding._replace(side="")
+
+
 def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
     """The last bytes of a file, where they are fewer than they should be."""
-    text = f"the file ends inside {what}: {len(data):,} of {size:,} bytes are there"
-    return Piece(position, data, (Finding("truncated", text, "", 0, len(data)),), whole=False)
+    odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), EntryCut(what, len(data), size))
+    return Piece(position, data, (odd,), whole=False)
 
 
 def zeros_between(position: int, zeros: int) -> Piece:
     """Bytes of zero that something follows."""
-    return Piece(position, b"", (Finding("skipped", f"{zeros:,} bytes of zero", "", 0, zeros),), False, zeros)
+    return Piece(position, b"", (Finding(Kind.SKIPPED, "", "", 0, zeros, Zeros()),), False, zeros)
 
 
-class Kind(Protocol):
+class FileKind(Protocol):
     """A kind of file. `name` is a word for it, `title` says what it is."""
 
     @property

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import CountWrong, NoLine
 from ..messages.message import Message
 from ..wire import Api, Int32, Int64, String, Struct, TopicName
 from ..wire.nodes import Node, Sized, WireStruct
@@ -74,13 +75,14 @@ class Text:
         for number, found in enumerate(self.parts.finditer(data)):
             piece = Piece(found.start(), found[0])
             if self.counted and number == 1 and found[0].strip() != b"%d" % lines:
-                text = f"{found[0].strip()[:20].decode('latin-1')} lines are announced, {lines:,} follow"
-                piece = Piece(piece.position, piece.data, (Finding("bad-length", text, "count", 0, piece.size),))
+                facts = CountWrong(found[0].strip()[:20].decode("latin-1"), lines)
+                odd = Finding(Kind.BAD_LENGTH, "", "count", 0, piece.size, facts)
+                piece = Piece(piece.position, piece.data, (odd,))
             yield piece
 
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
         form = self._form(piece)
-        odd = [] if form is not UNKNOWN else [Finding("bad-value", f"no line of a {self.title}", "", 0, piece.size)]
+        odd = [] if form is not UNKNOWN else [Finding(Kind.BAD_VALUE, "", "", 0, piece.size, NoLine(self.title))]
         body = {name: value for _, name, _, _, value in form.fields(piece.data)}
         return Message(form.api, 0, "response", None, body, form.grammar, piece.size, tuple(odd))
 

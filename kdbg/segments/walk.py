@@ -11,7 +11,8 @@ import re
 import struct
 from collections.abc import Iterator
 
-from ..findings import Finding
+from ..findings import Finding, Kind
+from ..findings.facts import Behind, NoLogEntry
 from ..grammars.records import record_format
 from ..wire.records.checksum import crc32, crc32c
 from ..wire.records.sets import CODEC_MASK, PREAMBLE
@@ -129,7 +130,7 @@ class Walk:
             self.credit -= len(data)
             return Piece(self.position, data) if self.is_followed(len(data)) else None
         first, last = offsets(data)
-        odd = Finding("order", f"offset {first} behind {self.last}: offsets only grow", "", 0, 8)
+        odd = Finding(Kind.ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
         found = Piece(self.position, data, (odd,) if first <= self.last else ())
         self.last = max(self.last, last)
         return found
@@ -162,8 +163,7 @@ class Walk:
         data = bytes(self.data[:size])
         if size < claimed and not self.has(size + 1):
             return ends_inside("an entry", self.position, data, claimed)
-        text = f"{size:,} bytes that are no batch and no message"
-        return Piece(self.position, data, (Finding("skipped", text, "", 0, size),), whole=False)
+        return Piece(self.position, data, (Finding(Kind.SKIPPED, "", "", 0, size, NoLogEntry()),), whole=False)
 
     def zeros(self) -> Piece:
         """Bytes of zero; those before an entry's first byte may be the beginning of its offset and length."""

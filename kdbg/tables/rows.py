@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from ..findings import NOTICES, Finding
+from ..findings import Finding, Kind
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import Message
 from ..render.heading import endpoint
@@ -125,7 +125,7 @@ class Rows:
                 self._records(holder, sides[side], base, (*what, name or topic_id, partition), time)
 
     def _records(self, message: Message, part: Part, base: int | None, what: TableRow, time: int | None) -> None:
-        wrong = {finding.path for finding in message.findings if finding.kind == "crc"}
+        wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC}
         path = f"{path_to(part.value, message.body)}.records" if wrong else ""
         wanted, entries = self.wanted, part.value["records"]
         rows = record_rows(entries, base, wrong, path, values=wanted.values, secrets=wanted.show_secrets)
@@ -159,7 +159,7 @@ def what_columns(exchange: Exchange, time: int | None) -> TableRow:
 def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
     """The columns of `problems` from `file` on."""
     field = finding.path or None
-    return file, finding.kind, escape(finding.text), field, finding.start, finding.length, finding.kind in NOTICES
+    return file, finding.kind, escape(finding.text), field, finding.start, finding.length, not finding.kind.is_error
 
 
 _ends = lru_cache(1 << 16)(endpoint)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kdbg
 from kdbg import grammars
 from kdbg.errors import BadLength, BuildError, Leftover, Truncated, UnknownApi, UnknownVersion, WireError
-from kdbg.findings import KINDS
+from kdbg.findings import Kind
 from kdbg.grammars import sasl
 from kdbg.messages.message import Message, explain, opaque_api, read, read_slowly, strict
 from kdbg.wire.language.api import Direction
@@ -84,7 +84,7 @@ class TestDirty:
 
     def test_every_kind_of_finding_has_an_explanation(self) -> None:
         for data in (METADATA_V1[:-1], METADATA_V1 + b"\x00", b"", b"\xff" * 30):
-            assert set(kinds(read(METADATA, 1, "request", data))) <= set(KINDS)
+            assert set(kinds(read(METADATA, 1, "request", data))) <= set(Kind)
 
     @given(st.binary(max_size=80), st.sampled_from([0, 1, 8, 12, 13, 99]), st.booleans())
     def test_no_bytes_make_it_raise(self, data: bytes, version: int, header: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.cli import COMMANDS
-from kdbg.findings import KINDS
+from kdbg.findings import Kind
 
 TOP = Path(__file__).resolve().parents[2]
 README = (TOP / "README.md").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def test_the_grammar_shown_is_the_grammar() -> None:
     assert shown[1] == (TOP / "kdbg" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *KINDS])
+@pytest.mark.parametrize("name", [*COMMANDS, *Kind])
 def test_every_command_and_every_finding_is_named(name: str) -> None:
     assert f"`{name}`" in README or f"kdbg {name}" in README
 

@@ -7,7 +7,8 @@ import io
 import pytest
 
 import kdbg
-from kdbg.findings import KINDS, NOTICES, Finding
+from kdbg.findings import Finding, Kind
+from kdbg.findings.facts import Foreign
 from kdbg.messages.exchange import Exchange
 from kdbg.render.heading import Headings, endpoint, finding_line, findings_of, latency, moment
 from kdbg.render.look import Look
@@ -67,12 +68,12 @@ def test_a_long_client_id_is_shortened_for_a_terminal_only() -> None:
     assert '"… 94 more characters ·' in Headings(Look(full=False)).title(exchange)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", Kind)
 def test_a_finding_has_the_mark_of_its_weight(kind: str) -> None:
-    mark, style = ("!", "note") if kind in NOTICES else ("✗", "bad")
-    assert finding_line(Finding(kind, "a\x1bb"), Look()) == rf"{mark} {kind}: a\x1bb"
+    mark, style = ("!", "note") if kind.severity != "error" else ("✗", "bad")
+    assert finding_line(Finding(kind, facts=Foreign("a\x1bb")), Look()) == rf"{mark} {kind}: a\x1bb; not decoded"
     look = Look("STANDARD")
-    assert finding_line(Finding(kind, "x"), look) == look.paint(style, f"{mark} {kind}: x")
+    assert finding_line(Finding(kind), look) == look.paint(style, f"{mark} {kind}: {kind.explanation}")
 
 
 def test_where_the_end_is_missing_it_is_not_said_again() -> None:

@@ -187,14 +187,15 @@ class TestLines:
             dump(object())
 
     def test_notes_are_strings_whatever_they_tell_of(self) -> None:
-        from kdbg.findings import Finding
+        from kdbg.findings import Finding, Kind
+        from kdbg.findings.facts import Foreign
         from kdbg.messages.exchange import Peers
 
         exchange = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), None, 0, 0, "\udcff")
-        exchange.findings = [Finding("gap", "\udcff\x1b\n")]
+        exchange.findings = [Finding(Kind.NOT_KAFKA, facts=Foreign("\udcff\x1b\n"))]
         exchange.response = CapturedMessage(b"\0" * 4, (0, 0), (1, 1), "response")
         found = json.loads(json_line(exchange))
-        assert found["notes"] == [r"gap: \xff\x1b\n"]
+        assert found["notes"] == [r"not-kafka: \xff\x1b\n; not decoded"]
         assert found["client_id"] == {"base64": "/w=="}
 
     def test_text_of_bytes(self) -> None:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from kdbg.capture import Packet, open_capture
-from kdbg.findings import Finding
+from kdbg.findings import Finding, Kind
+from kdbg.findings.facts import BytesMissing
 from kdbg.spark.follow import unfinished
 from kdbg.spark.follow.unfinished import Rest, Told, follow, waited
 from kdbg.spark.stages.pieces import exchanges
@@ -107,7 +108,17 @@ def test_one_that_never_rests_is_given_up_with_a_word(tmp_path: Path, monkeypatc
 
 def test_what_is_known_of_a_connection_comes_back_as_it_was() -> None:
     rest = Rest((1, 2), True, 9, 8, 3, 4, 5, 6, False)
-    told = Told(True, True, 7, 8, "caf\udcc3", ("x", None), None, [Finding("gap", "text", "", 1, 2)], rest)
+    told = Told(
+        True,
+        True,
+        7,
+        8,
+        "caf\udcc3",
+        ("x", None),
+        None,
+        [Finding(Kind.GAP, "request", "", 1, 2, BytesMissing(7))],
+        rest,
+    )
     back = Told.load(told.dump())
     assert back.dump() == told.dump()
     assert back.findings == told.findings

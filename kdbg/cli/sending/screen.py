@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...findings import NOTICES
 from ...grammars.errors import ERRORS
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
@@ -82,7 +81,7 @@ class Screen:
 
     def judge(self, exchange: Exchange) -> None:
         """What could not be decoded whole makes the exit status."""
-        if any(finding.kind not in NOTICES for finding in exchange.all_findings()):
+        if any(finding.kind.is_error for finding in exchange.all_findings()):
             self.status = UNDECODED
 
     def failed(self) -> None:

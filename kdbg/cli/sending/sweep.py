@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...client.routes import RETRY
 from ...errors import ClientError, Closed, InputError, TimedOut
-from ...findings import NOTICES
 from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
@@ -85,7 +84,7 @@ class Sweep:
             return VersionTried(version, "no answer", good=False)
         except ClientError as error:
             return VersionTried(version, str(error), good=False)
-        kinds = (finding.kind for finding in exchange.all_findings() if finding.kind not in NOTICES)
+        kinds = (finding.kind for finding in exchange.all_findings() if finding.kind.is_error)
         odd = list(dict.fromkeys(kinds))
         if exchange.response is None:
             return VersionTried(version, "sent, no answer wanted", True, exchange)

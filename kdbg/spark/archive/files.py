@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...findings import Finding
+from ...findings import Finding, Kind
+from ...findings.facts import CaptureTrouble
 from ...tables.rows import NO_EXCHANGE, TableRow, problem_columns
 from ...tables.values import moment
 from .plan import Plan
@@ -61,6 +62,6 @@ def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | Non
     for number, found in sorted(read.items()):
         time = None if found.first is None else moment(found.first)
         for text in found.problems:
-            problem = Finding("capture", text)
+            problem = Finding(Kind.CAPTURE, facts=CaptureTrouble(text))
             row = captures[number], *NOWHERE, *NO_EXCHANGE, *problem_columns(problem, plan.files[number].name)
             yield time, row, problem.kind

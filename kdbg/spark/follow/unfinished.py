@@ -21,7 +21,8 @@ from ...capture import Packet
 from ...capture.packet import ACK, SYN, endpoint, reverse
 from ...engine.engine import Engine
 from ...engine.quiescent import at_rest
-from ...findings import Finding
+from ...findings import Finding, Kind, pack, unpack
+from ...findings.facts import CaptureTrouble
 from ...messages.exchange import Exchange, Peers
 from ...tables.connections import Connections, ConnectionStatistics
 from ...tcp.stream import MASK
@@ -101,12 +102,12 @@ class Told:
     rest: Rest | None
 
     def dump(self) -> bytes:
-        return json.dumps(vars(self)).encode()
+        return json.dumps(vars(self) | {"findings": [*map(pack, self.findings)]}).encode()
 
     @classmethod
     def load(cls, data: bytes) -> Told:
         said = json.loads(data)
-        findings = [Finding(*each) for each in said.pop("findings")]
+        findings = [*map(unpack, said.pop("findings"))]
         rest = said.pop("rest")
         return cls(**said, findings=findings, rest=None if rest is None else Rest(*rest))
 
@@ -219,7 +220,9 @@ class Follower(Pairer):
     def _give_up(self) -> None:
         """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""
         spoken = self._latest()
-        self._session.findings.append((self._peers(spoken), Finding("capture", GIVEN_UP.format(MOST))))
+        self._session.findings.append(
+            (self._peers(spoken), Finding(Kind.CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST))))
+        )
         super()._end()
         self._clear()
 

@@ -13,7 +13,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from ...findings import Finding
+from ...findings import pack as pack_finding
+from ...findings import unpack as unpack_finding
 from ...grammars import find
 from ...grammars.sasl import api as SASL_TOKEN
 from ...messages.exchange import CapturedMessage, Exchange, Known, Peers
@@ -64,7 +65,7 @@ def pack(exchange: Exchange, capture: int) -> RawRow:
         None if client_id is None else client_id.encode("utf-8", "surrogateescape"),
         exchange.answered,
         _mechanism(exchange.request),
-        json.dumps(exchange.findings).encode() if exchange.findings else None,
+        json.dumps([*map(pack_finding, exchange.findings)]).encode() if exchange.findings else None,
         *_pack_half(exchange.request),
         *_pack_half(exchange.response),
     )
@@ -100,7 +101,7 @@ def unpack(rows: pa.RecordBatch, topics: dict[UUID, str]) -> Iterator[tuple[int,
         exchange.number = number = number + 1
         exchange.answered = answered
         if findings is not None:
-            exchange.findings = [Finding(*each) for each in json.loads(findings)]
+            exchange.findings = [*map(unpack_finding, json.loads(findings))]
         known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
         exchange.request = _half(row[13:19], "request", exchange, known)
         exchange.response = _half(row[19:25], "response", exchange, known)

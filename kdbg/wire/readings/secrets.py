@@ -87,10 +87,6 @@ def veil(data: Any) -> Any:
     return Opened.of(bytes(len(data)), data.name, data.grammar, hide(data.grammar, data.value), secret=True)
 
 
-SHIFTING = frozenset({"truncated", "bad-length", "bad-value", "leftover", "null", "tag-order"})
-"""Findings after which no field can be trusted to hold what its name says: a wrong length shifts all that follow."""
-
-
 def hide_all(value: Any) -> Any:
     """The value with every string and all bytes hidden: for broken messages of a grammar that has secrets."""
     if isinstance(value, Mapping):

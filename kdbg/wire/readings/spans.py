@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...errors import BadLength, Truncated, WireError
-from ...findings import Finding
+from ...findings import Finding, Kind, Side
+from ...findings.facts import Facts, LongVarint, NoBoolean, NotUtf8, NullForbidden, Stopped, TagBehind, TagUnknown
+from ...findings.facts import Leftover as BytesLeft
 from ..nodes import (
     INT8,
     TAGGED,
@@ -35,7 +37,7 @@ from ..nodes import (
 )
 from ..nodes.tags import TagPosition, front_size
 from ..records.node import RecordsNode
-from .secrets import SHIFTING, secret_members
+from .secrets import secret_members
 
 PENDING: Any = object()
 
@@ -71,6 +73,7 @@ class Inspection:
     """Everything there is to say about the bytes of one message."""
 
     buffers: list[Buffer]
+    side: Side = ""
     header: Any = None
     value: Any = None
     spans: list[Span] = field(default_factory=list)
@@ -80,12 +83,15 @@ class Inspection:
     """Where reading ended in buffer 0."""
 
 
-def inspect(node: Node, data: bytes, start: int = 0, *, header: Node | None = None, opaque: bool = False) -> Inspection:
+def inspect(
+    node: Node, data: bytes, start: int = 0, *, header: Node | None = None, opaque: bool = False, side: Side = ""
+) -> Inspection:
     """Read a message with its places: its header, if that is given, and its body.
 
-    `opaque` says that the message carries secrets: bytes of it that no field claims are then secret too.
+    `opaque` says that the message carries secrets: bytes of it that no field claims are then secret too. `side` is
+    which message of an exchange it is, for its findings.
     """
-    walker = Walker(data, start, opaque)
+    walker = Walker(data, start, opaque, side)
     root: dict[str, Any] = {}
     try:
         if header is not None:
@@ -103,8 +109,8 @@ def inspect(node: Node, data: bytes, start: int = 0, *, header: Node | None = No
 class Walker:
     """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none."""
 
-    def __init__(self, data: bytes, start: int, opaque: bool) -> None:
-        self.result = Inspection([Buffer("", data)])
+    def __init__(self, data: bytes, start: int, opaque: bool, side: Side) -> None:
+        self.result = Inspection([Buffer("", data)], side)
         self.data, self.buffer, self.opaque = data, 0, opaque
         self.stream = io.BytesIO(data)
         self.stream.seek(start)
@@ -115,13 +121,14 @@ class Walker:
         secret = role == "raw" and self.opaque
         self.result.spans.append(Span(path, start, end, type, value, node, role, self.buffer, secret))
 
-    def finding(self, kind: str, text: str, path: str, start: int, length: int = 0) -> None:
-        self.result.findings.append(Finding(kind, text, path, start if self.buffer == 0 else None, length))
+    def finding(self, kind: Kind, facts: Facts, path: str, start: int, length: int = 0) -> None:
+        place = start if self.buffer == 0 else None
+        self.result.findings.append(Finding(kind, self.result.side, path, place, length, facts))
 
     def stop(self, error: WireError) -> None:
         """Remember why reading could not go on; the bytes from the break on belong to the broken field."""
         self.result.broken = error
-        self.finding(error.kind, str(error), error.path, error.start)
+        self.finding(error.kind, Stopped(error.start, error.facts), error.path, error.start)
 
     def close(self) -> None:
         """Claim the bytes that are left over, so that the spans tile the message to its end."""
@@ -129,8 +136,7 @@ class Walker:
         self.result.end = self.stream.tell() if self.result.broken is None else covered
         left = len(self.data) - self.result.end
         if self.result.broken is None and left:
-            text = f"{left} byte{'s' * (left != 1)} left over after the message was complete"
-            self.finding("leftover", text, "", self.result.end, left)
+            self.finding(Kind.LEFTOVER, BytesLeft(left), "", self.result.end, left)
         if left:
             self.stream.seek(0, io.SEEK_END)
             path = "" if self.result.broken is None else self.result.broken.path
@@ -138,7 +144,7 @@ class Walker:
 
     def conceal(self) -> None:
         """Make secret all text and bytes of a broken message that may hold secrets: its fields may have shifted."""
-        if not self.opaque or not any(finding.kind in SHIFTING for finding in self.result.findings):
+        if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
             return
         spans = self.result.spans
         for i in range(self.body_at, len(spans)):
@@ -173,7 +179,7 @@ class Walker:
             number = take(self.stream, 1, path, node.bnf)[0]
             value = number != 0
             if number > 1:
-                self.finding("bad-value", f"BOOLEAN is 0 or 1, here {number}", path, start, 1)
+                self.finding(Kind.BAD_VALUE, NoBoolean(number), path, start, 1)
         else:
             value = node._parse(self.stream, None, path)
         self.span(path, start, node.bnf, value, node)
@@ -184,7 +190,7 @@ class Walker:
         value, minimal = node.measure(self.stream, path)
         if not minimal:
             size = self.stream.tell() - start
-            self.finding("non-minimal-varint", f"{value} written in {size} bytes", path, start, size)
+            self.finding(Kind.NON_MINIMAL_VARINT, LongVarint(value), path, start, size)
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
@@ -197,7 +203,7 @@ class Walker:
         else:
             number = length.parse(self.stream, path, node.bnf)
         if number < 0 and not nullable:
-            self.finding("null", f"{node.bnf} must not be null", path, start, self.stream.tell() - start)
+            self.finding(Kind.NULL, NullForbidden(node.bnf), path, start, self.stream.tell() - start)
         return number
 
     def sized(self, node: Sized, path: str) -> Any:
@@ -211,7 +217,7 @@ class Walker:
             data = take(self.stream, length, path, node.bnf)
             value = data.decode("utf-8", "surrogateescape") if node.text else data
             if node.text and not value.isascii() and any("\udc80" <= letter <= "\udcff" for letter in value):
-                self.finding("not-utf8", f"{node.bnf} is not valid UTF-8", path, at, length)
+                self.finding(Kind.NOT_UTF8, NotUtf8(node.bnf), path, at, length)
         self.span(path, start, node.bnf, value, node)
         return value
 
@@ -260,7 +266,7 @@ class Walker:
         for tag, start, size in self.front_entries(node, here) if node.front else self.entries(node, here):
             self.span(here, start, "TAG", (tag, size), node, "tag")
             if tag <= last:
-                self.finding("tag-order", f"tag {tag} after tag {last}", here, start)
+                self.finding(Kind.TAG_ORDER, TagBehind(tag, last), here, start)
             last = max(last, tag)
             self.tag(node, path, value, tag, size)
 
@@ -291,7 +297,7 @@ class Walker:
             data = take(self.stream, size, here, "BYTES")
             value.setdefault(TAGGED, {})[tag] = data
             self.span(f"{here}.{tag}", start, "BYTES", data, role="raw")
-            self.finding("unknown-tag", f"tag {tag}, {size} bytes", here, start, size)
+            self.finding(Kind.UNKNOWN_TAG, TagUnknown(tag), here, start, size)
             return
         self.read(known.node, join(path, known.name), value, known.name)
         if self.stream.tell() != start + size:

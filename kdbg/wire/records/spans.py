@@ -9,6 +9,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Truncated, WireError
+from ...findings import Kind
+from ...findings.facts import ChecksumWrong, EndsInBatch, NoEntry, Stopped
 from ..nodes import INT32, INT64
 from .checksum import crc32, crc32c
 from .compression import decompress
@@ -54,8 +56,8 @@ def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[st
     walker.stream.seek(entry.end)
     walker.span(path, entry.start, "BYTES", data, role="raw")
     if not (entry.partial and cut):
-        what = "the record set ends inside a batch" if entry.partial else "neither a batch nor a message"
-        walker.finding("record-set", what, path, entry.start, len(data))
+        facts = EndsInBatch() if entry.partial else NoEntry()
+        walker.finding(Kind.RECORD_SET, facts, path, entry.start, len(data))
     return {"partial" if entry.partial else "raw": data}
 
 
@@ -68,7 +70,7 @@ def _contained(
         read(walker, entry, path, value, format, depth)
     except WireError as error:
         _claim_rest(walker, path, entry.start, entry.end)
-        walker.finding("record-set", str(error), error.path or path, error.start)
+        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.facts), error.path or path, error.start)
         return {"raw": walker.data[entry.start : entry.end]}
     return value
 
@@ -98,8 +100,8 @@ def _batch(
     crc_at = entry.start + format.crc_at
     proved = crc32c(memoryview(walker.data)[crc_at + 4 : entry.end])
     if proved != batch["crc"]:
-        text = f"the batch says CRC-32C 0x{batch['crc']:08x}, its bytes give 0x{proved:08x}"
-        walker.finding("crc", text, f"{path}.crc", crc_at, 4)
+        facts = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
+        walker.finding(Kind.CRC, facts, f"{path}.crc", crc_at, 4)
     start, codec = walker.stream.tell(), batch["attributes"] & CODEC_MASK
     if not codec:
         _records(walker, path, batch, format, entry.end)
@@ -120,7 +122,7 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
             raise WireError(f"{path}.records", walker.stream.tell(), "the records do not fill the batch")
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
-        walker.finding("record-set", str(error), error.path, error.start)
+        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.facts), error.path, error.start)
         if "compressed_records" not in batch:
             batch["raw_records"] = walker.data[start:end]
         return
@@ -140,8 +142,8 @@ def _message(
         raise WireError(path, walker.stream.tell(), "the message does not fill its size")
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
-        text = f"the message says CRC-32 0x{message['crc'] & 0xFFFFFFFF:08x}, its bytes give 0x{proved:08x}"
-        walker.finding("crc", text, f"{path}.crc", start, 4)
+        facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
+        walker.finding(Kind.CRC, facts, f"{path}.crc", start, 4)
     if message["attributes"] & CODEC_MASK and message["value"] is not None:
         at = entry.end - len(message["value"])
         inside = _decompressed(walker, f"{path}.value", at, None, lambda: unwrap(message, depth))
@@ -161,7 +163,7 @@ def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack
     try:
         return unpack()  # type: ignore[no-any-return]
     except WireError as error:
-        walker.finding("compression", error.problem, path, start)
+        walker.finding(Kind.COMPRESSION, error.facts, path, start)
         return None
 
 

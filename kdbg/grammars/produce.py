@@ -52,7 +52,7 @@ request = Struct(
         "partition_data" / Array(
             "index" / Partition,
             "records" / Nullable(Records)
-                * "record set: exactly one batch of magic 2 since v3, messages of magic 0 or 1 before",
+                * "record set, null for none: exactly one batch of magic 2 since v3, messages of magic 0 or 1 before",
         ) * "records to append, by partition",
     ) * "records to append, by topic",
 )

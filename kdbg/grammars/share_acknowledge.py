@@ -36,8 +36,8 @@ from .meanings import (
 )
 
 request = Struct(
-    "group_id" / Default(Nullable(GroupId), None),
-    "member_id" / Nullable(MemberId),
+    "group_id" / Default(Nullable(GroupId), None) * "share group that the member reads in; null if not given",
+    "member_id" / Nullable(MemberId) * "id of the member, made by itself; null if not given",
     "share_session_epoch" / ShareSessionEpoch
         * "goes up with each request of the session that ShareFetch opened; -1 closes it",
     "is_renew_ack" / Since(2, Boolean) * "true if some of the acknowledgements renew a lock (type 4)",

@@ -44,8 +44,8 @@ from .meanings import (
 from .records import FetchedRecords
 
 request = Struct(
-    "group_id" / Default(Nullable(GroupId), None),
-    "member_id" / Nullable(MemberId),
+    "group_id" / Default(Nullable(GroupId), None) * "share group that the member reads in; null if not given",
+    "member_id" / Nullable(MemberId) * "id of the member, made by itself; null if not given",
     "share_session_epoch" / ShareSessionEpoch
         * "0 opens a share session, -1 closes it; in between it goes up with each request",
     "max_wait_ms" / Duration * "how long the broker may wait for min_bytes, in ms",

@@ -37,7 +37,7 @@ response = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
-    "member_id" / Default(Nullable(MemberId), None),
+    "member_id" / Default(Nullable(MemberId), None) * "id of the member; null after an error",
     "member_epoch" / ReachedEpoch * "epoch to send with the next heartbeat",
     "heartbeat_interval_ms" / HeartbeatInterval,
     "assignment" / Default(Nullable(Struct(

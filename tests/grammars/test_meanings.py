@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,15 @@ import construct
 import pytest
 
 import kdbg
-from kdbg.grammars.payloads import forwarded, telemetry
+from kdbg import grammars
+from kdbg.grammars.payloads import forwarded, payloads, telemetry
+from kdbg.render.grammartext import nullable
+from kdbg.render.meanings import walk
 from kdbg.wire import Array, Int32, Nullable, Since, Struct, Tag
+from kdbg.wire.language.api import DIRECTIONS
 from kdbg.wire.language.payload import Payload
 from kdbg.wire.language.types import rules_of
+from kdbg.wire.nodes import WireStruct
 
 FOLDER = Path(kdbg.__file__).parent
 MODULES = sorted(
@@ -99,6 +105,27 @@ def test_meanings_are_phrases() -> None:
         assert "  " not in text, (path, text)
         assert text.isprintable(), (path, text)
         assert len(text) <= LONGEST, (path, text)
+
+
+def layouts() -> Iterator[tuple[str, WireStruct]]:
+    """Every version of every API and payload."""
+    for api in grammars.apis():
+        for direction, version in product(DIRECTIONS, api.versions):
+            yield f"{api.name} {direction} v{version}", api.at(direction, version)
+    for payload in payloads():
+        for version in payload.versions:
+            yield f"{payload.name} v{version}", payload.at(version)
+
+
+def test_what_null_stands_for_is_said_wherever_it_may_stand() -> None:
+    nullables = [
+        (f"{name} {path}", field.about)
+        for name, struct in layouts()
+        for path, field, _ in walk(struct)
+        if nullable(field.node)
+    ]
+    assert len(nullables) > 500
+    assert [(path, about) for path, about in nullables if not re.search(r"\bnull\b", about)] == []
 
 
 def test_meanings_say_more_than_the_name() -> None:

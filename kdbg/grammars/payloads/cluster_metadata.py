@@ -201,7 +201,7 @@ RECORDS = {
     6: record("AccessControlRecord",
         "resource_type" / AclResourceType,
         "resource_name" / Nullable(ResourceName)
-            * "name of the resource, or how it begins if pattern_type is PREFIXED; * means any",
+            * "name of the resource, or how it begins if pattern_type is PREFIXED; * means any, null no name",
         *acl[2:],
     ),
     7: record("FenceBrokerRecord",

@@ -57,18 +57,21 @@ def encode(
     Fields that are missing take their defaults; `header` needs no `api_key` and `api_version`. Lengths are computed,
     and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}, those
     of a payload {"payload": "ConsumerProtocolSubscription", "value": {...}} too. Numbers that have names may be given
-    by name, bit sets as a list of names; case, dashes and underscores do not count.
+    by name, bit sets as a list of names; case, dashes and underscores do not count. In the versions that Kafka's guides
+    of 0.8 and 0.10.1 describe, fields may have the names that those give them.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
+    from .messages.guide_names import understood
     from .messages.rebuild import rebuild
 
     found = grammars.api(api)
     known(found, version, direction)
     if not isinstance(body, Mapping):
         raise BuildError("", f"{body!r} is no structure (an object with fields)")
-    data = build(found.at(direction, version), rebuild(body))
+    grammar, body = understood(found, direction, version, body)
+    data = build(grammar, rebuild(body))
     if header is None or found.headerless:
         return data
     given = dict(header)

@@ -108,7 +108,7 @@ class TestEncode:
             ({"topics": [{"name": None}]}, "topics[0].name", "null"),
             ({"topics": [{"name": 7}]}, "topics[0].name", "7"),
             ({"topics": "orders"}, "topics", "orders"),
-            ({"topics": ["orders"]}, "topics[0]", "orders"),
+            ({"topics": [["orders"]]}, "topics[0]", "orders"),
             ({"topics": [{"name": "x" * 40_000}]}, "topics[0].name", "40000"),
             ([], "", "no structure"),
             (None, "", "no structure"),

@@ -34,6 +34,7 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
     Exchanges are JSON Lines, here and there: {"request": "0003…", "response": null}, each half with its header, null
     where the exchange has none. Bytes in JSON are {"base64": "…"}; a string stands for its UTF-8. Values
     with names may go by name ("resource_type": "topic"), bit sets by a list of names; case and dashes do not count.
+    Fields may have the names of Kafka's guides of 0.8 and 0.10.1 in the versions that those describe ("timeout").
 
     \b
     kdbg encode metadata --version 1 --body '{"topics": [{"name": "orders"}]}'

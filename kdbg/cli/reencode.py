@@ -16,6 +16,7 @@ from ..findings import Finding, Kind
 from ..findings.facts import KnownForm
 from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
+from ..messages.guide_names import understood
 from ..messages.message import grammar_of, header_grammar, opaque_api
 from ..messages.rebuild import rebuild
 from ..wire import Api
@@ -96,7 +97,10 @@ class Reencoder:
 def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
     """The bytes of one half, behind the header that its exchange tells of."""
     api, version = which(exchange)
-    data = build(form(api, version, direction, exchange.get("notes") or ()), rebuild(body))
+    grammar = form(api, version, direction, exchange.get("notes") or ())
+    if grammar is None:
+        grammar, body = understood(api, direction, version, body)
+    data = build(grammar, rebuild(body))
     if api.headerless:
         return data
     grammar = header_grammar(api, version, direction)
@@ -117,9 +121,9 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
     return find(key) or opaque_api(key), version
 
 
-def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct:
-    """The layout of the body: the other known form that a note names, else the real one."""
+def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct | None:
+    """The layout of a body in another known form, which a note names, or of an unknown version; None for the others."""
     for name, layout in api.dialects_of(direction, version):
         if str(Finding(Kind.DIALECT, facts=KnownForm(name))) in notes:
             return layout
-    return grammar_of(api, version, direction)
+    return None if version in api.versions else grammar_of(api, version, direction)

@@ -81,6 +81,6 @@ guide_request = Struct(
 )
 guide = Dialect(
     "request", range(1), "the form that the 0.8 guide shows, with a time stamp; brokers since 0.8.1 do not write it",
-    guide_request,
+    guide_request, guide="0.8",
 )  # fmt: skip
 api = Api(8, "OffsetCommit", request, response, versions=range(11), flexible=8, dialects=(guide,))

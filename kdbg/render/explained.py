@@ -17,6 +17,7 @@ from ..guess.infer import BY_HEADER, Guess
 from ..guess.pieces import Piece
 from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
+from ..wire.readings.fields import walk
 from ..wire.readings.topic_names import ALWAYS
 from .beside import count, printable
 from .columns import aligned
@@ -24,7 +25,6 @@ from .heading import finding_line
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .jsonlines import dump, json_body
 from .look import Look
-from .meanings import walk
 from .tree import Tree
 from .values import escape, quote
 

@@ -16,10 +16,11 @@ from ..wire.language.api import DIRECTIONS
 from ..wire.language.types import At
 from ..wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct
 from ..wire.readings.bnf import head, productions
+from ..wire.readings.fields import walk
 from ..wire.records.node import RecordsNode
 from .columns import aligned, wrap
 from .look import Look
-from .meanings import named, sentence, walk
+from .meanings import named, sentence
 from .values import escape
 
 UNIT = re.compile(r"\b(ms|milliseconds)\b")

@@ -7,11 +7,12 @@ which field is meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..wire.language.payload import Opened
-from ..wire.nodes import Field, WireArray, WireStruct, join
+from ..wire.nodes import Field, WireStruct
 from ..wire.readings.bnf import structure
+from ..wire.readings.fields import tails, walk
 from ..wire.readings.spans import Span
 from ..wire.records.node import RecordsNode
 from ..wire.records.sets import RecordFormat
@@ -22,31 +23,15 @@ from .values import escape
 INDEX = re.compile(r"\[\d+\]")
 
 
-def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
-    """(path, field, structure that it stands in) of every field, tagged ones too, in the order of the wire."""
-    for field in struct.members:
-        here = join(path, field.name)
-        yield here, field, struct
-        inner = structure(field.node)
-        if inner is not None:
-            yield from walk(inner, f"{here}[]" if isinstance(field.node, WireArray) else here)
-
-
 def named(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """(path, text) with each path cut to the shortest end that has but one text; rows without a text are left out."""
     entries = list(entries)
     texts: dict[str, set[str]] = {}
     for path, text in entries:
-        for tail in _tails(path):
+        for tail in tails(path):
             texts.setdefault(tail, set()).add(text)
-    rows = [(next((tail for tail in _tails(path) if len(texts[tail]) == 1), path), text) for path, text in entries]
+    rows = [(next((tail for tail in tails(path) if len(texts[tail]) == 1), path), text) for path, text in entries]
     return [row for row in dict.fromkeys(rows) if row[1]]
-
-
-def _tails(path: str) -> list[str]:
-    """The ends of a path, the shortest first: its name, its name and that of the structure around it, and so on."""
-    words = path.split(".")
-    return [".".join(words[-count:]) for count in range(1, len(words) + 1)]
 
 
 def sentence(field: Field) -> str:

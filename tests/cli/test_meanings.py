@@ -10,7 +10,7 @@ import pytest
 from kdbg.grammars import api
 from kdbg.grammars.payloads.producer_snapshot import producer_snapshot
 from kdbg.grammars.records import record_format
-from kdbg.render.meanings import walk
+from kdbg.wire.readings.fields import walk
 
 from .calls import CAPTURES, call
 

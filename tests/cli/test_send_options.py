@@ -19,6 +19,7 @@ from kdbg.cli.sending.apioptions import ABOUT, own_options, required
 from kdbg.cli.sending.assign import assign, in_order, parse
 from kdbg.cli.sending.captured import by_name, captured
 from kdbg.cli.sending.options import Options
+from kdbg.cli.sending.request import FromBody, FromOptions
 from kdbg.cli.sending.security import reach
 from kdbg.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
 from kdbg.client.forms import FORMS
@@ -291,3 +292,34 @@ class TestCaptured:
         found = captured(f"{CAPTURES / 'first-contact.pcap'}#1", 0, [])
         assert found.version == 0
         assert found.api is grammars.api("api-versions")
+
+
+class TestNamesOfTheGuides:
+    """--body and --set take the names of Kafka's guides of 0.8 and 0.10.1, in the versions that those describe."""
+
+    def body(self, api: str, version: int, given: dict[str, Any], *sets: str) -> Any:
+        return FromBody(grammars.api(api), version, list(map(parse, sets)), given).body(version)
+
+    def test_a_body(self) -> None:
+        assert self.body("Metadata", 1, {"topics": ["a"]}) == {"topics": [{"name": "a"}]}
+
+    def test_a_path(self) -> None:
+        found = self.body("Produce", 0, {"timeout": 1}, "timeout=2", "topic_data[0].data[0].partition=3")
+        assert found == {"timeout_ms": 2, "topic_data": [{"partition_data": [{"index": 3}]}]}
+
+    def test_a_value_at_a_path(self) -> None:
+        assert self.body("Metadata", 0, {}, 'TopicName=["a"]', "topics[1]=b") == {
+            "topics": [{"name": "a"}, {"name": "b"}]
+        }
+
+    def test_a_path_into_a_body_of_the_apis_own_options(self) -> None:
+        request = FromOptions(grammars.api("Produce"), 0, [parse("timeout=7")], {"topic": "t", "value": (b"v",)})
+        assert request.body(0)["timeout_ms"] == 7
+        assert "timeout" not in request.body(0)
+
+    def test_one_field_under_two_names_is_refused_like_any_mistake_in_a_body(self) -> None:
+        with pytest.raises(InputError, match=r"Produce v0: timeout_ms: given twice.*--show-template"):
+            self.body("Produce", 0, {"timeout": 1, "timeout_ms": 1})
+
+    def test_not_in_later_versions(self) -> None:
+        assert self.body("Produce", 9, {"timeout": 1}) == {"timeout": 1}, "which is refused when it is sent"

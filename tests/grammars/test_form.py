@@ -18,6 +18,7 @@ FOLDER = Path(kdbg.__file__).parent / "grammars"
 SHARED_FILES = {
     "__init__",
     "errors",
+    "guides",
     "headers",
     "log_files",
     "meanings",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import BuildError
 from ...messages.exchange import Exchange
+from ...messages.guide_names import understood
 from ...wire.nodes import build
 from .request import Request
 
@@ -18,7 +19,7 @@ async def written(cluster: Cluster, request: Request, version: int) -> tuple[Con
     address = await cluster.address_for(request.api, request.body)
     body = await cluster.fit(request.api, version, request.body)
     try:
-        data = build(request.api.at("request", version), body)
+        data = build(understood(request.api, "request", version, body)[0], body)
     except BuildError as error:
         raise request.refusal(error) from None
     return await cluster.connect(address), data

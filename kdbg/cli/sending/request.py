@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...client.forms import FORMS, Body
 from ...errors import BuildError, InputError, UnknownVersion
+from ...messages.guide_names import guide_names, understood
 from ...wire import Api
 from ...wire.nodes import build
 from ..reencode import guarded
@@ -47,10 +48,15 @@ class Request:
     def body(self, version: int) -> Body:
         """The body at a version."""
         self.written = version
-        body = self.initial(version)
-        for one in self.sets:
-            assign(body, one)
-        return body
+        names = guide_names(self.api, "request", version)
+        try:
+            body = names.body(self.initial(version))
+            for one in self.sets:
+                assign(body, one._replace(steps=tuple(names.steps(one.steps))))
+            _, body = understood(self.api, "request", version, body)
+        except BuildError as error:
+            raise self.refusal(error) from None
+        return cast(Body, body)
 
     def refusal(self, error: BuildError) -> InputError:
         """What is wrong with the body, and where to see a right one."""
@@ -74,7 +80,7 @@ class FromBody(Request):
     def body(self, version: int) -> Body:
         body = super().body(version)
         with suppress(BuildError):  # said when it is sent: a topic's name may have become its id by then
-            guarded(lambda: build(self.api.at("request", version), body))
+            guarded(lambda: build(understood(self.api, "request", version, body)[0], body))
         return body
 
 

@@ -25,6 +25,8 @@ class Dialect:
     """The version that `layout` is read at."""
     release: Release = NEWEST
     """The release that `layout` is read at."""
+    guide: str = ""
+    """The guide of Kafka's that shows it, as 0.8: bodies may be written in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,14 @@ class Api:
             (dialect.name, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible, dialect.release)))
             for dialect in self.dialects
             if dialect.direction == direction and version in dialect.versions
+        ]
+
+    def guide_layouts(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
+        """(guide, layout) of each form that a guide of Kafka's shows and that is not Kafka's own."""
+        return [
+            (dialect.guide, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible)))
+            for dialect in self.dialects
+            if dialect.guide and dialect.direction == direction and version in dialect.versions
         ]
 
 

@@ -16,13 +16,14 @@ from .. import grammars
 from ..errors import CannotConnect, ClientError, Closed, NoTopicId, TimedOut, WrongAnswer
 from ..grammars.errors import describe
 from ..messages.exchange import Exchange
+from ..messages.guide_names import guide_names
 from ..wire import Api
-from ..wire.readings.outline import outline
 from . import failures
 from .connection import Connection, Seen, Tap
 from .defaults import filled, fitting
+from .directory import Directory, named
 from .pool import Pool, Trace
-from .routes import KEY_TYPES, RETRY, Route, route
+from .routes import KEY_TYPES, Route, curable, route
 from .settings import Address, Settings, addresses, show
 from .topics import by_id, unnamed
 from .versions import Versions, choose, is_controller, serves
@@ -42,7 +43,7 @@ def _silent(text: str) -> None:
     """Where nobody wants to know."""
 
 
-class Cluster:
+class Cluster(Directory):
     """An async context manager. `trace` is told of every step, `seen` of every exchange, `tap` of all bytes, `note` of
     what everybody should know: that a broker is too old to be asked for its versions.
 
@@ -54,15 +55,16 @@ class Cluster:
         self, bootstrap: str, settings: Settings, *, direct: bool = False, fallback: bool = False,
         trace: Trace = _silent, note: Trace = _silent, seen: Seen | None = None, tap: Tap | None = None,
     ) -> None:  # fmt: skip
+        super().__init__()
         self.bootstrap, self.settings, self.direct = addresses(bootstrap), settings, direct
         self.trace, self.note = trace, note
-        self.pool = Pool(settings, trace=trace, note=note, seen=seen, tap=tap, fallback=fallback)
-        self.brokers: dict[int, Address] = {}
-        self.leaders: dict[tuple[Any, int], int] = {}
-        self.partitions: dict[Any, list[int]] = {}
-        self.topic_ids: dict[str, UUID] = {}
-        self.controller: int | None = None
-        self.coordinators: dict[tuple[str, str], Address] = {}
+
+        def heard(exchange: Exchange) -> None:
+            self.learn_names(exchange)
+            if seen is not None:
+                seen(exchange)
+
+        self.pool = Pool(settings, self.topics, trace=trace, note=note, seen=heard, tap=tap, fallback=fallback)
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,7 +99,7 @@ class Cluster:
                 self.trace(f"{error}; asking for the metadata again")
                 self.mistrust(error.address)
             else:
-                code = self._curable(exchange)
+                code = curable(exchange)
                 if code is None or self.direct or not pause:
                     return exchange
                 self.trace(f"{wanted.name}: {describe(code)}; asking for the metadata again")
@@ -131,9 +133,10 @@ class Cluster:
 
     async def fit(self, api: Api, version: int, body: Body) -> dict[str, Any]:
         """Return the body as this version wants it: filled in, and topics by id where it has no place for names."""
-        written = filled(api, version, body(version) if callable(body) else fitting(api, version, body))
         if version not in api.versions:
-            return written
+            return dict(body(version) if callable(body) else body)
+        said = body(version) if callable(body) else guide_names(api, "request", version).body(body)
+        written = filled(api, version, said if callable(body) else fitting(api, version, said))
         grammar = api.at("request", version)
         for name in unnamed(grammar, written):
             if not await self._identified(name, create=api.key == PRODUCE):
@@ -221,29 +224,27 @@ class Cluster:
             raise failures.not_served(address, api, told)
         return address
 
-    async def _ask(self, address: Address, api: Api, body: Callable[[int], Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body of the answer to a request of the client's own, made for the version that is spoken."""
+    async def _ask(self, address: Address, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of the answer to a request of the client's own, of which each version takes its fields."""
         connection = await self.pool.asked(address)
         version = choose(api, connection.versions or {})
-        return await connection.ask(api, version, fitting(api, version, body(version)))
+        return await connection.ask(api, version, fitting(api, version, body))
 
     async def leader(self, topic: Any, partition: int, *, create: bool = False) -> Address:
         """The leader of a partition."""
         if (topic, partition) not in self.leaders:
             await self.refresh(topic, create=create)
-        node = self.leaders.get((topic, partition))
-        return self.brokers[node] if node is not None and node in self.brokers else await self.any()
+        return self.leading(topic, partition) or await self.any()
 
     async def controller_address(self) -> Address:
-        """The controller: of a controller's listener the active one, of a broker's the one that metadata names."""
+        """Return the controller: the one that metadata names or, of controllers' listeners, the active one."""
         if self.controller is None:
             asked = await self.any()
             if is_controller(await self.versions(asked)):
                 await self._refresh_controllers(asked)
             else:
                 await self.refresh()
-        node = self.controller
-        return self.brokers[node] if node is not None and node in self.brokers else await self.any()
+        return self.controlling() or await self.any()
 
     async def coordinator(self, kind: str, name: str) -> Address:
         """The coordinator of a group or of a transactional id."""
@@ -254,7 +255,7 @@ class Cluster:
         asked = await self.serving(api, await self.any())
         body = {"key": name, "key_type": KEY_TYPES[kind], "coordinator_keys": [name]}
         self.trace(f"asking {show(asked)} for the coordinator of {kind} {name!r}")
-        answer = await self._ask(asked, api, lambda version: body)
+        answer = await self._ask(asked, api, body)
         found = (answer.get("coordinators") or [answer])[0]
         if found.get("error_code") or not found.get("host"):
             return asked  # it will answer with the error, which says it better
@@ -267,57 +268,42 @@ class Cluster:
 
         `create` lets a broker that makes topics by itself make this one; before Metadata v4 nothing keeps it from that.
         """
+        asked = await self.serving(grammars.by_key(METADATA), await self.any())
+        if not isinstance(topic, UUID) or await self._knows_ids(asked):
+            await self._describe(asked, [topic] if topic else [], create=create)
+
+    async def learn_topics(self, exchange: Exchange) -> None:
+        """Ask for the names of the topics that an exchange tells by id alone, where the broker can be asked."""
+        unknown = self.nameless(exchange)
+        try:
+            if unknown and await self._knows_ids(asked := await self.any()):
+                await self._describe(asked, unknown)
+        except ClientError as error:
+            self.trace(f"no names for topic ids: {error}")
+
+    async def _knows_ids(self, broker: Address) -> bool:
+        """Whether a broker can be asked for topics by their ids."""
         api = grammars.by_key(METADATA)
-        asked = await self.serving(api, await self.any())
-        named = [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None}] if topic else []
-        if isinstance(topic, UUID) and await self.negotiate(asked, api) < TOPIC_IDS_SINCE:
-            return  # nobody can ask this broker for an id
+        known = await self.versions(broker)
+        return serves(known, api) and choose(api, known) >= TOPIC_IDS_SINCE
+
+    async def _describe(self, asked: Address, topics: list[Any], *, create: bool = False) -> None:
+        """Ask a broker for the metadata of topics, each a name or an id."""
         self.trace(f"asking {show(asked)} for metadata")
-        body = {"topics": named, "allow_auto_topic_creation": create}
-        self.learn(await self._ask(asked, api, lambda version: body))
+        body = {"topics": named(topics), "allow_auto_topic_creation": create}
+        self.learn(await self._ask(asked, grammars.by_key(METADATA), body))
 
     async def _refresh_controllers(self, asked: Address) -> None:
         """Ask a controller for the others, and which of them is active (KIP-919)."""
         api = grammars.by_key(DESCRIBE_CLUSTER)
-        self.trace(f"asking {show(asked)} for the controllers")
-        found = await self._ask(asked, api, lambda version: {"endpoint_type": CONTROLLERS})
-        for node in found.get("brokers") or ():
-            self.brokers[node["broker_id"]] = (node["host"], node["port"])
-        self.controller = found.get("controller_id")
-
-    def learn(self, metadata: Mapping[str, Any]) -> None:
-        """Remember what a Metadata response told."""
-        for broker in metadata.get("brokers") or ():
-            self.brokers[broker["node_id"]] = (broker["host"], broker["port"])
-        self.controller = metadata.get("controller_id", self.controller)
-        for topic in metadata.get("topics") or ():
-            partitions = topic.get("partitions") or ()
-            topic_id = topic.get("topic_id")
-            if topic.get("name") and topic_id is not None and topic_id.int:
-                self.topic_ids[topic["name"]] = topic_id
-            for name in filter(None, (topic.get("name"), topic_id)):
-                self.partitions[name] = sorted(p["partition_index"] for p in partitions)
-                for partition in partitions:
-                    self.leaders[name, partition["partition_index"]] = partition["leader_id"]
+        if serves(await self.versions(asked), api):
+            self.trace(f"asking {show(asked)} for the controllers")
+            self.learn_controllers(await self._ask(asked, api, {"endpoint_type": CONTROLLERS}))
 
     def mistrust(self, address: str) -> None:
         """A broker failed: the others come first now."""
         self.bootstrap.sort(key=lambda broker: show(broker) == address)
 
-    def forget(self) -> None:
-        """What was known may be out of date."""
-        self.leaders.clear()
-        self.coordinators.clear()
-        self.controller = None
-
     def _hopeless(self, error: ClientError) -> bool:
         """Whether there is nobody else to turn to: no broker at all could be reached, or only this one is wanted."""
         return self.direct or (isinstance(error, CannotConnect) and not self.brokers)
-
-    def _curable(self, exchange: Exchange) -> int | None:
-        """An error in the answer that newer metadata may cure."""
-        message = exchange.response.message(shallow=True) if exchange.response is not None else None
-        if message is None or exchange.api is None or exchange.api.key == METADATA:
-            return None
-        errors = outline(message.grammar)(message.body).errors
-        return next((code for code in errors if code in RETRY), None)

@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
+from uuid import UUID
 
 from ..engine.pairing import Pairing
 from ..engine.requests import RequestHeader
 from ..errors import ClientError, Closed, WrongAnswer
 from ..findings import Kind
-from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.guide_names import understood
 from ..messages.message import grammar_of, header_grammar
 from ..messages.rebuild import rebuild
@@ -50,16 +51,18 @@ class Connection(asyncio.Protocol):
     """Open one with `Connection.open`.
 
     `seen` is told of each exchange once it is complete, and of those that stay unanswered when the connection ends;
-    `tap` of all bytes. What either raises ends the connection.
+    `tap` of all bytes. What either raises ends the connection. `topics` are the names of topic ids.
     """
 
-    def __init__(self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None) -> None:
+    def __init__(
+        self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None, known: Known | None = None
+    ) -> None:
         self.address, self.settings = address, settings
         self.client: Address = ("", 0)
         self.broker: Address = address
         self.versions: Mapping[int, tuple[int, int]] | None = None
         """What the broker told on this connection that it understands, {} if it does not tell; None: not asked."""
-        self._seen, self._tap = seen, tap
+        self._seen, self._tap, self._known = seen, tap, known
         self._conversation: Pairing
         self._transport: asyncio.Transport
         self._socket: TimedSocket
@@ -73,10 +76,11 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def open(
-        cls, address: Address, settings: Settings, *, seen: Seen | None = None, tap: Tap | None = None
-    ) -> Connection:
+        cls, address: Address, settings: Settings, *, seen: Seen | None = None, tap: Tap | None = None,
+        topics: dict[UUID, str] | None = None,
+    ) -> Connection:  # fmt: skip
         """Connect; `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller (authenticate.py)."""
-        connection = cls(address, settings, seen, tap)
+        connection = cls(address, settings, seen, tap, Known(topics, {}) if topics is not None else None)
         transport = await reach(address, settings, connection, connection._new_socket)
         if transport is not connection._transport:
             connection._outgoing.layers = (transport, connection._transport)
@@ -230,7 +234,7 @@ class Connection(asyncio.Protocol):
         self.client = (transport.get_extra_info("sockname") or self.client)[:2]
         self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
         peers = Peers(next(_numbers), self.client, self.broker)
-        self._conversation = _Patient(peers, self._deliver, whole=True)
+        self._conversation = _Patient(peers, self._deliver, whole=True, known=self._known)
 
     def data_received(self, data: bytes) -> None:
         if self._failure is not None:

@@ -72,7 +72,7 @@ cannot say it is left to Kafka's default."""
 
 def filled(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body with the defaults of this table where it leaves a field out; no field is changed."""
-    if api.name not in DEFAULTS or version not in api.versions:
+    if api.name not in DEFAULTS:
         return dict(body)
     made: dict[str, Any] = _filled(api.at("request", version), body, DEFAULTS[api.name], "")
     return made

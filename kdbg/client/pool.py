@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from uuid import UUID
 
 from ..errors import Closed, TimedOut
 from . import failures
@@ -21,15 +22,17 @@ Trace = Callable[[str], None]
 
 
 class Pool:
-    """The connections of a session. `fallback`: a broker that keeps silent about its versions is taken for an old one.
+    """The connections of a session. `topics` is filled with, and tells them, the names of topic ids.
 
+    `fallback`: a broker that keeps silent about its versions is taken for an old one.
     `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
     """
 
     def __init__(
-        self, settings: Settings, *, trace: Trace, note: Trace, seen: Seen | None, tap: Tap | None, fallback: bool
-    ) -> None:
-        self.settings, self.fallback = settings, fallback
+        self, settings: Settings, topics: dict[UUID, str], *, trace: Trace, note: Trace, seen: Seen | None,
+        tap: Tap | None, fallback: bool,
+    ) -> None:  # fmt: skip
+        self.settings, self.topics, self.fallback = settings, topics, fallback
         self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
         self.connections: dict[Address, Connection] = {}
         self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -76,7 +79,7 @@ class Pool:
         return connection
 
     async def _reach(self, address: Address) -> Connection:
-        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap)
+        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap, topics=self.topics)
         if address in self._spared:
             self._spared.discard(address)
             connection.versions = {}

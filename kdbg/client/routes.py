@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from ..messages.exchange import Exchange
 from ..wire import Api
 from ..wire.nodes import Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..wire.readings.outline import outline
 from ..wire.records.node import RecordsNode
 
+METADATA = 3
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
 """Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, ShareFetch, ShareAcknowledge, DescribeProducers."""
 GROUP = frozenset({8, 9, 11, 12, 13, 14, 15, 28, 42, 47, 68, 69, 76, 77, 88, 89, 90, 91, 92})
@@ -54,6 +56,14 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
         if api.key in GROUP and groups and isinstance(groups[0], str) and groups[0]:
             return Route("group", groups[0])
     return Route("any")
+
+
+def curable(exchange: Exchange) -> int | None:
+    """Return an error code in an answer that newer metadata, or a little patience, may cure; None for none."""
+    message = exchange.response.message(shallow=True) if exchange.response is not None else None
+    if message is None or exchange.api is None or exchange.api.key == METADATA:
+        return None
+    return next((code for code in outline(message.grammar)(message.body).errors if code in RETRY), None)
 
 
 def completed(grammar: Node, value: Any) -> Any:

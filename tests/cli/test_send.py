@@ -45,6 +45,10 @@ class TestOne:
         assert {"ApiVersions", "Metadata", "ListOffsets"} == {line["api"] for line in every.lines}
         assert every.lines[-1]["api"] == "ListOffsets"
 
+    def test_topic_ids_have_the_names_that_the_session_told(self, send: Cli) -> None:
+        outcome = send("metadata", "--topic", "orders", "--full")
+        assert re.search(r'topic_id  [0-9a-f-]{36}  "orders"', outcome.out)
+
     def test_trace_tells_the_steps_on_stderr(self, send: Cli) -> None:
         outcome = send("list-offsets", "--topic", "orders", "-f", "json", "--trace")
         assert len(outcome.lines) == 1

@@ -231,3 +231,22 @@ async def test_a_session_fills_in_what_is_left_out() -> None:
             await cluster.send("elect-leaders", body)
     assert [one["topic_partitions"] for one in heard] == [None] * 3
     assert [one["timeout_ms"] for one in heard] == [60_000, 30_000, 5]
+
+
+@in_loop
+async def test_what_is_said_in_a_guides_words_is_not_left_out() -> None:
+    """`timeout` is what the guide of 0.10.1 calls `timeout_ms`."""
+    heard: list[dict[str, Any]] = []
+
+    def listen(brokers: Brokers, node: int, request: Request) -> bytes:
+        heard.append(request.body)
+        return request.response()
+
+    async with started() as (brokers, cluster):
+        brokers.answers["Produce"] = listen
+        await cluster.send("produce", {"timeout": 5}, version=2)
+        await cluster.send("produce", {}, version=2)
+    assert heard == [
+        {"acks": -1, "timeout_ms": 5, "topic_data": []},
+        {"acks": -1, "timeout_ms": 30_000, "topic_data": []},
+    ]

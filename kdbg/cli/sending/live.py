@@ -40,7 +40,7 @@ def session(options: Options, rounds: Rounds) -> int:
                 seen=screen.seen,
                 tap=tapped,
             ) as cluster:
-                screen.cluster = cluster
+                screen.follow(cluster)
                 await rounds(cluster, screen)
 
         try:
@@ -87,6 +87,7 @@ def once(request: Request) -> Rounds:
             exchange = await cluster.send(request.api, request.body, version=request.version, versions=request.versions)
         except BuildError as error:
             raise request.refusal(error) from None
+        await cluster.learn_topics(exchange)
         screen.asked(exchange)
 
     return rounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -29,14 +30,18 @@ class Screen:
         self.look = look(options.color, options.full, options.show_secrets, options.explain_fields)
         self.writer = Writer()
         self.format, self.all, self.traced = options.format or "tree", options.show_exchanges, options.trace
-        self.names: dict[uuid.UUID, str] = {}
+        self.names: Mapping[uuid.UUID, str] = {}
         self.view = view(self.format, self.look, self.names)
-        self.cluster: Cluster | None = None
         self.count = 0
         self.status = 0
         self.unanswered: Exchange | None = None
         self._started = time.monotonic()
         self._headed = False
+
+    def follow(self, cluster: Cluster) -> None:
+        """Show the topics of this session by the names that it learns."""
+        self.names = cluster.topics
+        self.view = view(self.format, self.look, self.names)
 
     def trace(self, text: str) -> None:
         """A step, on stderr with the time since the beginning."""
@@ -72,8 +77,6 @@ class Screen:
 
     def show(self, exchange: Exchange) -> None:
         """Show an exchange in the chosen view."""
-        if self.cluster is not None:
-            self.names.update({number: name for name, number in self.cluster.topic_ids.items()})
         if self.format == "summary" and not self._headed:
             self.writer.write(header(self.look))
             self._headed = True
@@ -102,7 +105,7 @@ class Screen:
         if exchange.response is None:
             self.say(f"sent to {broker} · no answer wanted (acks=0) · {took}")
             return
-        before = self.count - 1
+        before = exchange.number - 1
         words = [f"{broker} answered in {latency(exchange.latency)}", *errors_of(exchange)]
         if before:
             words.append(f"{before} exchange{'s' * (before != 1)} before it (--show-exchanges)" if not self.all else "")

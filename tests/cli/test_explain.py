@@ -14,6 +14,8 @@ import pytest
 
 import kdbg
 
+from ..grammars.test_vectors import SOURCES, Vectors
+
 WORDS = ["00000017", "0003", "0001", "00000002", "0004", "6b646267", "00000001", "0003", "666f6f"]
 DATA = bytes.fromhex("".join(WORDS))
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -191,9 +193,9 @@ def test_what_the_user_says_is_taken_for_granted(explain: Any) -> None:
     assert (status, text.splitlines()[0].split(" v")[0]) == (1, "Fetch response")
 
 
-def test_a_public_response_is_explained_as_told(explain: Any, shared: Path) -> None:
-    rows = map(json.loads, (shared / "cases/public-vectors.jsonl").read_text().splitlines())
-    wanted = [r for r in rows if r["class"] == "ok" and r["direction"] == "response" and r["form"] == "frame"]
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_response_that_a_broker_wrote_is_explained_as_told(explain: Any, source: Vectors) -> None:
+    wanted = [r for r in source() if r["class"] == "ok" and r["direction"] == "response" and r["form"] == "frame"]
     for row in wanted:
         if "invalid_crc" in row["file"]:
             continue

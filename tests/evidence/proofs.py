@@ -5,7 +5,6 @@ Nothing of it is written by hand: the tests hold every proof to its evidence, an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -62,10 +61,9 @@ def kafka_python() -> Evidence:
 
 def vectors() -> Evidence:
     """Messages that stand in the test suites of clients."""
-    from ..grammars.test_vectors import clean
+    from ..grammars.test_vectors import clean, public
 
-    rows = list(map(json.loads, (SHARED / "cases" / "public-vectors.jsonl").read_text().splitlines()))
-    return {Message(row["api_key"], row["direction"], row["version"]) for row in clean(rows)}
+    return {Message(row["api_key"], row["direction"], row["version"]) for row in clean(public())}
 
 
 def said() -> Iterator[kdbg.Message]:

@@ -72,6 +72,11 @@ def definitions(release: str) -> Iterator[tuple[str, str]]:
             yield name, json.dumps(definition, indent=2)
 
 
+def vectors() -> list[dict[str, Any]]:
+    """Return messages that real clients and brokers wrote, with their values (see `recorded`)."""
+    return rows("vectors")
+
+
 def runs(text: str) -> Iterator[bytes]:
     """Yield the fingerprint of every few words in a row."""
     words = text.casefold().split()

@@ -1,4 +1,4 @@
-"""Make the tables again: `python -m tests.facts [FOLDER]`, from the files in FOLDER, ../shared if none is named."""
+"""Make the tables again: `python -m tests.facts [FOLDER]`, from the files in FOLDER (../shared) and the captures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conftest import SHARED
-from . import FOLDER, RELEASES, runs
+from . import FOLDER, RELEASES, recorded, runs
 
 COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 """A string, which is kept, or a comment, which is not."""
@@ -21,13 +21,21 @@ DRAFT = "kip-482-draft-optional-fields.txt"
 
 
 def main(source: Path) -> None:
-    for name, data in made(source).items():
+    files = made(source) if source.is_dir() else {}
+    if not files:
+        print(f"{source} is absent, so left as they were: all but the vectors")
+    for name, data in (files | made_of_captures()).items():
         (FOLDER / name).write_bytes(data)
         print(f"{name}  {len(data):,} bytes")
 
 
+def made_of_captures() -> dict[str, bytes]:
+    """Return the file that needs nothing from elsewhere."""
+    return {"vectors.jsonl.gz": table(recorded.vectors())}
+
+
 def made(source: Path) -> dict[str, bytes]:
-    """Return the files as they are to be, by name."""
+    """Return the other files as they are to be, by name."""
     facts = source / "facts"
     tables: dict[str, Iterable[Any]] = {
         "layouts": lines(facts / "layouts.jsonl"),

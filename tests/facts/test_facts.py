@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from . import FOLDER, RELEASES, copied, definitions, rows, runs
-from .__main__ import made
+from . import FOLDER, RELEASES, copied, definitions, layouts, recorded, rows, runs
+from .__main__ import made, made_of_captures
+from .recorded import vector
 
 TABLES = sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*.jsonl.gz"))
 LARGEST = 1 << 20
@@ -16,10 +17,23 @@ LARGEST = 1 << 20
 
 
 def test_the_tables_are_as_they_are_made(shared: Path) -> None:
-    files = made(shared)
+    files = made(shared) | made_of_captures()
     assert {path.name for path in FOLDER.iterdir() if path.suffix in (".gz", ".bin")} == set(files)
     for name, data in files.items():
         assert (FOLDER / name).read_bytes() == data, "python -m tests.facts"
+
+
+def test_the_vectors_are_as_they_are_made() -> None:
+    ((name, data),) = made_of_captures().items()
+    assert (FOLDER / name).read_bytes() == data, "python -m tests.facts"
+
+
+def test_almost_all_that_was_captured_is_read_by_the_table() -> None:
+    table = {(row["api_key"], row["type"], row["version"]): row for row in layouts()}
+    found = [(kind, data, place) for place, kind, data in recorded.messages() if kind in table]
+    unread = {kind for kind, data, place in found if vector(table[kind], data, place) is None}
+    assert len(found) > 1000
+    assert unread == set()
 
 
 def test_they_are_small() -> None:
@@ -35,7 +49,7 @@ def words(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-@pytest.mark.parametrize("name", sorted(set(TABLES) - {"bnf"}))
+@pytest.mark.parametrize("name", sorted(set(TABLES) - {"bnf", "vectors"}))
 def test_no_table_holds_a_sentence(name: str) -> None:
     assert [text for text in words(rows(name)) if len(text.split()) > 3] == []
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import struct
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
@@ -29,13 +28,22 @@ PACKETS = [packet(n) for n in range(12)]
 FRAMES = [bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02", type=0x800)) + one for one in PACKETS]
 
 
-def pcap(packets: list[bytes], order: str = "<", nano: bool = False, link: int = RAW, snaplen: int = 262_144) -> bytes:
+def pcap(
+    packets: list[bytes],
+    order: str = "<",
+    nano: bool = False,
+    link: int = RAW,
+    snaplen: int = 262_144,
+    cut: int | None = None,
+) -> bytes:
+    """A file of these packets, each with as many bytes as `cut` leaves of it."""
     head = struct.pack(order + "IHHiIII", 0xA1B23C4D if nano else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link)
     parts = [head]
     for n, data in enumerate(packets):
         seconds, fraction = divmod(START + n * 1_000_001, 1_000_000_000)
-        size = len(data)
-        parts += struct.pack(order + "IIII", seconds, fraction if nano else fraction // 1000, size, size), data
+        kept = data[:cut]
+        sizes = len(kept), len(data)
+        parts += struct.pack(order + "IIII", seconds, fraction if nano else fraction // 1000, *sizes), kept
     return b"".join(parts)
 
 
@@ -86,11 +94,30 @@ def problems(data: bytes) -> list[str]:
     return [finding.text for finding in capture.problems]
 
 
-def real(name: str) -> bytes:
-    path = CAPTURES / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here: these tests read the captures of ../shared")
-    return path.read_bytes()
+def recorded() -> list[bytes]:
+    """The frames of a recording of real traffic: Ethernet, IPv4, TCP."""
+    data = (ROOT / "captures" / "errors.pcap").read_bytes()
+    frames, place = [], 24
+    while place < len(data):
+        size = struct.unpack_from("<I", data, place + 8)[0]
+        frames.append(data[place + 16 : place + 16 + size])
+        place += 16 + size
+    return frames
+
+
+def variant(name: str) -> bytes:
+    """The recording as another program or link would have it."""
+    frames = recorded()
+    makes: dict[str, Callable[[], bytes]] = {
+        "vlan": lambda: pcap([it[:12] + b"\x81\0\0\7" + it[12:] for it in frames], link=ETHERNET),
+        "linux-sll": lambda: pcap([bytes(14) + it[12:] for it in frames], link=113),
+        "linux-sll2": lambda: pcap([it[12:14] + bytes(18) + it[14:] for it in frames], link=COOKED2),
+        "nanosecond": lambda: pcap(frames, nano=True, link=ETHERNET),
+        "snaplen-96": lambda: pcap(frames, link=ETHERNET, snaplen=96, cut=96),
+        "pcapng": lambda: pcapng(frames, link=ETHERNET),
+        "truncated": lambda: pcap(frames, link=ETHERNET)[:-7],
+    }
+    return makes[name]()
 
 
 @contextmanager

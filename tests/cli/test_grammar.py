@@ -19,6 +19,7 @@ from kdbg.render.look import Look
 from kdbg.render.payloadtext import payload_sheet
 
 Kdbg = Callable[[str], str]
+NEWEST = grammars.api("Metadata").versions[-1]
 METADATA_1 = """\
 Metadata Request (Version: 1) => [topics]
   topics => name
@@ -136,7 +137,8 @@ def test_a_version_says_what_it_changed_and_which_have_the_same_layout(kdbg: Kdb
     assert "v1   request   ~ topics may be null" in lines
     assert "v6             = v5" in lines
     assert "v10  request   + topics[].topic_id, ~ topics[].name may be null" in lines
-    assert lines[-2:] == ["v13  request   = v12", "     response  + error_code"]
+    at = lines.index("v13  request   = v12")
+    assert lines[at + 1] == "     response  + error_code"
 
 
 def test_two_versions_compared(kdbg: Kdbg) -> None:
@@ -228,7 +230,8 @@ SHEETS = [
 
 
 def test_every_sheet_is_bnf_with_comments_that_fit_80_columns() -> None:
-    assert len(SHEETS) == 736 + 5 + 3 + sum(len(found.versions) for found in payloads())
+    versions = sum(len(api.versions) for api in grammars.apis())
+    assert len(SHEETS) == 2 * versions + 5 + 3 + sum(len(found.versions) for found in payloads())
     for sheet in SHEETS:
         for line in sheet_text(sheet, Look()).splitlines():
             if line.startswith("#"):
@@ -273,7 +276,7 @@ def test_json_has_the_same_as_objects(kdbg: Kdbg) -> None:
     ] * 2
     assert (response["direction"], response["header_version"]) == ("response", 0)
     overview = json.loads(kdbg("grammar metadata --format json"))
-    assert (overview["min_version"], overview["max_version"], overview["flexible_from"]) == (0, 13, 9)
+    assert (overview["min_version"], overview["max_version"], overview["flexible_from"]) == (0, NEWEST, 9)
     assert overview["changes"][0]["changes"] == ["~ topics may be null"]
     diff = json.loads(kdbg("grammar metadata --diff 1 2 --response --format json"))
     assert diff["changes"] == [{"sign": "+", "path": "cluster_id", "type": "NULLABLE_STRING", "former": None}]
@@ -300,7 +303,7 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
     [
         ("grammar metadatta", "no API called 'metadatta'; did you mean Metadata"),
         ("grammar 4000", "no API called '4000'"),
-        ("grammar metadata --version 99", "Metadata has no version 99; kdbg knows 0 to 13"),
+        ("grammar metadata --version 99", f"Metadata has no version 99; kdbg knows 0 to {NEWEST}"),
         ("grammar metadata --diff 1 99", "Metadata has no version 99"),
         ("grammar metadata --diff 1", "requires 2 arguments"),
         ("grammar metadata --version 1 --diff 1 2", "one of them, please"),

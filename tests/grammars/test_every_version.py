@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kdbg import grammars
 from kdbg.errors import Truncated
 from kdbg.wire.nodes import TAGGED, build
 from kdbg.wire.readings.compiled import UNREADABLE, reader
@@ -28,8 +29,8 @@ every_flexible_version = pytest.mark.parametrize("subject", FLEXIBLE, ids=str)
 
 
 def test_there_are_as_many_as_the_registry_has() -> None:
-    """722 of the layout table, and 14 that Kafka 4.4 brought; payloads/test_layouts.py counts the payloads."""
-    assert len({str(subject) for subject in MESSAGES}) == 722 + 14
+    """test_layouts.py holds the registry to Kafka's table, and payloads/test_layouts.py counts the payloads."""
+    assert len({str(subject) for subject in MESSAGES}) == sum(2 * len(api.versions) for api in grammars.apis())
     assert len({str(subject) for subject in SUBJECTS}) == len(MESSAGES) + len(PAYLOADS)
 
 

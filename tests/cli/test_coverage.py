@@ -16,7 +16,8 @@ from kdbg.render.look import Look
 
 from .calls import MAIN, Outcome, call
 
-HEAD = "key  name                          version  Kafka      L J K P B C V\n"
+HEAD = "key name version Kafka L J K P B C V"
+"""Words: how wide a column is depends on what stands in it."""
 LEGEND = """
 L  laid out field by field as Kafka's message definitions say, 0.8 to 4.2
 J  Kafka's own generated classes, of 4.4 and 3.9, read and write the same
@@ -48,7 +49,7 @@ Cli = Callable[..., Outcome]
 def test_the_table_fits_80_columns() -> None:
     done = call("coverage")
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith(HEAD)
+    assert " ".join(done.out.splitlines()[0].split()) == HEAD
     assert LEGEND in done.out
     assert done.out.endswith(CAN)
     assert max(map(len, done.out.splitlines())) <= 80
@@ -57,7 +58,7 @@ def test_the_table_fits_80_columns() -> None:
 def test_every_api_has_a_line(cli: Cli) -> None:
     lines = cli("coverage").out.splitlines()[1 : 1 + len(grammars.ENTRIES)]
     assert [line.split()[1] for line in lines] == [api.name for api in grammars.apis()]
-    assert lines[7] == "  7  ControlledShutdown            0-3      0.8.0-3.9  ● ● · · ● · ·"
+    assert lines[7].split() == "7 ControlledShutdown 0-3 0.8.0-3.9 ● ● · · ● · ·".split()
 
 
 def test_one_api_has_a_line_for_each_version(cli: Cli) -> None:
@@ -91,7 +92,7 @@ def test_json_is_an_object_a_version(cli: Cli) -> None:
 
 def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
     lines = cli("coverage", "--missing", "brokers").out.splitlines()
-    assert " 5  StopReplica                4" in lines
+    assert ["5", "StopReplica", "4"] in [line.split() for line in lines]
     (line,) = cli("coverage", "fetch", "--missing", "clients").out.splitlines()
     assert re.fullmatch(r"1  Fetch  2, 5-10, 13-15[-\d, ]* requests; 1-2, 4-10, 13-15[-\d, ]* responses", line)
     assert cli("coverage", "stop-replica", "--missing", "layouts").out == "no version lacks it\n"
@@ -100,8 +101,8 @@ def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
 
 
 def test_what_a_definition_gives_is_called_given_and_nothing_proves_it(cli: Cli) -> None:
-    lines = cli("coverage", "--definitions", MADE).out.splitlines()
-    assert "901  Lamp                          0-3      given      · · · · · · ·" in lines
+    lines = [line.split() for line in cli("coverage", "--definitions", MADE).out.splitlines()]
+    assert "901 Lamp 0-3 given · · · · · · ·".split() in lines
     assert "      3  given  · · · · · ·  ·" in cli("coverage", "lamp", "--definitions", MADE).out.splitlines()
     found = cli("coverage", "lamp", "--definitions", MADE, "--format", "json").lines
     assert {(one["since"], one["until"], *one["request"], *one["brokers"]) for one in found} == {(None, None)}

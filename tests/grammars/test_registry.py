@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kdbg import grammars
 from kdbg.grammars import registry
 from kdbg.grammars.registry import ENTRIES, KEYS, Entry, by_key, by_name
-from kdbg.wire.language.api import Api
 
 PRODUCE, FETCH = Entry(0, "Produce", ("Send",)), Entry(1, "Fetch")
 
@@ -49,7 +50,7 @@ def test_a_name_that_another_api_goes_by_is_refused(line: Entry) -> None:
 @pytest.mark.parametrize(("key", "name"), [(199, "Fetch"), (1, "Fetches")])
 def test_a_grammar_file_of_another_key_or_name_is_refused(key: int, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = FETCH.load()
-    other = Api(key, name, module.request, module.response, range(1))
+    other = replace(module.api, key=key, name=name)
     monkeypatch.setattr(module, "api", other)
     with pytest.raises(ValueError, match=f"fetch.py declares {name} with API key {key}, the registry has Fetch with"):
         FETCH.api()

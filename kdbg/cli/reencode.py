@@ -2,7 +2,7 @@
 
 The JSON holds the bodies and of the headers what matters: API, version, correlation id, client id. Tagged fields of
 a header, of which no sender is known, are lost; so are the bytes that a finding stands for (`leftover`, `truncated`).
-A body in another known form of its version is written in that form, for the exchange's notes name it.
+A body in another known form of its version is written in that form, for the exchange's findings name it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.guide_names import understood
 from ..messages.message import grammar_of, header_grammar, opaque_api
 from ..messages.rebuild import rebuild
+from ..render.findings import finding_object, note
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct, build
@@ -97,7 +98,7 @@ class Reencoder:
 def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
     """The bytes of one half, behind the header that its exchange tells of."""
     api, version = which(exchange)
-    grammar = form(api, version, direction, exchange.get("notes") or ())
+    grammar = form(api, version, direction, exchange)
     if grammar is None:
         grammar, body = understood(api, direction, version, body)
     data = build(grammar, rebuild(body))
@@ -121,9 +122,14 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
     return find(key) or opaque_api(key), version
 
 
-def form(api: Api, version: int, direction: Direction, notes: Iterable[Any]) -> WireStruct | None:
-    """The layout of a body in another known form, which a note names, or of an unknown version; None for the others."""
+def form(api: Api, version: int, direction: Direction, exchange: Mapping[str, Any]) -> WireStruct | None:
+    """Return the layout of a body in another known form, which a finding names, or of an unknown version; else None.
+
+    A line without `findings`, which an earlier kdbg printed, has its `notes` for that.
+    """
+    told = exchange["findings"] if "findings" in exchange else exchange.get("notes")
     for name, layout in api.dialects_of(direction, version):
-        if str(Finding(Kind.DIALECT, facts=KnownForm(name))) in notes:
+        found = Finding(Kind.DIALECT, direction, facts=KnownForm(name))
+        if (finding_object(found) if "findings" in exchange else note(found)) in (told or ()):
             return layout
     return None if version in api.versions else grammar_of(api, version, direction)

@@ -21,7 +21,7 @@ from ..wire.readings.fields import walk
 from ..wire.readings.topic_names import ALWAYS
 from .beside import count, printable
 from .columns import aligned
-from .heading import finding_line
+from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .jsonlines import dump, json_body
 from .look import Look
@@ -176,7 +176,8 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
         "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
         "header": message.header, "body": json_body(message, show_secrets=look.show_secrets),
-        "notes": [*filter(None, [found.why()]), *map(str, found.findings)], "fits": list(map(_fit, found.others)),
+        "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
+        "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ..findings import Finding, Kind
+from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import Message
 from .look import Look
-from .values import Memo, escape, quote
+from .values import Memo, quote
 
 _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
 _ends = Memo(lambda ends: f"{endpoint(ends[0])} → {endpoint(ends[1])}")
@@ -77,18 +77,3 @@ class Headings:
 def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     """What is odd inside a message; where the capture lacks its end, the exchange says so already."""
     return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
-
-
-def finding_line(finding: Finding, look: Look) -> str:
-    """One finding, with the mark of its weight."""
-    return look.paint(style(finding), f"{mark(finding.kind)} {finding.kind}: {escape(finding.text)}")
-
-
-def mark(kind: Kind) -> str:
-    """The mark of a kind's weight."""
-    return "✗" if kind.is_error else "!"
-
-
-def style(finding: Finding) -> str:
-    """The style that a finding is shown in."""
-    return "bad" if finding.kind.is_error else "note"

@@ -25,7 +25,7 @@ from ..wire.language.api import Direction
 from ..wire.readings.spans import Inspection, Span
 from . import values
 from .beside import ByteLine, Describer, count, printable
-from .heading import finding_line, style
+from .findings import finding_line, style
 from .look import FIELD_COLOURS, Look
 from .meanings import meanings
 
@@ -232,7 +232,7 @@ class Dump:
             place = row.end
         index = next((i for i, (end, _) in enumerate(lines) if place < end), len(lines) - 1)
         column = BYTES_AT + 3 * max(min(place - row.start - index * self.per_line, self.per_line), 0)
-        note = self._note(values.escape(beside(finding)), style(finding), column)
+        note = self._note(values.escape(beside(finding)), style(finding.kind), column)
         broken = self.describe.broken
         if broken is not None and (start, finding.kind) == (broken.start, broken.kind):
             above += start >= row.end

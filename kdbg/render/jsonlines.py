@@ -28,8 +28,8 @@ from ..wire.readings.layout import layout
 from ..wire.readings.outline import outline
 from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
+from .findings import finding_object, note
 from .heading import endpoint, findings_of
-from .values import escape
 
 Path = tuple[str, ...]
 Topics = Mapping[UUID, str]
@@ -44,6 +44,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
     response, more, more_names = _half(exchange.response, topics, show_secrets)
     names |= more_names
     peers, latency, api = exchange.peers, exchange.latency, exchange.api
+    findings = (*exchange.findings, *odd, *more)
     return dump({
         "connection": {
             "client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number,
@@ -54,7 +55,8 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
         "correlation_id": exchange.correlation_id if api is None or api.key >= 0 else None,
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
-        "notes": [escape(str(finding)) for finding in (*exchange.findings, *odd, *more)],
+        "notes": [*map(note, findings)],
+        "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
         "request": request,
         "response": response,

@@ -14,7 +14,7 @@ from ..messages.message import Message
 from ..segments import File, Piece
 from ..wire.readings.secrets import Hidden
 from . import values
-from .heading import finding_line
+from .findings import finding_line, finding_object, note
 from .hexdump import Dump, plain_hexdump
 from .jsonlines import dump, json_body
 from .look import Look
@@ -119,11 +119,11 @@ class JsonLines:
         self.look, self.file, self.name = look, file, name
 
     def __call__(self, number: int, piece: Piece, message: Message | None) -> bytes:
-        kind, place = self.file.kind, self.file.place
+        kind, place, findings = self.file.kind, self.file.place, piece.odd(message)
         shown: dict[str, Any] = {
             "file": self.name, "kind": kind.name, "topic": place.topic, "partition": place.partition,
             "position": piece.position, "size": piece.size,
-            "notes": [values.escape(str(finding)) for finding in piece.odd(message)],
+            "notes": [*map(note, findings)], "findings": [*map(finding_object, findings)],
         }  # fmt: skip
         if message is None:
             shown["zeros"] = piece.zeros

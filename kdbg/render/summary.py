@@ -9,7 +9,8 @@ from itertools import islice
 from ..grammars.errors import ERRORS
 from ..messages.exchange import Exchange
 from ..wire.readings.outline import Outline, outline
-from .heading import mark, moment
+from .findings import mark
+from .heading import moment
 from .look import Look
 from .values import cut, escape
 

@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Callable, Mapping
 
 from ..messages.exchange import CapturedMessage, Exchange
-from .heading import Headings, finding_line, findings_of
+from .findings import finding_line
+from .heading import Headings, findings_of
 from .hexdump import hexdump
 from .jsonlines import json_line
 from .look import Look

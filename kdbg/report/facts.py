@@ -219,15 +219,16 @@ def rebalances(ask: Ask) -> Listing:
 
 
 def problems(ask: Ask) -> Listing:
-    """(kind, what, API, notice, how often, first)."""
-    return listing(ask, "SELECT kind, text, api, MIN(CASE WHEN notice THEN 1 ELSE 0 END) AS notice, COUNT(*) AS times, "
-                   "MIN(request_time) FROM problems GROUP BY kind, text, api",
-                   "notice, times DESC, kind, text, api")  # fmt: skip
+    """(severity, kind, what, API, how often, first)."""
+    return listing(ask, "SELECT severity, kind, text, api, COUNT(*) AS times, MIN(request_time) FROM problems "
+                   "GROUP BY severity, kind, text, api",
+                   "CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, times DESC, kind, text, api",
+                   )  # fmt: skip
 
 
 def undecoded(ask: Ask) -> int:
     """How many problems say that something could not be decoded."""
-    [(count,)] = ask("SELECT COUNT(*) FROM problems WHERE NOT notice")
+    [(count,)] = ask("SELECT COUNT(*) FROM problems WHERE severity = 'error'")
     return int(count)
 
 

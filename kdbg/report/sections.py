@@ -162,15 +162,13 @@ def clients(ask: Ask) -> Section:
 
 
 def problems(ask: Ask) -> Section:
-    columns = {"kind": "text", "what": "text", "API": "text", "decoded": "text", "times": "count", "first": "time"}
-    found = facts.problems(ask)
-    rows = [(*row[:3], "whole" if row[3] else "in part", *row[4:]) for row in found.rows]
+    columns = {"severity": "text", "kind": "text", "what": "text", "API": "text", "times": "count", "first": "time"}
     return Section(
         "problems",
         "Problems",
         "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
         "Nothing was odd, and all of it was decoded.",
-        tables=filled(table("Problems", columns, facts.Listing(rows, found.left))),
+        tables=filled(table("Problems", columns, facts.problems(ask))),
     )
 
 

@@ -108,11 +108,12 @@ TABLES: dict[str, dict[str, str]] = {
     "problems": WHO | WHAT | {
         "file": "text",
         "kind": "text",
-        "text": "text",
-        "field": "text",
-        "start": "long",
+        "severity": "text",  # error, warning, note
+        "side": "text",  # request or response; null where it is of a connection or a file
+        "path": "text",  # the field
+        "offset": "long",  # of its first byte, from the first of the message's header on
         "length": "long",
-        "notice": "boolean",  # notable, but decoded whole
+        "text": "text",
     },
     "files": {
         "capture": "text",

@@ -158,8 +158,10 @@ def what_columns(exchange: Exchange, time: int | None) -> TableRow:
 
 def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
     """The columns of `problems` from `file` on."""
-    field = finding.path or None
-    return file, finding.kind, escape(finding.text), field, finding.start, finding.length, not finding.kind.is_error
+    return (
+        file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.start,
+        finding.length, escape(finding.text),
+    )  # fmt: skip
 
 
 _ends = lru_cache(1 << 16)(endpoint)

@@ -234,7 +234,20 @@ def test_both_halves_have_their_headers(encode: Encode) -> None:
     assert json.loads(encode(stdin=lines(orphan))) == {"request": None, "response": None}
 
 
-def test_another_known_form_is_told_by_its_note(encode: Encode) -> None:
+def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) -> None:
+    text = "this is the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
+    place = {"side": "response", "path": "", "offset": None}
+    exchange = {
+        "api_key": 18, "api_version": 4, "correlation_id": 1, "request": None, "notes": [f"dialect: {text}"],
+        "findings": [{"kind": "dialect", "severity": "note", **place, "text": text}],
+        "response": {"body": {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}},
+    }  # fmt: skip
+    assert json.loads(encode(stdin=lines(exchange)))["response"] == "00000001002300000001001200000002"
+    exchange["findings"][0]["side"] = "request"
+    assert json.loads(encode(stdin=lines(exchange)))["response"] == "00000001002302001200000002000000000000"
+
+
+def test_another_known_form_is_told_by_its_note_in_lines_without_findings(encode: Encode) -> None:
     note = "dialect: this is the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
     body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
     exchange = {

@@ -210,7 +210,7 @@ def test_json_holds_what_the_other_views_show(explain: Any) -> None:
         "api": "Metadata", "api_key": 3, "version": 1, "versions": [1], "direction": "request", "offset": 0,
         "size": 23,
         "header": {"api_key": 3, "api_version": 1, "correlation_id": 2, "client_id": "kdbg"},
-        "body": {"topics": [{"name": "foo"}]}, "notes": [], "fits": [],
+        "body": {"topics": [{"name": "foo"}]}, "notes": [], "findings": [], "fits": [],
     }  # fmt: skip
     status, text = explain(DATA.hex() + DATA[:-1].hex() + "ff", "-f", "json")
     assert [json.loads(line)["offset"] for line in text.splitlines()] == [0, 27]

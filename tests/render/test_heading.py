@@ -10,7 +10,8 @@ import kdbg
 from kdbg.findings import Finding, Kind
 from kdbg.findings.facts import Foreign
 from kdbg.messages.exchange import Exchange
-from kdbg.render.heading import Headings, endpoint, finding_line, findings_of, latency, moment
+from kdbg.render.findings import finding_line
+from kdbg.render.heading import Headings, endpoint, findings_of, latency, moment
 from kdbg.render.look import Look
 
 from ..traffic import Talk, framed, pcap

@@ -39,7 +39,7 @@ class TestContract:
         assert found == {
             "connection": {"client": "10.0.0.1:51514", "broker": "10.0.0.2:9092", "id": 1},
             "api": "Metadata", "api_key": 3, "api_version": 1, "correlation_id": 1, "client_id": "x",
-            "latency_ms": 1.0, "notes": [],
+            "latency_ms": 1.0, "notes": [], "findings": [],
             "request": {
                 "time": pytest.approx(START + 0.002, abs=1e-6), "packets": [3, 3], "size": 22,
                 "body": {"topics": [{"name": "t"}]},
@@ -51,7 +51,7 @@ class TestContract:
         }  # fmt: skip
         assert list(found) == [
             "connection", "api", "api_key", "api_version", "correlation_id", "client_id", "latency_ms", "notes",
-            "request", "response",
+            "findings", "request", "response",
         ]  # fmt: skip
 
     def test_a_request_without_response_and_a_response_without_request(self) -> None:
@@ -196,7 +196,21 @@ class TestLines:
         exchange.response = CapturedMessage(b"\0" * 4, (0, 0), (1, 1), "response")
         found = json.loads(json_line(exchange))
         assert found["notes"] == [r"not-kafka: \xff\x1b\n; not decoded"]
+        assert found["findings"][0]["text"] == r"\xff\x1b\n; not decoded"
         assert found["client_id"] == {"base64": "/w=="}
+
+    def test_findings_say_of_what_kind_how_serious_and_where(self) -> None:
+        (found,) = objects(Talk().ask_bytes("Metadata", 1, b"\0\0\0\1\0\6order").answer(controller_id=2))
+        header = found["request"]["size"] - 4 - 11
+        assert found["findings"] == [{
+            "kind": "truncated", "severity": "error", "side": "request", "path": "topics[0].name",
+            "offset": header + 6,
+            "text": f"topics[0].name: STRING wants 6 bytes, 5 left at byte {header + 6} (0x{header + 6:04x})",
+        }]  # fmt: skip
+        assert found["notes"] == [f"{finding['kind']}: {finding['text']}" for finding in found["findings"]]
+        (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)))[0]["findings"]
+        assert (dialect["kind"], dialect["severity"], dialect["side"]) == ("dialect", "note", "response")
+        assert (dialect["path"], dialect["offset"]) == ("", None)
 
     def test_text_of_bytes(self) -> None:
         assert [text(None), text(b"a"), text(b"\xff")] == [None, "a", b"\xff"]

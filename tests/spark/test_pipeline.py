@@ -11,7 +11,7 @@ import pytest
 import kdbg
 from kdbg.library import read_definitions
 from tests.capture.files import RAW, enhanced, interface, option, section
-from tests.cli.calls import MAIN, SHARED, SHIPPED
+from tests.cli.calls import MAIN, SHARED, SHIPPED, call
 from tests.traffic import Talk, pcap
 
 from .archives import concatenated, reordered, rolled, write
@@ -41,6 +41,17 @@ def test_the_counts_add_up(run: Run) -> None:
     assert counts["frames"] == ask(out, "SELECT count(request_bytes) + count(response_bytes) FROM {exchanges}")[0][0]
     assert counts["frame_bytes"] == ask(out, "SELECT sum(request_bytes) + sum(response_bytes) FROM {exchanges}")[0][0]
     assert outcome.findings.total() == ask(out, "SELECT count(*) FROM {problems}")[0][0]
+
+
+def test_problems_are_the_findings_of_the_json(run: Run) -> None:
+    out, _ = run(SHIPPED)
+    lines = (line for path in SHIPPED for line in call("decode", path, "--format", "json").lines)
+    told = [tuple(found.values()) for line in lines for found in line["findings"]]
+    question = """
+        SELECT kind, severity, COALESCE(side, ''), COALESCE(path, ''), "offset", text FROM {problems}
+        WHERE correlation_id IS NOT NULL OR api IS NOT NULL  -- the others are of connections and files"""
+    assert sorted(ask(out, question), key=repr) == sorted(told, key=repr)
+    assert len(told) > 50
 
 
 @pytest.fixture(scope="module")

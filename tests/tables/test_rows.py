@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -13,12 +14,15 @@ import kdbg
 from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import Exchange
+from kdbg.render.jsonlines import json_line
 from kdbg.tables.columns import TABLES
 from kdbg.tables.rows import Rows, Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 
 Table = list[dict[str, Any]]
+SAID = ("kind", "severity", "offset", "text")
+"""What a problem and a finding in JSON have in common, null or not."""
 
 
 class Tables:
@@ -197,6 +201,20 @@ def test_secrets_stand_in_no_table() -> None:
 @pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
 def test_every_row_has_every_column_and_every_finding_is_a_problem(path: Any) -> None:
     tables = Tables(kdbg.read(path), {}, Wanted(records=True, values=True))
-    findings = [finding for exchange in kdbg.read(path) for finding in exchange.all_findings()]
-    assert [problem["kind"] for problem in tables.tables["problems"]] == [finding.kind for finding in findings]
+    findings = [found for exchange in kdbg.read(path) for found in json.loads(json_line(exchange))["findings"]]
+    for problem, found in zip(tables.tables["problems"], findings, strict=True):
+        assert [problem["side"] or "", problem["path"] or ""] == [found["side"], found["path"]]
+        assert some(problem, *SAID) == [found[name] for name in SAID]
     assert tables.rows.problems.total() == len(findings)
+
+
+def test_a_problem_names_side_field_and_byte() -> None:
+    talk = Talk().ask("Metadata", 1).answer_bytes(b"\0\0\0\1" + bytes(4) + b"\0\x09local").ask("Metadata", 1)
+    broken, unanswered = tables_of(talk)["problems"]
+    assert some(broken, "kind", "severity", "side", "path", "offset", "length") == [
+        "truncated", "error", "response", "brokers[0].host", 14, 0,
+    ]  # fmt: skip
+    assert broken["text"] == "brokers[0].host: STRING wants 9 bytes, 5 left at byte 14 (0x000e)"
+    assert some(unanswered, "kind", "severity", "side", "path", "offset", "text", "file") == [
+        "unanswered", "warning", "request", None, None, "no response was seen", None,
+    ]  # fmt: skip

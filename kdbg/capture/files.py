@@ -89,7 +89,7 @@ class Capture:
                     self.first_time = time
                 dissect = dissectors.get(link)
                 if dissect is None:
-                    dissect = dissectors[link] = self._dissector(link)
+                    dissect = dissectors[link] = dissector(link, self._note)
                 found = dissect(data)
                 if found:
                     yield number, time, *found
@@ -109,13 +109,6 @@ class Capture:
             trouble = f"{self._source.feed.trouble}, after packet {self.packets}"
         if trouble:
             self._note(trouble)
-
-    def _dissector(self, link: int) -> Callable[[bytes], Found]:
-        try:
-            return dissector(link)
-        except LookupError:
-            self._note(f"link type {link} is unknown: its packets are passed over")
-            return lambda data: None
 
     def _note(self, text: str) -> None:
         if text in self._notes or len(self._notes) < MOST_NOTES:

@@ -1,7 +1,8 @@
 """From a packet's bytes to its TCP segment, by link type: bytes go in, a Segment, FRAGMENT or None comes out.
 
 The header bytes are read where they stand. What is unusual (tunnels, other link types) is left to scapy, which is
-imported when the first such packet comes. Whatever the bytes are, no exception comes out.
+imported when the first such packet comes; where it is not installed, such packets are noted and passed over. Whatever
+the bytes are, no exception comes out.
 """
 
 from __future__ import annotations
@@ -42,26 +43,46 @@ class Unusual(Exception):
     """There may be TCP further in: scapy shall look."""
 
 
-def dissector(link: int) -> Callable[[bytes], Found]:
-    """The function for one link type; raises LookupError when not even scapy knows the type."""
+def dissector(link: int, note: Callable[[str], None] = lambda text: None) -> Callable[[bytes], Found]:
+    """Return the function for one link type; `note` is told of what cannot be read, now or later."""
     native = LINKS.get(link)
     if native is None:
-        from kdbg.capture.tunnels import innermost, require
-
-        require(link)
-        return lambda data: innermost(link, data)
+        return _foreign(link, note)
 
     def dissect(data: bytes) -> Found:
         try:
             return native(data)
         except Unusual:
-            from kdbg.capture.tunnels import innermost
-
-            return innermost(link, data)
+            return _innermost(link, data, note)
         except (struct.error, IndexError, RecursionError):  # cut short, or a tunnel in a tunnel without end
             return None
 
     return dissect
+
+
+def _foreign(link: int, note: Callable[[str], None]) -> Callable[[bytes], Found]:
+    """Return the function for a link type that is scapy's alone."""
+    try:
+        from kdbg.capture.tunnels import innermost, require
+
+        require(link)
+    except LookupError:
+        note(f"link type {link} is unknown: its packets are passed over")
+    except ImportError:
+        note(f"link type {link} is read by scapy, which is not installed: its packets are passed over")
+    else:
+        return lambda data: innermost(link, data)
+    return lambda data: None
+
+
+def _innermost(link: int, data: bytes, note: Callable[[str], None]) -> Found:
+    """Let scapy look."""
+    try:
+        from kdbg.capture.tunnels import innermost
+    except ImportError:
+        note("a tunnel is read by scapy, which is not installed: its packets are passed over")
+        return None
+    return innermost(link, data)
 
 
 def ethernet(data: bytes) -> Found:

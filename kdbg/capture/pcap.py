@@ -1,4 +1,4 @@
-"""The pcap format: bytes of a file go in, what its header says and its packets come out. Reads no file.
+"""The pcap format: bytes of a file go in, what its header says and its packets come out, and back. Opens no file.
 
 Understood are microseconds and nanoseconds, both byte orders, and the form of some old Linux distributions ("modified
 pcap"), whose packet headers are longer. See draft-ietf-opsawg-pcap.
@@ -71,6 +71,16 @@ class Layout(NamedTuple):
             return None
         seconds, fraction = struct.unpack_from(self.order + "II", packet)
         return int(seconds * 1_000_000_000 + fraction * self.unit)
+
+
+def file_header(link: int, snaplen: int = SNAPLEN) -> bytes:
+    """Return the header of a file whose packets have their times in nanoseconds."""
+    return struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, snaplen, link)
+
+
+def packet_record(time: int, packet: bytes) -> bytes:
+    """Return a whole packet as such a file has it; `time` is nanoseconds since the epoch."""
+    return struct.pack("<IIII", *divmod(time, 1_000_000_000), len(packet), len(packet)) + packet
 
 
 class PcapReader:

@@ -1,8 +1,8 @@
 """A live session, saved: the bytes that the two ends sent go in, a capture that every tool opens is written.
 
 The TCP around the bytes is made up: a handshake before a connection's first bytes, numbers that fit, a FIN when the
-file is closed. Bytes stand as kdbg saw them, which is in the clear even where TLS was spoken. scapy is imported when a
-file is opened, not before; it writes the file (nanosecond pcap, packets from their IP header on).
+file is closed. Bytes stand as kdbg saw them, which is in the clear even where TLS was spoken. The file is a pcap of
+nanoseconds, its packets begin with their IP header.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import TracebackType
 
 from kdbg.capture.packet import ACK, FIN, PSH, SYN, Endpoint
+from kdbg.capture.pcap import file_header, packet_record
 from kdbg.errors import CaptureError, CaptureRefused
 
 RAW_IP, TCP = 101, 6
-SNAPLEN = 262_144
 MOST = 60_000
 """Bytes of a segment: IP can carry 65,535 with the headers."""
 WINDOW = 0xFFFF
@@ -30,16 +30,13 @@ class CaptureWriter:
     """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        from scapy.utils import RawPcapWriter
-
         self.name = os.fspath(path)
         self._talks: dict[tuple[Endpoint, Endpoint], _Talk] = {}
         self._time = 0
         try:
             with ExitStack() as undo:
                 self._file = undo.enter_context(open(path, "wb", buffering=0, opener=_private))
-                self._writer = RawPcapWriter(self._file, linktype=RAW_IP, nano=True, snaplen=SNAPLEN)
-                self._writer.write_header(None)
+                self._append(file_header(RAW_IP))
                 undo.pop_all()  # it stays open until `close`
         except OSError as error:
             raise CaptureRefused(self.name, f"cannot be written: {error.strerror}") from None
@@ -73,12 +70,17 @@ class CaptureWriter:
         if self._file.closed:
             return
         self._time = max(self._time, time_ns)
-        seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
         try:
             for packet in packets:
-                self._writer.write_packet(packet, sec=seconds, usec=nanoseconds)
+                self._append(packet_record(time_ns, packet))
         except OSError as error:
             raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
+
+    def _append(self, data: bytes) -> None:
+        """Write all of it: a file without a buffer may take less than it is given."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) or 0 :]
 
 
 def _private(path: str, flags: int) -> int:

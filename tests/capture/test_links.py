@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from typing import Any
 
 import pytest
@@ -122,9 +123,25 @@ def test_other_link_types_are_left_to_scapy() -> None:
     assert found(wireless, 127) == segment()
 
 
-def test_a_link_type_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(LookupError):
-        dissector(65_000)
+def test_a_link_type_that_nobody_knows_is_noted_and_passed_over() -> None:
+    notes: list[str] = []
+    assert dissector(65_000, notes.append)(bytes(100)) is None
+    assert notes == ["link type 65000 is unknown: its packets are passed over"]
+
+
+def test_without_scapy_all_but_tunnels_is_read_and_they_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("kdbg.capture.tunnels", "scapy", "scapy.config"):
+        monkeypatch.setitem(sys.modules, name, None)
+    notes: list[str] = []
+    dissect = dissector(1, notes.append)
+    assert dissect(bytes(ETHERNET / ip4() / tcp())) == segment()
+    assert notes == []
+    assert dissect(bytes(ETHERNET / IP() / GRE() / ip4() / tcp())) is None
+    assert dissector(9, notes.append)(bytes(PPP() / ip4() / tcp())) is None
+    assert notes == [
+        "a tunnel is read by scapy, which is not installed: its packets are passed over",
+        "link type 9 is read by scapy, which is not installed: its packets are passed over",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import struct
 import subprocess
@@ -325,7 +326,8 @@ def test_a_full_disk() -> None:
 def test_a_disk_that_fills_up(path: Path) -> None:
     writer = CaptureWriter(path)
     with open("/dev/full", "wb", buffering=0) as full:  # noqa: PTH123 - unbuffered
-        writer._writer.f = full
+        writer._file.close()
+        writer._file = full
         with pytest.raises(CaptureError, match="cannot be written any further: No space left"):
             writer.tap(CLIENT, BROKER, True, ask(1), NOW)
         with pytest.raises(CaptureError):
@@ -333,9 +335,26 @@ def test_a_disk_that_fills_up(path: Path) -> None:
     writer.close()
 
 
-def test_importing_it_does_not_import_scapy() -> None:
-    code = "import sys, kdbg.capture.write; sys.exit('scapy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_writing_does_not_import_scapy(path: Path) -> None:
+    code = "import sys; from kdbg.capture.write import CaptureWriter; CaptureWriter(sys.argv[1]).close()"
+    code += "; sys.exit('scapy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
+
+
+def test_a_file_that_takes_a_few_bytes_at_a_time(path: Path) -> None:
+    class Slow(io.FileIO):
+        def write(self, data: Any, /) -> int:
+            return super().write(bytes(data[:7]))
+
+    with CaptureWriter(path) as whole:
+        whole.tap(CLIENT, BROKER, True, ask(1), NOW)
+    expected = path.read_bytes()
+    with CaptureWriter(path) as writer:
+        writer._file.close()
+        writer._file = Slow(path, "wb")
+        writer._append(expected[:24])
+        writer.tap(CLIENT, BROKER, True, ask(1), NOW)
+    assert path.read_bytes() == expected
 
 
 def test_a_new_file_is_its_owners_alone(path: Path) -> None:

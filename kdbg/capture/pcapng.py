@@ -20,7 +20,7 @@ MAGIC = b"\x0a\x0d\x0d\x0a"
 """A file's first bytes, in either byte order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 """A section's byte order by its byte-order magic."""
-SMALLEST, SMALLEST_SECTION = 12, 28
+SMALLEST, SMALLEST_SECTION, SMALLEST_ENHANCED = 12, 28, 32
 """Bytes of a block with nothing in it."""
 END_OF_OPTIONS, IF_NAME, IF_TSRESOL, IF_TSOFFSET = 0, 2, 9, 14
 LATEST = 1 << 63
@@ -61,7 +61,7 @@ class PcapngReader:
     def take(self, data: bytes) -> Taken:
         """Return the packets of the whole blocks at the beginning of `data`, which begins with a block."""
         packets, place, last = list[RawPacket](), 0, len(data) - SMALLEST
-        while place <= last:
+        while (place := self._ordinary(data, place, packets)) <= last:
             kind, length = self._pair(data, place)
             if kind == SECTION:
                 length = self._section(data, place)
@@ -85,10 +85,32 @@ class PcapngReader:
             place = behind
         return Taken(packets, place, place + SMALLEST - len(data))
 
+    def _ordinary(self, data: bytes, place: int, packets: list[RawPacket]) -> int:
+        """Take whole Enhanced Packet Blocks with nothing odd about them; return where the first other block begins."""
+        fields, interfaces, append = self._enhanced_fields, self._interfaces, packets.append
+        last, known = len(data) - SMALLEST_ENHANCED, len(interfaces)
+        while place <= last:
+            kind, length, number, high, low, captured = fields(data, place)
+            behind = place + length
+            if kind != ENHANCED or length & 3 or length < SMALLEST_ENHANCED + captured or number >= known:
+                break
+            interface = interfaces[number]
+            if interface is None or data[behind - 4 : behind] != data[place + 4 : place + 8]:  # or cut short
+                break
+            link, _, _, multiplier, divisor, offset = interface
+            time = (high << 32 | low) * multiplier // divisor + offset
+            if not 0 <= time < LATEST:
+                break
+            append((time, link, data[place + 28 : place + 28 + captured]))
+            place = behind
+        return place
+
     def _use(self, order: str) -> None:
         """Read what follows in this byte order."""
         self._order = order
-        self._single, self._pair, self._fields = (struct.Struct(order + form).unpack_from for form in ("I", "II", "5I"))
+        self._single, self._pair, self._fields, self._enhanced_fields = (
+            struct.Struct(order + form).unpack_from for form in ("I", "II", "5I", "6I")
+        )
         self._readers: dict[int, Callable[[bytes, int, int], RawPacket | None]] = {
             INTERFACE: self._interface,
             OBSOLETE: self._obsolete,

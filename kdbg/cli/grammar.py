@@ -15,8 +15,8 @@ from .output import Writer, look
 
 if TYPE_CHECKING:
     from ..definitions import Declared
-    from ..render.grammartext import Sheet
     from ..render.look import Look
+    from ..render.sheets import Sheet
     from ..wire import Api
     from ..wire.language.payload import Payload
 
@@ -50,15 +50,16 @@ def command(api: str | None, files: tuple[str, ...], pair: tuple[str, str] | Non
             diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
-    API is a name, an alias or a key; or `header`, or `records`; or the name of a payload, and `payloads` for all of
-    these. With neither --version nor --diff: what the API is for, and what each version changed. Without API: all of
-    them.
+    API is a name, an alias or a key; or `frame`, `header` or `records`; or the name of a payload, and `payloads` for
+    all of these; or the name of a type, as `int32` or `compact-string`, and `types` for all; or `notation`. With
+    neither --version nor --diff: what the API is for, and what each version changed. Without API: all of them.
 
     \b
     kdbg grammar metadata
     kdbg grammar metadata --version 1
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
+    kdbg grammar unsigned-varint
     kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
     kdbg grammar --compatible old/FooRequest.json new/FooRequest.json
@@ -89,19 +90,41 @@ def pieces(
 ) -> Iterator[str | bytes]:
     """What is printed, piece by piece."""
     from ..grammars import plain
-    from ..render.grammartext import special_sheets
+    from ..render.sheets import special_sheets
     from .apis import listing
 
     if api is None:
         yield from listing(look, json)
         if not json:
-            yield "\n`kdbg grammar NAME` tells about one of them; also `header`, `records` and `payloads`.\n"
+            yield "\n`kdbg grammar NAME` tells about one of them; also `frame`, `header`, `records`, `payloads`,\n"
+            yield "`types` and `notation`.\n"
     elif plain(api) == "payloads":
         yield from every_payload(look, json)
     elif special := special_sheets(api):
         yield from of_special(api, special, version, diff, direction, look, json)
+    elif (pages := wordy(api, look, json)) is not None:
+        if version is not None or diff or direction:
+            raise click.UsageError(f"{api} has no versions and no directions")
+        yield from pages
     else:
         yield from told(api_or_payload(api), version, diff, direction, look, json)
+
+
+def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:
+    """The pages on types and on the signs of the BNF; None for any other name."""
+    from ..grammars import plain
+    from ..render import typetext
+    from ..render.jsonlines import dump
+
+    word = plain(name)
+    if word in ("notation", "bnf", "optional"):
+        return [dump(typetext.notation_object()) if json else typetext.notation_page(look)]
+    if word in ("types", "type"):
+        return [*map(dump, map(typetext.type_object, typetext.types()))] if json else [typetext.type_listing(look)]
+    found = typetext.type_named(name)
+    if found is None:
+        return None
+    return [dump(typetext.type_object(found)) if json else typetext.type_page(found, look)]
 
 
 def api_or_payload(name: str) -> Api | Payload:
@@ -145,7 +168,7 @@ def told(
     from ..definitions import Declared
 
     if diff:
-        old, new = (sheets_of(thing, number, direction) for number in diff)
+        old, new = ([sheet for sheet in sheets_of(thing, v, direction) if not sheet.guide] for v in diff)
         yield from compared(old, new, look, json)
     elif version is not None:
         yield from printed(sheets_of(thing, version, direction), look, json)
@@ -158,8 +181,8 @@ def told(
 
 def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | None) -> list[Sheet]:
     """One version of an API, a payload, or a message that is neither."""
-    from ..render.grammartext import message_sheet, message_sheets
     from ..render.payloadtext import payload_sheet
+    from ..render.sheets import message_sheet, message_sheets
     from ..wire import Api
     from ..wire.language.payload import Payload
 

@@ -4,7 +4,7 @@ Request header v0 has no client id, v1 has one, v2 adds tagged fields but keeps 
 that a broker can read it from any client (KIP-482, KIP-511). Which API version carries which is said by `Api`.
 """
 
-from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Since, String, Struct
+from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Remainder, Since, String, Struct
 from ..wire.language.types import At
 
 request = Struct(
@@ -17,5 +17,10 @@ request = Struct(
 response = Struct(
     "correlation_id" / Int32 * "number of the request that this answers",
 )
+frame = Struct(
+    "size" / Int32 * "bytes of the message behind it, without these four",
+    "message" / Remainder * "a request or a response: its header, then its body",
+)
+body = "body" / Remainder * "what the API and its version say"
 REQUEST = tuple(request.structure(At(version, version >= 2)) for version in range(3))
 RESPONSE = tuple(response.structure(At(version, version >= 1)) for version in range(2))

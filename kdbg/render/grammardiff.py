@@ -13,8 +13,8 @@ from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
 from ..wire.readings.layout import Change, compare, layout
 from .columns import aligned, wrap
-from .grammartext import Sheet
 from .look import Look
+from .sheets import Sheet
 from .values import escape
 
 FLEXIBLE = "flexible (KIP-482)"

@@ -11,8 +11,8 @@ from ..grammars.payloads import about, aliases, payloads
 from ..wire.language.payload import Payload
 from .columns import aligned, wrap
 from .grammardiff import Step, page, span, step, told
-from .grammartext import Sheet, message_sheet
 from .look import Look
+from .sheets import Sheet, message_sheet
 
 
 def payload_sheet(found: Payload, version: int) -> Sheet:

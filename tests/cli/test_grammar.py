@@ -14,9 +14,10 @@ import pytest
 from kdbg import grammars
 from kdbg.cli import run
 from kdbg.grammars.payloads import payloads
-from kdbg.render.grammartext import header_sheets, message_sheets, record_sheets, sheet_text
+from kdbg.render.grammartext import sheet_text
 from kdbg.render.look import Look
 from kdbg.render.payloadtext import payload_sheet
+from kdbg.render.sheets import frame_sheets, header_sheets, message_sheets, record_sheets
 
 Kdbg = Callable[[str], str]
 NEWEST = grammars.api("Metadata").versions[-1]
@@ -225,13 +226,18 @@ SHEETS = [
     *(sheet for api in grammars.apis() for version in api.versions for sheet in message_sheets(api, version)),
     *header_sheets(),
     *record_sheets(),
+    *frame_sheets(),
     *(payload_sheet(found, version) for found in payloads() for version in found.versions),
 ]
 
 
 def test_every_sheet_is_bnf_with_comments_that_fit_80_columns() -> None:
     versions = sum(len(api.versions) for api in grammars.apis())
-    assert len(SHEETS) == 2 * versions + 5 + 3 + sum(len(found.versions) for found in payloads())
+    guides = [sheet for sheet in SHEETS if sheet.guide]
+    assert [(sheet.title, sheet.guide) for sheet in guides] == [
+        ("OffsetCommit Request (Version: 0) of the guide", "0.8")
+    ]
+    assert len(SHEETS) == 2 * versions + 1 + 5 + 3 + 3 + sum(len(found.versions) for found in payloads())
     for sheet in SHEETS:
         for line in sheet_text(sheet, Look()).splitlines():
             if line.startswith("#"):
@@ -287,7 +293,10 @@ def test_json_has_the_same_as_objects(kdbg: Kdbg) -> None:
 def test_without_an_api_all_of_them(kdbg: Kdbg) -> None:
     text = kdbg("grammar")
     assert "  3  Metadata  " in text
-    assert text.endswith("\n`kdbg grammar NAME` tells about one of them; also `header`, `records` and `payloads`.\n")
+    assert text.endswith(
+        "\n`kdbg grammar NAME` tells about one of them; also `frame`, `header`, `records`, `payloads`,\n"
+        "`types` and `notation`.\n"
+    )
 
 
 def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
@@ -311,6 +320,8 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
         ("grammar header --version 9", "no header of version 9; there are 0, 1, 2"),
         ("grammar header --version 2 --response", "no header of version 2"),
         ("grammar metadata --version x", "'x' is not a valid integer"),
+        ("grammar int32 --version 1", "int32 has no versions and no directions"),
+        ("grammar types --request", "types has no versions and no directions"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(

@@ -9,7 +9,8 @@ import pytest
 
 from kdbg import grammars
 from kdbg.grammars.payloads import known, payloads
-from kdbg.render.grammartext import special_sheets
+from kdbg.render.sheets import special_sheets
+from kdbg.render.typetext import types
 
 from .calls import call
 
@@ -105,7 +106,10 @@ def test_no_name_means_a_payload_and_something_else() -> None:
     """An API's name, an alias, or the name of headers and record sets would hide the payload."""
     for entry in grammars.ENTRIES.values():
         assert not [name for name in (entry.name, *entry.aliases) if known(name)]
-    assert not [found.name for found in payloads() if special_sheets(found.name)]
+    taken = {"types", "notation", "optional", "bnf"} | {grammars.plain(found.name) for found in types()}
+    for name in (*(found.name for found in payloads()), *(entry.name for entry in grammars.ENTRIES.values())):
+        assert not special_sheets(name)
+        assert grammars.plain(name) not in taken
 
 
 def test_a_version_that_is_not_there_is_refused() -> None:

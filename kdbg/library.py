@@ -6,9 +6,9 @@ Each function imports what it alone needs: to decode one message is to import li
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from . import grammars
 from .errors import BuildError, DefinitionError, InputError, UnknownVersion
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .definitions import MessageDefinition
+    from .filters.table import Options
     from .messages.exchange import Exchange
 
 
@@ -83,30 +84,26 @@ def encode(
 def read(
     source: str | os.PathLike[str] | BinaryIO,
     *,
-    ports: Iterable[int] = (),
     where: Callable[[Exchange], bool] | None = None,
-    **filters: Any,
+    **filters: Unpack[Options],
 ) -> Iterator[Exchange]:
     """The exchanges of a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input), each once complete.
 
-    Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by the names of
-    `kdbg.filters.filters.Filters`: `api`, `client_id`, `topic`, `group`, `errors`, `slower_than`, `connection`,
-    `since`, `until`, `limit`; `ports` narrows to connections with one of these ports, and
-    `where` to exchanges for which it returns true.
+    Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by their names in
+    `kdbg.filters.table.Options`, and `where` keeps exchanges for which it returns true.
 
     Raises `CaptureError` where the file cannot be read at all; damage further on ends the iteration.
     """
-    from dataclasses import replace
     from itertools import islice
 
     from .capture import open_capture
     from .engine.engine import Engine
-    from .filters.filters import Filters
+    from .filters.chosen import Filters
 
     wanted = Filters(**filters)
-    session = Engine(ports=ports)
+    session = Engine(ports=wanted.port or ())
     with open_capture(source) as capture:
-        chosen = replace(wanted, limit=None).select(session.run(capture), session.topic_names)
+        chosen = wanted.but(limit=None).select(session.run(capture), session.topic_names)
         yield from islice(filter(where, chosen) if where is not None else chosen, wanted.limit)
 
 

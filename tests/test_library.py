@@ -12,6 +12,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import (
+    InputError,
     BadLength,
     BuildError,
     CaptureRefused,
@@ -163,11 +164,11 @@ class TestRead:
         path = CAPTURES / "errors.pcap"
         assert {exchange.api.name for exchange in kdbg.read(path, api="produce") if exchange.api} == {"Produce"}
         assert len(list(kdbg.read(path, api=["produce", "fetch"], limit=5))) == 5
-        assert {exchange.peers.broker[1] for exchange in kdbg.read(path, ports=[9093])} == {9093}
+        assert {exchange.peers.broker[1] for exchange in kdbg.read(path, port=9093)} == {9093}
         late = list(kdbg.read(path, where=lambda exchange: exchange.number > 50))
         assert [exchange.number for exchange in late] == list(range(51, 59))
-        with pytest.raises(TypeError):
-            next(kdbg.read(path, colour="red"))
+        with pytest.raises(InputError, match="no filter 'colour'"):
+            next(kdbg.read(path, colour="red"))  # type: ignore[call-arg]
         with pytest.raises(UnknownApi):
             next(kdbg.read(path, api="fetsh"))
 

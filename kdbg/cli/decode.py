@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from .definitions import definitions_option
-from .filters import filter_options
+from .filters import filter_options, take_filters
 from .output import Writer, look, look_options, meanings_option
-from .times import Moment
 
 FORMATS = ("tree", "summary", "hex", "json")
 
@@ -24,8 +23,7 @@ FORMATS = ("tree", "summary", "hex", "json")
 @look_options
 @meanings_option
 @definitions_option
-def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: str, full: bool, show_secrets: bool,
-            meanings: bool, since: Moment | None, until: Moment | None, limit: int | None,
+def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
             **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
@@ -41,13 +39,11 @@ def command(files: tuple[str, ...], format: str, port: tuple[int, ...], color: s
     kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
-    from ..filters.filters import Filters
     from .run import Run
 
-    wanted = Filters(**filters)
-    wanted.checks()  # an unknown API is refused before anything is read
+    wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted, (since, until), port, limit)
+    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted)
     run.captures(files)
     return run.status
 

@@ -1,4 +1,4 @@
-"""The options that narrow down which exchanges are wanted, with the same meaning wherever captures are read."""
+"""The options that narrow down which exchanges are wanted, made of the table of filters for every command."""
 
 from __future__ import annotations
 
@@ -7,47 +7,51 @@ from typing import Any
 
 import click
 
+from ..filters.chosen import Filters
+from ..filters.filter import Filter, Form
+from ..filters.table import FILTERS
 from .times import Milliseconds, When
 
 Command = Callable[..., Any]
+TYPES: dict[Form, dict[str, Any]] = {
+    Form.TEXTS: {"multiple": True},
+    Form.NUMBERS: {"multiple": True},
+    Form.FLAG: {"is_flag": True},
+    Form.MILLISECONDS: {"type": Milliseconds()},
+    Form.MOMENT: {"type": When()},
+    Form.COUNT: {},
+}
+"""How click takes each form of value."""
 
 
 def filter_options(command: Command) -> Command:
-    """--api, --client-id, --topic…: those of `session.filters.Filters` by their names, and --port."""
-    return archive_filter_options(_with(COUNTED, command))
+    """Give a command an option for every filter: --api, --client-id, --topic and all others."""
+    return _with(FILTERS, command)
 
 
 def archive_filter_options(command: Command) -> Command:
-    """Those that make sense for archives too, in which connections and exchanges have no numbers."""
-    return _with(OPTIONS, command)
+    """Give it those that mean something over archives, in which connections and exchanges have no numbers."""
+    return _with({name: one for name, one in FILTERS.items() if one.archives}, command)
 
 
-def _with(options: tuple[Command, ...], command: Command) -> Command:
-    for option in reversed(options):
-        command = option(command)
+def take_filters(options: dict[str, Any]) -> Filters:
+    """Take the filters out of what a command was given, and check them: an unknown API is refused at once."""
+    filters = Filters(**{name: options.pop(name) for name in FILTERS if name in options})
+    filters.dated(0).checks()
+    return filters
+
+
+def option_name(name: str) -> str:
+    """Return how a filter is written on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _with(filters: dict[str, Filter], command: Command) -> Command:
+    for name, one in reversed(filters.items()):
+        takes = TYPES[one.form]
+        if one.form in (Form.NUMBERS, Form.COUNT):
+            takes = takes | {
+                "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
+            }
+        command = click.option(option_name(name), metavar=one.metavar, help=one.help, **takes)(command)
     return command
-
-
-OPTIONS = (
-    click.option("--api", multiple=True, help="Only this API, by name, alias or key. May be given several times."),
-    click.option("--client-id", multiple=True, help="Only requests of this client id."),
-    click.option("--topic", multiple=True, help="Only exchanges that name this topic, or its id."),
-    click.option("--group", multiple=True, help="Only exchanges that name this consumer group."),
-    click.option("--errors", is_flag=True, help="Only exchanges with an error code or a finding."),
-    click.option("--slower-than", type=Milliseconds(), metavar="MS", help="Only those answered later than that."),
-    click.option(
-        "--since",
-        type=When(),
-        metavar="TIME",
-        help="Only from this time (UTC) on: 12:30:01.5 of the capture's "
-        "first day, 2026-11-21T12:30:01.5, or seconds since 1970.",
-    ),
-    click.option("--until", type=When(), metavar="TIME", help="Only up to this time."),
-    click.option("--port", multiple=True, type=click.IntRange(1, 65535), help="Only connections with this port."),
-)
-COUNTED = (
-    click.option(
-        "--connection", multiple=True, type=int, metavar="N", help="Only connection number N (c1 in summaries)."
-    ),
-    click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after N exchanges."),
-)

@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..filters.chosen import Filters
 from ..spark import session
 from . import INTERRUPTED
-from .piping import POLL, chosen, options_of, say, told
+from .piping import POLL, options_of, say, told
 from .run import number
-from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
     from ..spark.follow.followed import Following
 
 
-def run(
-    captures: tuple[str, ...], out: str, between: tuple[Moment | None, Moment | None], given: dict[str, Any]
-) -> int:
+def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Follow; the exit status."""
     session.check()
     from ..spark.follow.followed import Followed, Following
@@ -30,12 +28,10 @@ def run(
         raise InputError("--follow always appends: leave --append out")
     if (given["master"] or "").startswith("sc://"):
         raise InputError("--follow runs in this process, and cannot on a Spark Connect server")
-    chosen(given).checks()  # an unknown API is refused before anything is read
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
         say(f"passed over: {name} is no pcap file, as tcpdump writes it, and cannot be followed")
-    since, until = (on_day_of(moment, time.time_ns()) for moment in between)
-    options = options_of(given, since, until)
+    options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
     output.recover()
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from .definitions import GIVEN, definitions_option
-from .filters import archive_filter_options
-from .times import Moment
+from .filters import archive_filter_options, take_filters
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
@@ -81,7 +80,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
 @definitions_option
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
-def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Moment | None, **options: Any) -> int:
+def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.
 
     CAPTURES are files, folders, globs and URLs (s3://, gs://, hdfs://). Files that tcpdump or dumpcap rotated are read
@@ -98,4 +97,4 @@ def command(captures: tuple[str, ...], out: str, since: Moment | None, until: Mo
         from .piping import run
 
     definitions = click.get_current_context().meta.get(GIVEN, ())
-    return run(captures, out, (since, until), options | {"definitions": definitions})
+    return run(captures, out, take_filters(options), options | {"definitions": definitions})

@@ -6,42 +6,35 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
 from ..findings import Kind
 from ..library import read_definitions
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .run import number
-from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
     from ..spark.archive.plan import Plan
     from ..spark.pipeline import Options, Outcome, Pipeline
 
-Between = tuple[Moment | None, Moment | None]
 STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
 POLL = 0.2
 NAMED = 3
 """Files that are named where many are passed over."""
-FILTERS = ("api", "client_id", "topic", "group", "errors", "slower_than")
 
 
-def run(
-    captures: tuple[str, ...], out: str, between: tuple[Moment | None, Moment | None], given: dict[str, Any]
-) -> int:
+def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Plan, run, tell; the exit status."""
     session.check()
     from ..spark.archive.plan import plan
     from ..spark.commit import Output
     from ..spark.pipeline import Pipeline
 
-    chosen(given).checks()  # an unknown API is refused before anything is read
     output = Output(out)
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
@@ -53,8 +46,7 @@ def run(
         say("nothing to read" + (": the tables hold these files already" if known else ""))
         return REFUSED if not known else 0
     first = min((file.time for file in planned.files if file.time is not None), default=None)
-    since, until = (on_day_of(moment, first) for moment in between)
-    options = options_of(given, since, until)
+    options = options_of(given, filters.dated(first))
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
         outcome = watched(Pipeline(spark, output, options), planned)
@@ -66,12 +58,7 @@ def run(
     return told(outcome, out)
 
 
-def chosen(given: dict[str, Any]) -> Filters:
-    """The filters, but for the times."""
-    return Filters(**{name: given[name] for name in FILTERS})
-
-
-def options_of(given: dict[str, Any], since: float | None, until: float | None) -> Options:
+def options_of(given: dict[str, Any], filters: Filters) -> Options:
     """What the command line says, as the pipeline takes it."""
     from ..spark.pipeline import Options
     from ..tables.rows import Wanted
@@ -79,12 +66,11 @@ def options_of(given: dict[str, Any], since: float | None, until: float | None) 
     return Options(
         split=given["split"],
         partitions=given["partitions"],
-        ports=frozenset(given["port"]),
-        filters=replace(chosen(given), since=since, until=until),
+        filters=filters,
         wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
         append=given["append"],
         definitions=tuple(read_definitions(*given["definitions"])),
-        said=said(given | {"since": since, "until": until}),
+        said=said(given | {name: _plain(value) for name, value in filters.given.items()}),
     )
 
 
@@ -92,6 +78,10 @@ def said(given: dict[str, Any]) -> dict[str, Any]:
     """What the tables may tell of how they were made: settings of Spark's only by name, for they may hold keys."""
     shown = given | {"conf": [name for name, _ in given["conf"]]}
     return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else value
 
 
 def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:

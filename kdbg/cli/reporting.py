@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..capture import Capture, open_capture
+from ..capture import open_capture
 from ..errors import CaptureError, InputError
 from ..extras import install
-from ..filters.filters import Filters
 from ..render.values import escape
 from . import REFUSED, UNDECODED
-from .times import on_day_of
+from .filters import option_name, take_filters
 
 if TYPE_CHECKING:
     from ..report.ask import Ask
 
 NEEDED = ("plotly", "jinja2")
-NOT_FILTERS = ("master", "conf", "port")
 
 
 def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool) -> int:
@@ -39,9 +37,8 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
         return of_captures(sources, output, options)
     if len(sources) > 1:
         raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
-    given = [name for name, value in options.items() if value and name not in ("master", "conf")]
-    if given:
-        raise click.UsageError(f"--{given[0].replace('_', '-')} is for captures: kdbg pipeline has it for its tables")
+    for name in take_filters(dict(options)).given:
+        raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
     return of_tables(tables[0], output, options)
 
 
@@ -54,21 +51,12 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) 
     """Decode the captures; those that cannot be read are said and passed over."""
     from ..report.collected import Collected
 
-    between = options["since"], options["until"]
-    filters = Filters(**{name: value for name, value in options.items()
-                         if name not in (*NOT_FILTERS, "since", "until")})  # fmt: skip
-    filters.checks()  # an unknown API is refused before anything is read
-
-    def times(capture: Capture) -> tuple[float | None, float | None]:
-        since, until = (on_day_of(moment, capture.first_time) for moment in between)
-        return since, until
-
     status, read = 0, []
-    with closing(Collected(filters, options["port"])) as collected:
+    with closing(Collected(take_filters(options))) as collected:
         for source in sources:
             try:
                 with open_capture(source) as capture:
-                    collected.capture(capture, times)
+                    collected.capture(capture)
                     read.append(capture.name)
             except CaptureError as error:
                 click.echo(f"kdbg: {escape(str(error))}", err=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +13,8 @@ from ..capture import Capture, Packet
 from ..capture.source import open_source
 from ..engine.engine import Engine
 from ..errors import CaptureError
-from ..filters.filters import Check, Filters
+from ..filters.chosen import Filters
+from ..filters.filter import Check
 from ..findings import Finding
 from ..messages.exchange import Exchange
 from ..render.heading import endpoint
@@ -25,7 +25,6 @@ from ..render.views import view
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .explain import CAPTURES
 from .output import Writer
-from .times import Moment, on_day_of
 
 if TYPE_CHECKING:
     from .segment import SegmentRun
@@ -34,10 +33,7 @@ CHUNK, CHUNK_BYTES = 64, 1 << 18
 
 
 class Run:
-    """Decodes one file after the other; `status` is the exit status so far.
-
-    `between` are the filters `since` and `until`, which may need a capture's date.
-    """
+    """Decodes one file after the other; `status` is the exit status so far."""
 
     def __init__(
         self,
@@ -45,12 +41,9 @@ class Run:
         look: Look,
         writer: Writer,
         filters: Filters,
-        between: tuple[Moment | None, Moment | None],
-        ports: tuple[int, ...],
-        limit: int | None,
     ) -> None:
         self.format, self.look, self.writer = format, look, writer
-        self.filters, self.between, self.ports, self.left = filters, between, ports, limit
+        self.filters, self.left = filters, filters.limit
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
         self.status = self.files = self.segments = 0
@@ -103,7 +96,7 @@ class Run:
 
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
-        session = Engine(ports=self.ports)
+        session = Engine(ports=self.filters.port or ())
         render = view(self.format, self.look, session.topic_names)
         checks: list[Check] | None = None
         try:
@@ -146,8 +139,7 @@ class Run:
 
     def checks(self, capture: Capture, session: Engine) -> list[Check]:
         """The filters, once the capture's first day is known."""
-        since, until = (on_day_of(moment, capture.first_time) for moment in self.between)
-        return replace(self.filters, since=since, until=until).checks(session.topic_names)
+        return self.filters.dated(capture.first_time).checks(session.topic_names)
 
     def chunks(self, exchanges: Iterator[Exchange]) -> Iterator[list[Exchange]]:
         """Exchanges that go through each step together: one where somebody waits, else as many as caches like."""

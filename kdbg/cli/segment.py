@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from ..capture.source import Source
 from ..errors import CaptureError
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
+from ..filters.filter import Form
+from ..filters.table import FILTERS
 from ..findings import Finding, Kind
 from ..findings.facts import CaptureTrouble
 from ..messages.message import Message
@@ -17,13 +18,10 @@ from ..render.segments import columns, piece_view
 from ..render.values import escape
 from ..segments import File, Piece, more_wanted, open_file
 from ..wire.readings.outline import count_records
-from .times import on_day_of
+from .filters import option_name
 
 if TYPE_CHECKING:
     from .run import Run
-
-MEANT = frozenset({"topic", "errors", "since", "until"})
-"""The filters that a piece of a file can meet or not."""
 
 
 def recognised(source: Source) -> File | None:
@@ -41,21 +39,19 @@ class SegmentRun:
 
     def __init__(self, run: Run, source: Source, file: File) -> None:
         self.run, self.source, self.file = run, source, file
-        self.moments: tuple[float | None, float | None] | None = None
-        """`since` and `until`, once a piece has told which day it is."""
+        self.dated: Filters | None = None
+        """The filters, once a piece has told which day it is."""
         self.refuse()
 
     def refuse(self) -> None:
         """Filters that a file cannot meet are refused, not passed over: nobody would miss what they let through."""
         filters, kind = self.run.filters, self.file.kind
-        asked = {field.name for field in fields(Filters) if getattr(filters, field.name)} - MEANT
-        asked |= {"port"} if self.run.ports else set()
+        asked = {name for name in filters.given if not FILTERS[name].pieces}
         asked |= {"topic"} if filters.topic and not self.file.place.topic else set()
         if not kind.timed:
-            moments = zip(("since", "until"), self.run.between, strict=True)
-            asked |= {name for name, moment in moments if moment is not None}
+            asked |= {name for name in filters.given if FILTERS[name].form is Form.MOMENT}
         if asked:
-            options = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(asked))
+            options = ", ".join(map(option_name, sorted(asked)))
             problem = f"is a {kind.title}, which {options} cannot select from"
             raise CaptureError(self.source.name, problem, "leave that out")
 
@@ -68,8 +64,7 @@ class SegmentRun:
     def decode(self) -> None:
         """Show the pieces that pass the filters, and count all."""
         run, file = self.run, self.file
-        topics = [run.filters.topic] if isinstance(run.filters.topic, str) else list(run.filters.topic)
-        if topics and file.place.topic not in topics:
+        if run.filters.topic and file.place.topic not in run.filters.topic:
             return
         run.writer.write(columns(run.format, run.look, file))
         render = piece_view(run.format, run.look, file, self.source.name)
@@ -105,16 +100,14 @@ class SegmentRun:
         run = self.run
         if run.filters.errors and not piece.odd(message):
             return False
-        if run.between == (None, None):
+        if run.filters.since is None and run.filters.until is None:
             return True
         times = self.file.kind.times(message) if message is not None else None
         if times is None:
             return False
-        if self.moments is None:
-            since, until = run.between
-            first = times[0] * 1_000_000
-            self.moments = on_day_of(since, first), on_day_of(until, first)
-        since, until = self.moments
+        if self.dated is None:
+            self.dated = run.filters.dated(times[0] * 1_000_000)
+        since, until = self.dated.since, self.dated.until
         return (since is None or times[1] >= since * 1000) and (until is None or times[0] <= until * 1000)
 
 

@@ -30,23 +30,20 @@ class When(click.ParamType):  # type: ignore[type-arg]
 
 
 class Milliseconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration in milliseconds; gives seconds."""
+    """A duration in milliseconds, which may have its unit behind it: 100, 100ms, 1.5s."""
 
     name = "milliseconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        seconds = _seconds(value)
-        if seconds is None:
-            self.fail(f"{value!r} is no number of milliseconds", param, ctx)
-        return seconds / 1000
-
-
-def on_day_of(moment: Moment | None, first: int | None) -> float | None:
-    """A moment in seconds since the epoch, given the time of the capture's first packet in nanoseconds."""
-    if not isinstance(moment, time):
-        return moment
-    day = datetime.fromtimestamp((first or 0) / 1e9, moment.tzinfo or UTC).date()
-    return datetime.combine(day, moment, moment.tzinfo or UTC).timestamp()
+        text, factor = str(value).strip(), 1
+        for unit, longer in (("ms", 1), ("s", 1000)):
+            if text.endswith(unit):
+                text, factor = text.removesuffix(unit), longer
+                break
+        number = _seconds(text)
+        if number is None:
+            self.fail(f"{value!r} is no duration: write 100 or 100ms, or 1.5s", param, ctx)
+        return number * factor
 
 
 def _seconds(text: str) -> float | None:

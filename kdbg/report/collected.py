@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..capture import Capture
 from ..engine.engine import Engine
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
 from ..render.values import escape
 from ..tables.columns import TABLES
@@ -27,8 +26,6 @@ CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchange
 HELD = 64
 """Exchanges that wait a little before they are read: what follows may take bytes from them."""
 BATCH = 1000
-Between = Callable[[Capture], tuple[float | None, float | None]]
-"""Gives the times between which exchanges are wanted: which day is meant, the capture may have to tell."""
 
 
 class Largest:
@@ -49,8 +46,8 @@ class Largest:
 class Collected:
     """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all."""
 
-    def __init__(self, filters: Filters, ports: Sequence[int] = ()) -> None:
-        self.filters, self.ports, self.left = filters, ports, filters.limit
+    def __init__(self, filters: Filters) -> None:
+        self.filters, self.left = filters, filters.limit
         self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
@@ -69,10 +66,10 @@ class Collected:
         """Forget all of it."""
         self._database.close()
 
-    def capture(self, capture: Capture, between: Between) -> None:
+    def capture(self, capture: Capture) -> None:
         """Decode a capture to its end, or to the limit."""
         name = escape(capture.name)
-        _Decoding(self, name).run(capture, between)
+        _Decoding(self, name).run(capture)
         problems = capture.problems
         for finding in problems:
             self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)))
@@ -111,16 +108,16 @@ class _Decoding:
     def __init__(self, to: Collected, name: str) -> None:
         self.to, self.name = to, name
         self.connections = Connections()
-        self.session = Engine(ports=to.ports, watch=self.connections.watch)
+        self.session = Engine(ports=to.filters.port or (), watch=self.connections.watch)
         self.rows = Rows(to.add, Wanted(), self.session.topic_names)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
-    def run(self, capture: Capture, between: Between) -> None:
+    def run(self, capture: Capture) -> None:
         waiting: deque[Exchange] = deque()
         fits: Callable[[Exchange], bool] | None = None
         for exchange in self.session.run(capture):
-            fits = fits or self._fits(*between(capture))
+            fits = fits or self._fits(capture)
             waiting.append(exchange)
             if len(waiting) > HELD:
                 self._take(waiting.popleft(), fits)
@@ -131,8 +128,8 @@ class _Decoding:
             self._take(exchange, fits)
         self._tell()
 
-    def _fits(self, since: float | None, until: float | None) -> Callable[[Exchange], bool]:
-        checks = replace(self.to.filters, since=since, until=until).checks(self.session.topic_names)
+    def _fits(self, capture: Capture) -> Callable[[Exchange], bool]:
+        checks = self.to.filters.dated(capture.first_time).checks(self.session.topic_names)
         return lambda exchange: all(check(exchange) for check in checks)
 
     def _take(self, exchange: Exchange, fits: Callable[[Exchange], bool]) -> None:
@@ -148,7 +145,7 @@ class _Decoding:
 
     def _tell(self) -> None:
         """The rows of connections: of all of them, or of those that a filter lets through."""
-        whole = self.to.filters == Filters()
+        whole = not self.to.filters.but(port=None)
         findings = self.session.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..capture import Packet
 from ..engine.engine import Engine
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
 from ..tables.connections import Connections
 from ..tables.rows import Add, Rows, Wanted

@@ -20,7 +20,7 @@ import orjson
 
 from ..definitions import MessageDefinition
 from ..errors import SparkError
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
 from ..tables.columns import TABLES
 from ..tables.rows import Wanted
 from .archive.counting import missed, numbered, recut, uncounted
@@ -56,7 +56,6 @@ class Options:
 
     split: int = SPLIT
     partitions: int | None = None
-    ports: frozenset[int] = frozenset()
     filters: Filters = field(default_factory=Filters)
     wanted: Wanted = field(default_factory=Wanted)
     append: bool = False
@@ -139,7 +138,9 @@ class Pipeline:
     def _carried(self, plan: Plan, carry: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and carry them on; `more` are runs that are known already."""
         folder = self.output.folder
-        runs = self._tasks(len(plan.splits)).mapInArrow(tasks.read(plan, folder, self.options.ports), RUN)
+        runs = self._tasks(len(plan.splits)).mapInArrow(
+            tasks.read(plan, folder, self.options.filters.port or frozenset()), RUN
+        )
         runs = runs if more is None else runs.union(more)
         runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -29,7 +29,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SparkError
-from ..filters.filters import Filters
+from ..filters.chosen import Filters
+from ..filters.filter import Form
+from ..filters.table import FILTERS
 from ..tables.rows import TableRow, Wanted
 from .alone import Alone
 from .archive.plan import Plan, nanoseconds, plan
@@ -40,11 +42,7 @@ if TYPE_CHECKING:
 
 NAME = "kdbg"
 DEFAULT = "exchanges"
-LISTS = ("api", "client_id", "topic", "group")
-TIMES = ("since", "until")
-FLAGS = ("errors", "rolled", "values", "show_secrets")
-OPTIONS = frozenset({"path", "paths", "table", "port", "slower_than", *LISTS, *TIMES, *FLAGS})
-"""The source's options: `table`, and the filters of `kdbg decode` by their names. Lists are separated by commas."""
+FLAGS = ("rolled", "values", "show_secrets")
 BATCH, BATCH_ROWS = 8 << 20, 4096
 """Bytes of large values, and rows, that go to Spark together."""
 
@@ -57,15 +55,16 @@ class Chosen:
     table: str
     filters: Filters
     wanted: Wanted
-    ports: frozenset[int]
     rolled: bool
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Chosen:
         """Read the options; raises `SparkError` for what they cannot be."""
-        unknown = sorted(set(options) - OPTIONS)
+        kept = {name: one for name, one in FILTERS.items() if one.archives}
+        known = {"path", "paths", "table", *FLAGS, *kept}
+        unknown = sorted(set(options) - known)
         if unknown:
-            raise SparkError(f"no option {unknown[0]!r}", f"there are {', '.join(sorted(OPTIONS))}")
+            raise SparkError(f"no option {unknown[0]!r}", f"there are {', '.join(sorted(known))}")
         table = options.get("table", DEFAULT)
         if table not in TABLES:
             raise SparkError(f"no table {table!r}", f"there are {', '.join(TABLES)}")
@@ -73,18 +72,15 @@ class Chosen:
         if not paths:
             raise SparkError("no captures are named", 'say .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
-        given: dict[str, Any] = {name: _list(options[name]) for name in LISTS if name in options}
-        given |= {name: _time(name, options[name]) for name in TIMES if name in options}
-        if "slower_than" in options:
-            given["slower_than"] = _number("slower_than", options["slower_than"]) / 1000
-        filters = Filters(**given, errors=flags["errors"])
+        filters = Filters(
+            **{name: PARSED[one.form](name, options[name]) for name, one in kept.items() if name in options}
+        )
         filters.checks()  # an unknown API is refused before anything is read
         wanted = Wanted(table == "records", flags["values"], flags["show_secrets"])
-        ports = frozenset(int(_number("port", port)) for port in _list(options.get("port", "")))
-        return cls(paths, table, filters, wanted, ports, flags["rolled"])
+        return cls(paths, table, filters, wanted, flags["rolled"])
 
 
-def _list(text: str) -> list[str]:
+def _list(name: str, text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -111,6 +107,21 @@ def _time(name: str, text: str) -> float:
         return _moment(datetime.fromisoformat(text))
     except ValueError:
         raise SparkError(f"option {name} is a time like 2026-11-21T12:30, not {text!r}") from None
+
+
+def _numbers(name: str, text: str) -> list[int]:
+    return [int(_number(name, part)) for part in _list(name, text)]
+
+
+PARSED: dict[Form, Callable[[str, str], Any]] = {
+    Form.TEXTS: _list,
+    Form.NUMBERS: _numbers,
+    Form.FLAG: _flag,
+    Form.MILLISECONDS: _number,
+    Form.MOMENT: _time,
+    Form.COUNT: _number,
+}
+"""What reads each form of a filter's value from an option's text; lists are separated by commas."""
 
 
 def _moment(time: datetime) -> float:
@@ -200,7 +211,7 @@ class Captures(DataSourceReader):
             return
         schema = TABLES[self.chosen.table]
         rows = _Collected(self.chosen.table)
-        ports = self.chosen.ports
+        ports = self.chosen.filters.port or frozenset()
         if self.chosen.table != "files" and not ports and len(self.pushed.ports) == 1:
             ports = frozenset(self.pushed.ports)
         for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():

@@ -221,7 +221,7 @@ class TestWrongUsage:
             (["decode", FIRST, "--limit", "many"], "'many' is not a valid integer"),
             (["decode", FIRST, "--limit", "-1"], "-1 is not in the range x>=0"),
             (["decode", FIRST, "--port", "0"], "0 is not in the range 1<=x<=65535"),
-            (["decode", FIRST, "--slower-than", "soon"], "'soon' is no number of milliseconds"),
+            (["decode", FIRST, "--slower-than", "soon"], "'soon' is no duration"),
             (["decode", FIRST, "--color", "mauve"], "'mauve' is not one of"),
             (["decode", FIRST, "--api", "metdata"], "no API called 'metdata'; did you mean Metadata"),
             (["decode", FIRST, "--api", "4711"], "no API called '4711'"),

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.engine.engine import Engine
 from kdbg.errors import UnknownApi
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.messages.exchange import Exchange
 
 from ..engine.playbook import Playbook, answer, flow, opaque, request, response
@@ -79,9 +79,9 @@ def exchanges(session: Engine) -> list[Exchange]:
         ({"connection": 2}, [6, 7, 8]),
         ({"connection": [1, 2]}, [1, 2, 3, 4, 5, 6, 7, 8]),
         ({"connection": 3}, []),
-        ({"slower_than": 0.000005}, [5]),
+        ({"slower_than": 0.005}, [5]),
         ({"slower_than": 0}, [1, 2, 3, 4, 5, 6, 7]),
-        ({"slower_than": 0.000011}, []),
+        ({"slower_than": 0.011}, []),
         ({"since": 0.0001}, [6, 7, 8]),
         ({"until": 0.000006}, [1, 2]),
         ({"since": 0.000006, "until": 0.000008}, [2, 3]),

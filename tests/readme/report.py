@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from kdbg.capture import open_capture
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.report.collected import Collected
 from kdbg.report.page import page
 from kdbg.report.sections import report

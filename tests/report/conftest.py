@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.report.ask import Ask
 from kdbg.report.collected import Collected
 from kdbg.report.page import page
@@ -38,7 +38,7 @@ def asking() -> Iterator[Asking]:
         opened.append(collected)
         for path in paths:
             with open_capture(path) as found:
-                collected.capture(found, lambda capture: (None, None))
+                collected.capture(found)
         return collected.ask
 
     yield ask
@@ -51,6 +51,6 @@ def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the scripted capture."""
     path = tmp_path_factory.mktemp("page") / "report.html"
     with closing(Collected(Filters())) as collected, open_capture(capture) as found:
-        collected.capture(found, lambda capture: (None, None))
+        collected.capture(found)
         path.write_text(page(report(collected.ask), [capture.name]), encoding="utf-8")
     return path

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.report import facts
 from kdbg.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
 from kdbg.report.collected import Collected
@@ -160,5 +160,5 @@ def test_whatever_stands_in_a_capture_becomes_a_report(path: Path, dice: Random,
     for _ in range(changes):
         data[dice.randrange(HEADER, len(data))] = dice.randrange(256)
     with closing(Collected(Filters())) as collected, open_capture(BytesIO(bytes(data))) as found:
-        collected.capture(found, lambda capture: (None, None))
+        collected.capture(found)
         assert report(collected.ask).sections

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 import kdbg
+from kdbg.filters.chosen import Filters
 from kdbg.library import read_definitions
 from tests.capture.files import RAW, enhanced, interface, option, section
 from tests.cli.calls import MAIN, SHARED, SHIPPED, call
@@ -30,7 +31,7 @@ def test_all_captures_together_hold_every_exchange_that_decode_finds(run: Run) -
 
 
 def test_the_counts_add_up(run: Run) -> None:
-    out, outcome = run(SHIPPED, ports=frozenset([9092]))
+    out, outcome = run(SHIPPED, filters=Filters(port=9092))
     counts = outcome.counts
     in_connections = ask(out, "SELECT sum(packets) FROM {connections}")[0][0]
     assert counts["packets"] == ask(out, "SELECT sum(packets) FROM {files}")[0][0] > 0

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from kdbg.errors import SparkError
+from kdbg.filters.chosen import Filters
 from kdbg.spark.query.questions import QUESTIONS
 from kdbg.spark.query.sql import ADAPTIVE, answer, name_tables
 from kdbg.tables.columns import TABLES
@@ -188,7 +189,7 @@ def test_every_question_can_be_asked_of_what_is_shipped_and_duckdb_agrees(asking
 
 
 def test_tables_without_rows_give_no_answers(asking: Any, run: Run) -> None:
-    out, _ = run(SHIPPED[:1], ports=frozenset({1}))
+    out, _ = run(SHIPPED[:1], filters=Filters(port=1))
     name_tables(asking, str(out))
     assert answered(asking, *QUESTIONS) == {name: [] for name in QUESTIONS}
 

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.report.collected import Collected
 from kdbg.report.sections import Report, report
 from kdbg.spark.query.sql import ADAPTIVE
@@ -37,7 +37,7 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
     with closing(Collected(Filters())) as collected:
         for path in captures:
             with open_capture(path) as capture:
-                collected.capture(capture, lambda capture: (None, None))
+                collected.capture(capture)
         expected = told(report(collected.ask))
     session = spark.newSession()  # with settings and views of its own
     for name, value in ADAPTIVE.items():

@@ -19,7 +19,7 @@ import orjson
 import pyarrow as pa
 
 from ...definitions import MessageDefinition, apis
-from ...filters.filters import Filters
+from ...filters.chosen import Filters
 from ...grammars import serving
 from ...tables.rows import Rows, Wanted
 from ..archive.counting import counted

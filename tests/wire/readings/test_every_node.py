@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
-from kdbg.filters.filters import Filters
+from kdbg.filters.chosen import Filters
 from kdbg.grammars.payloads import consumer_protocol, subscription
 from kdbg.grammars.records import Records
 from kdbg.guess.score import score

@@ -12,10 +12,10 @@ import pytest
 
 import kdbg
 from kdbg.errors import (
-    InputError,
     BadLength,
     BuildError,
     CaptureRefused,
+    InputError,
     Leftover,
     Truncated,
     UnknownApi,

@@ -1,9 +1,11 @@
-"""`kdbg grammar --compatible OLD NEW`: whether a changed message definition keeps the rules on compatible change."""
+"""`kdbg grammar --compatible FILE FILE…`: whether a message definition kept the rules on compatible change."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from ..errors import InputError
 from . import UNDECODED
@@ -13,14 +15,19 @@ if TYPE_CHECKING:
     from ..render.look import Look
 
 
-def check(old: str, new: str, look: Look, json: bool) -> tuple[str | bytes, int]:
-    """What is printed, and the exit status: 1 where a rule is broken."""
-    from ..definitions.compatible import compare
-    from ..render.compatibility import comparison_object, comparison_text
+def check(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, int]:
+    """Compare definition files, oldest first; return what is printed, and the exit status: 1 where a rule is broken."""
+    from ..definitions.history import history
+    from ..render.compatibility import comparison_object, history_text
     from ..render.jsonlines import dump
 
-    found = compare(the_one(old), the_one(new))
-    return dump(comparison_object(found)) if json else comparison_text(found, look), UNDECODED if found.broken else 0
+    if len(files) < 2:
+        raise click.UsageError("--compatible compares two definition files or more, oldest first")
+    found = history([the_one(path) for path in files])
+    status = UNDECODED if any(comparison.broken for comparison in found) else 0
+    if json:
+        return b"".join(dump(comparison_object(comparison)) for comparison in found), status
+    return history_text(found, look), status
 
 
 def the_one(path: str) -> MessageDefinition:
@@ -28,5 +35,5 @@ def the_one(path: str) -> MessageDefinition:
     from ..library import read_definitions
 
     if Path(path).is_dir():
-        raise InputError(f"{path}: is a folder; --compatible takes two definition files")
+        raise InputError(f"{path}: is a folder; --compatible takes definition files")
     return read_definitions(path)[0]

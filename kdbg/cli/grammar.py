@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("api", required=False)
+@click.argument("names", nargs=-1, metavar="[API]")
 @click.option(
     "--definition",
     "files",
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--compatible",
-    "pair",
-    nargs=2,
-    metavar="OLD NEW",
-    type=click.Path(),
-    help="Check a changed message definition by the rules on compatible change.",
+    is_flag=True,
+    help="Check a message definition by the rules on compatible change: the files of all its releases, oldest first.",
 )
 @click.option("--version", "-v", type=int, metavar="N", help="Print the grammar of this version.")
 @click.option("--diff", type=int, nargs=2, metavar="N M", help="Compare two versions.")
@@ -46,7 +43,7 @@ if TYPE_CHECKING:
 @format_option
 @color_option
 @definitions_option
-def command(api: str | None, files: tuple[str, ...], pair: tuple[str, str] | None, version: int | None,
+def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
             diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
@@ -62,20 +59,23 @@ def command(api: str | None, files: tuple[str, ...], pair: tuple[str, str] | Non
     kdbg grammar unsigned-varint
     kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
-    kdbg grammar --compatible old/FooRequest.json new/FooRequest.json
+    kdbg grammar --compatible 1.0/FooRequest.json 2.0/FooRequest.json 3.0/FooRequest.json
     """
-    if pair and (api is not None or files or version is not None or diff or direction):
-        raise click.UsageError("--compatible compares two definition files, whole: with --format at most")
+    if compatible and (files or version is not None or diff or direction):
+        raise click.UsageError("--compatible compares definition files, whole: with --format at most")
+    if len(names) > 1 and not compatible:
+        raise click.UsageError("of one API at a time; --compatible takes several files")
+    api = names[0] if names else None
     if version is not None and diff:
         raise click.UsageError("--version prints one version, --diff compares two: one of them, please")
     if files and api is not None:
         raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
-    if api is None and not files and (version is not None or diff or direction):
+    if api is None and not files and not compatible and (version is not None or diff or direction):
         raise click.UsageError("of which API? `kdbg apis` lists them")
     writer, status = Writer(), 0
     shape, json = look(color, True, False), format == "json"
-    if pair:
-        verdict, status = check(*pair, shape, json)
+    if compatible:
+        verdict, status = check(names, shape, json)
         writer.write(verdict)
     else:
         found = defined(files, version, diff, direction, shape, json) if files else None

@@ -6,16 +6,18 @@
     declared(text, "FooValue.json")                 # both steps, for a message that is no API
     MessageType.defined(definition)(bar=1).write(2)  # MessageData: one Message for every version
     compare(definition, changed).broken             # the rules on compatible change that a newer one breaks
+    history([definition, changed, ...])             # the same over all releases, oldest first
 
 Text becomes objects that know their lines (text, entries), these a model (fields, reading, model), this the very
 declarations that kdbg's own grammars are (declaring, meanings, primitives), and those APIs (apis). MessageData stands
-in message_data and every_version, the rules on compatible change in compatible. No I/O: `kdbg.using_definitions` and
-`kdbg.library.read_definitions` read the files.
+in message_data and every_version, the rules on compatible change in compatible and history. No I/O:
+`kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
 """
 
 from .apis import Given, apis, pairs
 from .compatible import Comparison, compare
 from .declaring import Declared, declare, declared
+from .history import history
 from .message_data import Message, MessageStruct, MessageType
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .reading import read
@@ -23,5 +25,6 @@ from .text import LARGEST
 
 __all__ = [
     "LARGEST", "Comparison", "Declared", "FieldDefinition", "Given", "Message", "MessageDefinition", "MessageStruct",
-    "MessageType", "StructDefinition", "Versions", "apis", "compare", "declare", "declared", "pairs", "read",
+    "MessageType", "StructDefinition", "Versions", "apis", "compare", "declare", "declared", "history", "pairs",
+    "read",
 ]  # fmt: skip

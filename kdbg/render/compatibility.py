@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..definitions.compatible import RULES, Comparison, Difference
@@ -10,12 +11,19 @@ from .look import Look
 from .values import escape
 
 
-def comparison_text(found: Comparison, look: Look) -> str:
+def history_text(found: Sequence[Comparison], look: Look) -> str:
+    """The comparisons one after the other; where there are several, each says of which files it is."""
+    if len(found) == 1:
+        return comparison_text(found[0], look)
+    return "\n".join(comparison_text(it, look, f" {escape(it.old.file)} → {escape(it.new.file)}:") for it in found)
+
+
+def comparison_text(found: Comparison, look: Look, files: str = "") -> str:
     """The verdict, the broken rules with file, line and field, and the compatible changes."""
     broken, changes = found.broken, found.changes
     verdict = f"not compatible: {rules(broken)} broken" if broken else "compatible"
     style = "bad" if broken else "good"
-    lines = [f"{look.paint('heading', found.new.name)} {look.paint(style, verdict)}"]
+    lines = [f"{look.paint('heading', found.new.name)}{files} {look.paint(style, verdict)}"]
     if broken:
         lines += aligned(map(_row, broken), look, ("dim", "bad"), indent=2, widest=24)
         lines += [""] * bool(changes)

@@ -1,4 +1,4 @@
-"""`kdbg grammar --compatible OLD NEW` as a user calls it; the rules stand in tests/definitions/test_compatible.py."""
+"""`kdbg grammar --compatible FILE FILE…` as a user calls it; the rules are tested in tests/definitions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ OLD = """{
     { "name": "Count", "type": "int32", "versions": "0+", "default": "0" }
   ]
 }"""
+GIVEN_UP = OLD.replace("""    { "name": "UserAgent", "type": "string", "nullable": true, "tag": "0x0001" },\n""", "")
+"""The second release: it has no use for the tag any more."""
 NEW = OLD.replace('"UserAgent"', '"ForwardedBy"').replace('"0"', '"-1"')
 
 
@@ -27,6 +29,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.json").write_text(OLD)
     Path("new.json").write_text(NEW)
+    Path("given-up.json").write_text(GIVEN_UP)
     Path("wider.json").write_text(OLD.replace('"0-9"', '"0-10"'))
 
 
@@ -92,13 +95,52 @@ def test_a_definition_that_is_none_is_status_2(text: str, problem: str) -> None:
     [
         ("old.json", "."),
         ("old.json", "missing.json"),
+        (),
         ("old.json",),
         ("old.json", "new.json", "metadata"),
+        ("old.json", "new.json", "."),
+        ("old.json", "new.json", "--definition", "old.json"),
         ("old.json", "new.json", "--version", "1"),
     ],
 )
-def test_it_wants_two_files_and_nothing_else(arguments: tuple[str, ...]) -> None:
+def test_it_wants_two_files_or_more_and_nothing_else(arguments: tuple[str, ...]) -> None:
     done = compatible(*arguments)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("kdbg: ")
     assert done.err.count("\n") == 1
+
+
+def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neighbours_are_compatible() -> None:
+    assert compatible("old.json", "given-up.json").status == 0
+    assert compatible("given-up.json", "new.json").status == 0
+    done = compatible("old.json", "given-up.json", "new.json")
+    assert (done.status, done.err) == (1, "")
+    assert done.out == (
+        "FooResponse old.json → given-up.json: compatible\n"
+        "Changed:\n"
+        "  old.json:5  UserAgent: optional field 0x0001 removed\n"
+        "\n"
+        "FooResponse given-up.json → new.json: compatible\n"
+        "Changed:\n"
+        "  new.json:9  Count: default none became -1: left out, it says another thing\n"
+        "  new.json:5  ForwardedBy: optional field 0x0001 added\n"
+        "\n"
+        "FooResponse old.json → new.json: not compatible: 1 rule (tag) broken\n"
+        "  new.json:5  ForwardedBy: optional field 0x0001 was that of UserAgent (a tag is\n"
+        "              never used again for something else)\n"
+    )
+    steps = compatible("old.json", "given-up.json", "new.json", "--format", "json").lines
+    assert [(step["old"], step["new"], step["compatible"]) for step in steps] == [
+        ("old.json", "given-up.json", True), ("given-up.json", "new.json", True), ("old.json", "new.json", False),
+    ]  # fmt: skip
+
+
+def test_any_number_of_releases() -> None:
+    done = compatible("old.json", "old.json", "wider.json", "wider.json")
+    assert (done.status, done.out.count("compatible\n"), done.out.count("not compatible")) == (0, 3, 0)
+
+
+def test_several_names_are_for_compatible_alone() -> None:
+    done = call("grammar", "metadata", "fetch")
+    assert (done.status, done.out) == (2, "")
+    assert "of one API at a time" in done.err

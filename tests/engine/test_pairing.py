@@ -22,7 +22,7 @@ BATCH: dict[str, Any] = {"magic": 2, "records": [{"value": b"x"}]}
 
 
 def produce(correlation_id: int, acks: int, version: int = 9, **body: Any) -> bytes:
-    topic = {"topic_id": "12345678-1234-1234-1234-123456789abc"} if version == 13 else {"name": "orders"}
+    topic = {"topic_id": "12345678-1234-1234-1234-123456789abc"} if version >= 13 else {"name": "orders"}
     parts = [{"index": 0, "records": b""}]
     return request(correlation_id, 0, version, acks=acks, topic_data=[topic | {"partition_data": parts}], **body)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,7 +97,13 @@ class TestNew:
 class TestBesideKdbgsOwn:
     """An API key that kdbg has a grammar for."""
 
-    own = grammars.own(12)
+    own = replace(grammars.own(12), versions=range(5), _layouts={})
+    """Heartbeat with the versions that these definitions have as well, whatever the registry knows by now."""
+
+    @pytest.fixture(autouse=True)
+    def served(self) -> Iterator[None]:
+        with grammars.serving([self.own]):
+            yield
 
     def request(
         self, *fields: dict[str, Any], valid: str = "0-5", flexible: str = "4+", name: str = "Heartbeat"

@@ -46,7 +46,7 @@ response = Struct(
             "results_by_partition" / Array(
                 "partition_index" / Partition,
                 "partition_error_code" / ErrorCode
-                    * "0 when the partition is in the transaction now, else why it is not",
+                    * "0 when the transaction has the partition now, else why it has not",
             ) * "what became of each partition of the topic",
         ) * "what became of the partitions, by topic",
     )) * "one answer for each transaction of the request",

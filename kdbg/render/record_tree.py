@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..wire.nodes import WireStruct
+from ..wire.readings.bnf import structure
 from ..wire.readings.outline import count_records
 from ..wire.records.sets import RecordFormat
 from . import values
@@ -22,12 +23,16 @@ PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "b
 
 def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
     """What draws a record set with `tree`."""
-    return _Records(tree, format).draw
+    return _records(tree, format).draw
 
 
 def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
     """What draws one batch, message or piece of one with `tree`."""
-    return _Records(tree, format).entry
+    return _records(tree, format).entry
+
+
+def _records(tree: Tree, format: RecordFormat) -> _Records:
+    return _ExplainedRecords(tree, format) if tree.look.meanings else _Records(tree, format)
 
 
 class _Records:
@@ -134,6 +139,30 @@ class _Records:
                 tree.lines.append(f"{line}{show(data)}")
             else:
                 tree.payload(data, line.rstrip(), inside)
+
+
+class _ExplainedRecords(_Records):
+    """Says behind the key, the value and the headers of a record what they mean."""
+
+    def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
+        start = len(self.tree.lines)
+        super().record(record, head, below)
+        self._explain(start, below, structure(self.format.records))
+
+    def message(self, message: dict[str, Any], head: str, below: str) -> None:
+        start = len(self.tree.lines)
+        super().message(message, head, below)
+        self._explain(start, below, self.format.messages[message["magic"]])
+
+    def _explain(self, start: int, below: str, struct: WireStruct | None) -> None:
+        """Put its meaning behind the line of each field that has one below this prefix, from the line `start` on."""
+        tree = self.tree
+        lines = "\n".join(tree.lines[start:]).split("\n")
+        for field in struct.fields if struct is not None else ():
+            for guide in (tree.mid, tree.last):
+                label = f"{below}{guide}{self.labels.get(field.name, chr(0))} "
+                lines = [f"{line}{tree.tail(field)}" if line.startswith(label) else line for line in lines]
+        tree.lines[start:] = lines
 
 
 def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:

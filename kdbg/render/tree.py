@@ -149,13 +149,16 @@ class Tree:
     def _row(self, field: Field) -> TreeLine:
         """How a field is drawn, with its meaning behind it where the look wants that."""
         name, node, label = field.name, field.node, self.look.paint("name", field.name)
-        tail = sentence(field) if self.look.meanings else ""
-        if tail:
-            tail = self.look.paint("dim", f"  # {tail}")
+        tail = self.tail(field)
         if is_plain(node):
             show = self.show(node)
             return TreeLine(name, label, (lambda value: f"{show(value)}{tail}") if tail else show, None)
         return TreeLine(name, label, None, self._with_tail(self.draw(node), tail) if tail else self.draw(node))
+
+    def tail(self, field: Field) -> str:
+        """What stands at the end of a field's line: its meaning, where the look wants that."""
+        text = sentence(field) if self.look.meanings else ""
+        return self.look.paint("dim", f"  # {text}") if text else ""
 
     def _with_tail(self, draw: Draw, tail: str) -> Draw:
         """Draws the same, with `tail` at the end of the first line."""

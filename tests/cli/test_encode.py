@@ -87,6 +87,14 @@ def test_values_go_by_name_too(encode: Encode) -> None:
     )
 
 
+def test_names_of_kafkas_guides_are_understood(encode: Encode) -> None:
+    ours = ["produce", "--version", "2", "--body", '{"acks": 1, "timeout_ms": 5, "topic_data": [{"name": "t"}]}']
+    theirs = ["produce", "--version", "2", "--body", '{"acks": 1, "timeout": 5, "topic_data": [{"topic": "t"}]}']
+    assert encode(*theirs) == encode(*ours)
+    body = '{"topics": ["orders"]}'
+    assert encode("metadata", "-v", "0", "--body", body) == b"000000010006" + b"orders".hex().encode() + b"\n"
+
+
 def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
     batch = {"records": [{"key": "k", "value": "v", "timestamp": 5, "headers": [{"key": "h", "value": None}]}]}
     topics = [{"name": "t", "partition_data": [{"index": 0, "records": [batch]}]}]

@@ -96,6 +96,35 @@ def test_what_it_declares_is_what_the_api_reads(name: str) -> None:
     assert helpers <= read, "every helper is used"
 
 
+def meanings(file: Path) -> list[ast.BinOp]:
+    """Every `field * "what it means"` in a file."""
+    found = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.BinOp))
+    return [node for node in found if isinstance(node.op, ast.Mult)]
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))
+def test_what_a_field_means_stands_behind_it(file: Path) -> None:
+    """A plain string on one line: that of the field's end, or the next, which is indented and begins with the `*`."""
+    lines = file.read_text().splitlines()
+    for node in meanings(file):
+        text = node.right
+        assert isinstance(text, ast.Constant), ast.unparse(node)
+        assert isinstance(text.value, str), ast.unparse(node)
+        assert text.lineno == text.end_lineno, text.value
+        if text.lineno != node.left.end_lineno:
+            assert lines[text.lineno - 1].startswith(" " * (indent(lines[node.left.lineno - 1]) + 4) + '* "'), (
+                text.value
+            )
+
+
+def indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def test_there_are_meanings_to_look_at() -> None:
+    assert sum(len(meanings(file)) for file in FOLDER.rglob("*.py")) > 1000
+
+
 def test_the_headers_are_declared_in_the_same_words() -> None:
     assert isinstance(headers.request, Struct)
     assert isinstance(headers.response, Struct)

@@ -92,6 +92,15 @@ class TestTree:
         tree.struct(DECLARED.structure(At(0, False)))({"silent": 1, "items": []}, "head", "")
         assert tree.take() == "head\n├── silent  1\n└── items  empty  # one line\\nand another\n"
 
+    def test_records_and_messages_too(self) -> None:
+        text = shown(first("first-contact.pcap", "Produce"), "tree")
+        record = structure(records.record_format.records)
+        assert f'key    "ada"  # {about("key", record)}\n' in text
+        assert f'"source" = "web"  # {about("headers", record)}\n' in text
+        text = shown(first("old-versions.pcap", "Produce"), "tree")
+        message = records.record_format.messages[0]
+        assert text.count(f"  # {about('value', message)}\n") == text.count("  message\n") == 3
+
     @pytest.mark.parametrize("capture", ["first-contact.pcap", "old-versions.pcap", "group-rebalance.pcap"])
     def test_the_rest_is_as_without(self, capture: str) -> None:
         for exchange in kdbg.read(CAPTURES / capture):

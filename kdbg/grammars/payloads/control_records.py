@@ -36,7 +36,7 @@ leader_change = Payload("LeaderChangeMessage", Struct(
 snapshot_header = Payload("SnapshotHeaderRecord", Struct(
     "version" / Int16 * "version of the record's layout",
     "last_contained_log_timestamp" / Timestamp
-        * "append time of the last record that the snapshot covers, in ms since 1970",
+        * "when the last record that the snapshot covers was appended, in ms since 1970",
 ), flexible=0, frame=())
 snapshot_footer = Payload("SnapshotFooterRecord", Struct(
     "version" / Int16 * "version of the record's layout",

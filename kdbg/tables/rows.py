@@ -56,7 +56,7 @@ class Rows:
         request, response = self._readable(exchange.request), self._readable(exchange.response)
         self.add("exchanges", time, (*what, *self._exchange(exchange, request, response, findings)), 0)
         for finding in findings:
-            self.problems[finding.kind] += 1
+            self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
             self.add("problems", time, (*what, *problem_columns(finding)), 0)
         name = exchange.api.name if exchange.api is not None else ""
         if name in KEPT:

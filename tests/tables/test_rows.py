@@ -206,6 +206,7 @@ def test_every_row_has_every_column_and_every_finding_is_a_problem(path: Any) ->
         assert [problem["side"] or "", problem["path"] or ""] == [found["side"], found["path"]]
         assert some(problem, *SAID) == [found[name] for name in SAID]
     assert tables.rows.problems.total() == len(findings)
+    assert {type(kind) for kind in tables.rows.problems} <= {str}, "Spark's workers report them as JSON"
 
 
 def test_a_problem_names_side_field_and_byte() -> None:

@@ -24,6 +24,7 @@ from ..wire import (
     Struct,
     TopicId,
     TopicName,
+    Until,
 )
 from .meanings import (
     ClientRack,
@@ -51,7 +52,7 @@ request = Struct(
         * "topics the member wants; null when unchanged",
     "subscribed_topic_regex" / Since(1, Default(Nullable(String), None))
         * "pattern of topic names the member wants, matched by the broker; null when unchanged",
-    "subscribed_topic_regex" / BeforeRelease((3, 7), Default(Nullable(String), None))
+    "subscribed_topic_regex" / Until(0, BeforeRelease((3, 7), Default(Nullable(String), None)))
         * "pattern of topic names the member wants; null when unchanged",
     "server_assignor" / Default(Nullable(String), None)
         * "assignor that the coordinator should use, such as uniform; null when unchanged or left to it",

@@ -54,6 +54,7 @@ from ..nodes import (
     WireStruct,
     documented,
 )
+from .duplicates import refuse_duplicates
 
 if TYPE_CHECKING:
     from .payload import Holding
@@ -156,11 +157,15 @@ class Text(Declaration):
 
 
 class Struct(Declaration):
-    """Fields in wire order, each `"name" / type`; two fields may share a name when their versions do not meet."""
+    """Fields in wire order, each `"name" / type`.
+
+    Two fields may share a name or a tag only when their versions do not meet; `TypeError` where they do.
+    """
 
     def __init__(self, *fields: construct.Renamed[Any, Any]) -> None:
         super().__init__()
         self.declared = fields
+        refuse_duplicates([(field.name or "", rules_of(field)[0]) for field in fields])
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
         struct = self.structure(at)

@@ -9,16 +9,12 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, look, look_options, meanings_option
-
-FORMATS = ("tree", "summary", "hex", "json")
+from .output import Writer, look, look_options, meanings_option, view_option
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option(
-    "--format", "-f", "format", type=click.Choice(FORMATS), default="tree", help="The view; tree if not said."
-)
+@view_option("tree")
 @filter_options
 @look_options
 @meanings_option

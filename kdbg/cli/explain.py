@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,13 +11,12 @@ import click
 
 from ..errors import InputError
 from .definitions import definitions_option
-from .output import Writer, look, look_options
+from .output import Writer, look, look_options, view_option
 
 if TYPE_CHECKING:
     from ..guess.infer import Told
     from ..render.look import Look
 
-FORMATS = ("hex", "tree", "json")
 MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
@@ -49,7 +47,7 @@ class NumbersToo(click.Command):
 @click.option("--request", "direction", flag_value="request", help="It is a request.")
 @click.option("--response", "direction", flag_value="response", help="It is a response.")
 @click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
-@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The view; hex if not said.")
+@view_option("hex", lambda view: view.explained is not None)
 @click.option(
     "--explain-fields",
     "--verbose",
@@ -161,8 +159,9 @@ def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
     """Explain a number."""
     from ..render.explained import number_facts, number_text
     from ..render.jsonlines import dump
+    from ..render.views import view
 
-    if format != "json":
+    if not view(format).data:
         text, clean = number_text(value, look)
         writer.write(text)
         return clean
@@ -175,7 +174,7 @@ def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) ->
     """Explain bytes, piece by piece."""
     from ..capture.pasted import read_bytes
     from ..guess.pieces import pieces
-    from ..render import explained
+    from ..render.views import view
 
     try:
         data = read_bytes(given.raw).data
@@ -186,13 +185,12 @@ def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) ->
         return _number(int(logged[1]), format, look, writer)
     if not data:
         raise InputError("there are no bytes to explain")
-    renders: dict[str, Callable[..., tuple[str | bytes, bool]]] = {
-        "hex": explained.hex_text, "tree": explained.tree_text, "json": explained.json_line,
-    }  # fmt: skip
+    shown = view(format)
+    assert shown.explained is not None, "--format offers no other"
     clean = True
     for number, piece in enumerate(pieces(data, told)):
-        text, whole = renders[format](data, piece, look)
+        text, whole = shown.explained(data, piece, look)
         clean = clean and whole
-        writer.write("\n" if number and format != "json" else "")
+        writer.write("\n" if number and not shown.data else "")
         writer.write(text)
     return clean

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..render.look import Look
+from ..render.views import VIEWS, View
 
 FLUSH_AT = 1 << 16
 
@@ -28,6 +29,14 @@ def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True) -> Callable[[Any], Any]:
+    """Make --format of the views that are wanted."""
+    names = [name for name, view in VIEWS.items() if wanted(view)]
+    return click.option(
+        "--format", "-f", "format", type=click.Choice(names), default=default, help=f"The view; {default} if not said."
+    )
 
 
 meanings_option = click.option(

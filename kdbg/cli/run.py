@@ -19,7 +19,6 @@ from ..findings import Finding
 from ..messages.exchange import Exchange
 from ..render.heading import endpoint
 from ..render.look import Look
-from ..render.summary import header
 from ..render.values import escape
 from ..render.views import view
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -42,7 +41,7 @@ class Run:
         writer: Writer,
         filters: Filters,
     ) -> None:
-        self.format, self.look, self.writer = format, look, writer
+        self.view, self.look, self.writer = view(format), look, writer
         self.filters, self.left = filters, filters.limit
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
@@ -69,14 +68,14 @@ class Run:
             self.status = REFUSED
             return
         with opened:
-            if named and self.format != "json":
+            if named and not self.view.data:
                 self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
             if not isinstance(opened, Capture):
                 self.segments += 1
                 opened.decode()
                 return
-            if self.format == "summary" and (named or not self.files):
-                self.writer.write(header(self.look))
+            if named or not self.files:
+                self.writer.write(self.view.header(self.look))
             self.files += 1
             self.decode(opened, escape(opened.name))
 
@@ -97,7 +96,7 @@ class Run:
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
         session = Engine(ports=self.filters.port or ())
-        render = view(self.format, self.look, session.topic_names)
+        render = self.view.exchange(self.look, session.topic_names)
         checks: list[Check] | None = None
         try:
             for chunk in self.chunks(session.run(self.packets(capture))):
@@ -165,7 +164,7 @@ class Run:
         self.counts["shown"] += len(shown)
         if self.left is not None:
             self.left -= len(shown)
-        seen = set(map(id, shown)) if self.format != "summary" else ()
+        seen = set(map(id, shown)) if not self.view.shallow else ()
         for exchange in exchanges:
             for finding in exchange.all_findings(shallow=id(exchange) not in seen):
                 self.note(finding)

@@ -14,7 +14,6 @@ from ..filters.table import FILTERS
 from ..findings import Finding, Kind
 from ..findings.facts import CaptureTrouble
 from ..messages.message import Message
-from ..render.segments import columns, piece_view
 from ..render.values import escape
 from ..segments import File, Piece, more_wanted, open_file
 from ..wire.readings.outline import count_records
@@ -46,6 +45,8 @@ class SegmentRun:
     def refuse(self) -> None:
         """Filters that a file cannot meet are refused, not passed over: nobody would miss what they let through."""
         filters, kind = self.run.filters, self.file.kind
+        if self.run.view.piece is None:
+            raise CaptureError(self.source.name, f"is a {kind.title}, which this view does not show", "choose another")
         asked = {name for name in filters.given if not FILTERS[name].pieces}
         asked |= {"topic"} if filters.topic and not self.file.place.topic else set()
         if not kind.timed:
@@ -66,8 +67,9 @@ class SegmentRun:
         run, file = self.run, self.file
         if run.filters.topic and file.place.topic not in run.filters.topic:
             return
-        run.writer.write(columns(run.format, run.look, file))
-        render = piece_view(run.format, run.look, file, self.source.name)
+        assert run.view.piece is not None, "refused before"
+        run.writer.write(run.view.piece_header(run.look, file))
+        render = run.view.piece(run.look, file, self.source.name)
         for number, (piece, message) in enumerate(self.read() if run.left != 0 else (), 1):
             if self.passes(piece, message):
                 run.left = None if run.left is None else run.left - 1
@@ -83,7 +85,7 @@ class SegmentRun:
         """The pieces with what they say, counted; zeros say nothing, and are passed over where they are padding."""
         run, kind = self.run, self.file.kind
         for piece in self.file.pieces():
-            message = None if piece.zeros else kind.message(piece, shallow=run.format == "summary")
+            message = None if piece.zeros else kind.message(piece, shallow=run.view.shallow)
             for finding in piece.odd(message):
                 run.note(finding)
             run.counts["bytes"] += piece.size
@@ -91,7 +93,7 @@ class SegmentRun:
             if message is not None and piece.whole:
                 run.counts["batches" if self.file.is_log else "entries"] += 1
                 run.counts["records"] += count_records(message.body.get("records", ()))
-            if not piece.padding or run.format == "json":
+            if not piece.padding or run.view.data:
                 run.counts["pieces"] += 1
                 yield piece, message
 

@@ -6,7 +6,6 @@ line of a checkpoint has but few fields: it takes one line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..grammars.records import record_format
@@ -20,25 +19,7 @@ from .jsonlines import dump, json_body
 from .look import Look
 from .meanings import meanings
 from .record_tree import entry_drawer
-from .segmentsummary import LogSummary, header
 from .tree import Tree, is_plain
-
-PieceView = Callable[[int, Piece, Message | None], str | bytes]
-"""Shows a piece, given its number and what it says; zeros say nothing."""
-
-
-def piece_view(format: str, look: Look, file: File, name: str) -> PieceView:
-    """The function that renders pieces of a file in one of the FORMATS; `name` is the file's."""
-    if format == "json":
-        return JsonLines(look, file, name)
-    if format == "hex":
-        return Hexdumps(look, file)
-    return LogSummary(look) if format == "summary" and file.is_log else Trees(look, file)
-
-
-def columns(format: str, look: Look, file: File) -> str:
-    """What stands above the first line of a summary."""
-    return header(look) if format == "summary" and file.is_log else ""
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:

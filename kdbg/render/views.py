@@ -1,73 +1,150 @@
-"""The four views of an exchange: tree, summary, hex, json. Each turns an exchange into text, lines included."""
+"""Every view, declared once: commands, `kdbg.render` and the tests take them from this table.
+
+To add one, add an entry to `VIEWS`: what it makes of an exchange, and, where it has something to say there, of a piece
+of a broker's file and of explained bytes. What an entry needs is imported when it is used, so that `--help` is instant.
+"""
 
 from __future__ import annotations
 
+import difflib
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..messages.exchange import CapturedMessage, Exchange
-from .findings import finding_line
-from .heading import Headings, findings_of
-from .hexdump import hexdump
-from .jsonlines import json_line
-from .look import Look
-from .summary import summary_line
-from .tree import Tree
+from ..errors import InputError
 
-View = Callable[[Exchange], str | bytes]
-Topics = Mapping[uuid.UUID, str]
-FORMATS = ("tree", "summary", "hex", "json")
+if TYPE_CHECKING:
+    from ..guess.pieces import Piece
+    from ..messages.exchange import Exchange
+    from ..messages.message import Message
+    from ..segments import File
+    from ..segments import Piece as FilePiece
+    from .look import Look
+
+Text: TypeAlias = str | bytes
+Topics: TypeAlias = Mapping[uuid.UUID, str]
+ExchangeView: TypeAlias = "Callable[[Exchange], Text]"
+"""Renders an exchange, lines included."""
+PieceView: TypeAlias = "Callable[[int, FilePiece, Message | None], Text]"
+"""Renders a piece of a broker's file, given its number and what it says; zeros say nothing."""
 
 
-def view(format: str, look: Look, topics: Topics) -> View:
-    """The function that renders exchanges in one of the FORMATS."""
-    if format == "tree":
-        return TreeView(look, topics)
-    if format == "summary":
-        return lambda exchange: summary_line(exchange, look, topics)
-    if format == "hex":
-        return lambda exchange: hex_view(exchange, look, topics)
+@dataclass(frozen=True)
+class View:
+    """One view: `about` says in a few words what it shows.
+
+    `exchange` makes what renders exchanges; `header` is what stands above the first of them. `piece` does so for the
+    pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `explained` renders a
+    piece of pasted bytes and says whether all of it could be explained. `shallow`: it needs no records and no payloads.
+    `data`: it is for programs, and nothing but its lines is printed.
+    """
+
+    about: str
+    exchange: Callable[[Look, Topics], ExchangeView]
+    header: Callable[[Look], str] = lambda look: ""
+    piece: Callable[[Look, File, str], PieceView] | None = None
+    piece_header: Callable[[Look, File], str] = lambda look, file: ""
+    explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
+    shallow: bool = False
+    data: bool = False
+
+
+def _tree(look: Look, topics: Topics) -> ExchangeView:
+    from .exchanges import TreeView
+
+    return TreeView(look, topics)
+
+
+def _tree_pieces(look: Look, file: File, name: str) -> PieceView:
+    from .segments import Trees
+
+    return Trees(look, file)
+
+
+def _tree_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
+    from .explained import tree_text
+
+    return tree_text(data, piece, look)
+
+
+def _summary(look: Look, topics: Topics) -> ExchangeView:
+    from .summary import summary_line
+
+    return lambda exchange: summary_line(exchange, look, topics)
+
+
+def _summary_header(look: Look) -> str:
+    from .summary import header
+
+    return header(look)
+
+
+def _summary_pieces(look: Look, file: File, name: str) -> PieceView:
+    from .segments import Trees
+    from .segmentsummary import LogSummary
+
+    return LogSummary(look) if file.is_log else Trees(look, file)
+
+
+def _summary_pieces_header(look: Look, file: File) -> str:
+    from .segmentsummary import header
+
+    return header(look) if file.is_log else ""
+
+
+def _hex(look: Look, topics: Topics) -> ExchangeView:
+    from .exchanges import hex_view
+
+    return lambda exchange: hex_view(exchange, look, topics)
+
+
+def _hex_pieces(look: Look, file: File, name: str) -> PieceView:
+    from .segments import Hexdumps
+
+    return Hexdumps(look, file)
+
+
+def _hex_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
+    from .explained import hex_text
+
+    return hex_text(data, piece, look)
+
+
+def _json(look: Look, topics: Topics) -> ExchangeView:
+    from .jsonlines import json_line
+
     return lambda exchange: json_line(exchange, topics, show_secrets=look.show_secrets)
 
 
-class TreeView:
-    """An exchange under one heading, its halves as branches."""
+def _json_pieces(look: Look, file: File, name: str) -> PieceView:
+    from .segments import JsonLines
 
-    def __init__(self, look: Look, topics: Topics) -> None:
-        self.look = look
-        self.tree = Tree(look, topics)
-        self.headings = Headings(look)
-
-    def __call__(self, exchange: Exchange) -> str:
-        tree, headings = self.tree, self.headings
-        tree.lines.append(headings.title(exchange))
-        for finding in exchange.findings:
-            tree.lines.append(f"  {finding_line(finding, self.look)}")
-        request, response = exchange.request, exchange.response
-        self.half(request, f"{tree.mid}{headings.half(request, exchange, 'request')}", tree.mid_below)
-        self.half(response, f"{tree.last}{headings.half(response, exchange, 'response')}", tree.last_below)
-        tree.lines.append("")
-        return tree.take()
-
-    def half(self, half: CapturedMessage | None, head: str, below: str) -> None:
-        """The body of one half, and what is odd about it."""
-        message = half.message() if half is not None else None
-        if half is None or message is None:
-            self.tree.lines.append(head)
-            return
-        body = message.body if self.look.show_secrets else message.open_body
-        self.tree.struct(message.grammar)(body, head, below)
-        for finding in findings_of(half, message):
-            self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")
+    return JsonLines(look, file, name)
 
 
-def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
-    """An exchange with every byte of its halves named."""
-    headings = Headings(look)
-    lines = [headings.title(exchange), *(f"  {finding_line(finding, look)}" for finding in exchange.findings)]
-    for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-        lines += ["", headings.half(half, exchange, name)]
-        if half is not None:
-            asked = (half.data, exchange.api, exchange.version, half.direction, look, topics)
-            lines += hexdump(*asked, size=half.size - 4, text=True, context=half.context)
-    return "\n".join(lines) + "\n\n"
+def _json_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
+    from .explained import json_line
+
+    return json_line(data, piece, look)
+
+
+VIEWS: dict[str, View] = {
+    "tree": View("every field with its name and meaning", _tree, piece=_tree_pieces, explained=_tree_explained),
+    "summary": View(
+        "a line an exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
+    ),
+    "hex": View("every byte with its field", _hex, piece=_hex_pieces, explained=_hex_explained),
+    "json": View("an object a line, lossless", _json, piece=_json_pieces, explained=_json_explained, data=True),
+}
+"""The views by their names; whoever adds one at run time adds it here."""
+
+
+def view(name: str) -> View:
+    """Return the view of a name; raise `InputError`, which names the nearest, where there is none."""
+    found = VIEWS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, VIEWS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(VIEWS)}"
+        raise InputError(f"no view {name!r}; {hint}")
+    return found

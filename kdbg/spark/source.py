@@ -109,8 +109,12 @@ def _time(name: str, text: str) -> float:
         raise SparkError(f"option {name} is a time like 2026-11-21T12:30, not {text!r}") from None
 
 
+def _whole(name: str, text: str) -> int:
+    return int(_number(name, text))
+
+
 def _numbers(name: str, text: str) -> list[int]:
-    return [int(_number(name, part)) for part in _list(name, text)]
+    return [_whole(name, part) for part in _list(name, text)]
 
 
 PARSED: dict[Form, Callable[[str, str], Any]] = {
@@ -119,7 +123,7 @@ PARSED: dict[Form, Callable[[str, str], Any]] = {
     Form.FLAG: _flag,
     Form.MILLISECONDS: _number,
     Form.MOMENT: _time,
-    Form.COUNT: _number,
+    Form.COUNT: _whole,
 }
 """What reads each form of a filter's value from an option's text; lists are separated by commas."""
 

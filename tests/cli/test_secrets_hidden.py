@@ -142,7 +142,7 @@ def renderings(name: str, change: Callable[[bytes], list[bytes]]) -> Iterator[st
     """Every view of every changed form of a message's body."""
     api, version, direction, data = body(name)
     head = header_bytes(api, version, direction, {"correlation_id": 1})
-    views = [view(format, look, {}) for format in FORMATS for look in (Look(), Look("STANDARD", 80, False))]
+    views = [view(format).exchange(look, {}) for format in FORMATS for look in (Look(), Look("STANDARD", 80, False))]
     for changed in change(data):
         exchange = Exchange(PEERS, grammars.api(api), version, 1, "kdbg")
         half = CapturedMessage(head + changed, (0, 0), (1, 1), direction)

@@ -15,7 +15,7 @@ from kdbg.client.settings import show
 from kdbg.errors import Closed, InputError, NotAuthenticated, WrongAnswer
 from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
-from kdbg.render.views import FORMATS, view
+from kdbg.render.views import VIEWS, view
 
 from ..traffic import forms
 from .saslbroker import MECHANISMS, SECRETS, USER, SaslBroker, good
@@ -303,8 +303,8 @@ async def test_no_view_and_no_step_shows_a_secret(mechanism: str, raw: bool) -> 
     settings = good(mechanism, raw=raw)
     await session(SaslBroker(), settings, seen=seen.append, trace=steps.append)
     assert len(seen) >= 4
-    for format in FORMATS:
-        hidden, shown = view(format, Look(), names), view(format, Look(show_secrets=True), names)
+    for format in VIEWS:
+        hidden, shown = view(format).exchange(Look(), names), view(format).exchange(Look(show_secrets=True), names)
         for exchange in seen:
             assert not leaks(hidden(exchange))
         if mechanism == "PLAIN" and format == "json":

@@ -208,7 +208,7 @@ def test_bytes_of_nothing_known_are_a_classic_dump() -> None:
 
 
 def test_the_hex_view_of_captures_explains_every_exchange() -> None:
-    from kdbg.render.views import hex_view
+    from kdbg.render.exchanges import hex_view
 
     capture = Path(__file__).parents[2] / "captures/first-contact.pcap"
     texts = [hex_view(exchange, PIPE, {}) for exchange in kdbg.read(capture)]

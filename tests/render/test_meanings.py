@@ -50,7 +50,7 @@ def draw(look: Look) -> str:
 
 
 def shown(exchange: Exchange, format: str, *, meanings: bool = True) -> str:
-    text = view(format, Look(meanings=meanings), {})(exchange)
+    text = view(format).exchange(Look(meanings=meanings), {})(exchange)
     assert isinstance(text, str)
     return text
 

@@ -14,7 +14,7 @@ from kdbg.grammars.payloads import payload
 from kdbg.grammars.records import record_format
 from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
-from kdbg.render.views import FORMATS, view
+from kdbg.render.views import VIEWS, view
 from kdbg.wire.nodes import build
 from kdbg.wire.records.build import build_set
 
@@ -57,7 +57,7 @@ def scram(**said: Any) -> bytes:
 
 
 def shown(exchange: Exchange, format: str, look: Look = PIPE) -> str:
-    text = view(format, look, {ORDERS: "orders"})(exchange)
+    text = view(format).exchange(look, {ORDERS: "orders"})(exchange)
     return text if isinstance(text, str) else text.decode()
 
 
@@ -167,7 +167,7 @@ class TestJson:
 
 
 class TestSecrets:
-    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("format", VIEWS)
     @pytest.mark.parametrize("cut", [0, 3])
     @pytest.mark.parametrize("codec", [0, 1])
     def test_no_view_shows_those_inside(self, format: str, cut: int, codec: int) -> None:
@@ -181,7 +181,7 @@ class TestSecrets:
         if format == "hex" and not codec:
             assert piece.hex(" ") in shown(exchange, format, OPEN)
 
-    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("format", VIEWS)
     @pytest.mark.parametrize("piece", ["partial", "raw", "raw_records"])
     def test_nor_those_in_pieces_of_a_log_that_has_some(self, format: str, piece: str) -> None:
         whole = build_set([{"magic": 2, "records": [{"value": scram()}, {"value": SECRET}]}], record_format, "")
@@ -248,7 +248,7 @@ class TestSecrets:
         inner = request(9, "AlterUserScramCredentials", 0, upsertions=[upsertion])[4:]
         book = Playbook() >> request(5, 58, 0, request_data=inner)
         book.close()
-        for format in FORMATS:
+        for format in VIEWS:
             text = shown(book.exchanges[0], format)
             assert SECRET.hex() not in text.replace(" ", "")
             assert SECRET[:8].decode() not in text

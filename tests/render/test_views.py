@@ -18,7 +18,7 @@ import kdbg
 from kdbg.cli import run
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.render.look import Look
-from kdbg.render.views import FORMATS, view
+from kdbg.render.views import VIEWS, view
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))
@@ -109,7 +109,7 @@ def damaged(half: CapturedMessage, dice: random.Random) -> CapturedMessage:
 def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int) -> None:
     dice = random.Random(seed)
     looks = {"": Look(), "colour": Look("STANDARD", 80, False)}
-    views = [(format, view(format, look, {})) for look in looks.values() for format in FORMATS]
+    views = [(format, view(format).exchange(look, {})) for look in looks.values() for format in VIEWS]
     for exchange in dice.sample(EXCHANGES, 40):
         broken = Exchange(exchange.peers, exchange.api, exchange.version, exchange.correlation_id, exchange.client_id)
         broken.request = damaged(exchange.request, dice) if exchange.request is not None else None
@@ -127,13 +127,13 @@ def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int
 
 def test_views_leave_an_exchange_as_it_was() -> None:
     for exchange in EXCHANGES[:40]:
-        first = {format: view(format, Look(), {})(exchange) for format in FORMATS}
-        for format in reversed(FORMATS):
-            assert view(format, Look(), {})(exchange) == first[format]
+        first = {format: view(format).exchange(Look(), {})(exchange) for format in VIEWS}
+        for format in reversed(VIEWS):
+            assert view(format).exchange(Look(), {})(exchange) == first[format]
 
 
 def test_a_message_whose_end_is_missing_says_so_once() -> None:
     talk = next(exchange for exchange in EXCHANGES if exchange.request is not None and exchange.request.missing)
-    text = view("tree", Look(), {})(talk)
+    text = view("tree").exchange(Look(), {})(talk)
     assert isinstance(text, str)
     assert text.count("truncated") == 1

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from ...render.views import VIEWS
 from .command import Grouped
 
-FORMATS = ("tree", "hex", "json", "summary")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -105,7 +105,7 @@ round_options = _decorator(
 
 outputs = _options("The output")
 output_options = _decorator(
-    outputs("--format", "-f", type=click.Choice(FORMATS), help="The view; tree if not said."),
+    outputs("--format", "-f", type=click.Choice(list(VIEWS)), help="The view; tree if not said."),
     outputs("--show-exchanges", is_flag=True, help="Show all that was said, not only what was asked for: versions, "
             "metadata, SASL, retries."),
     outputs("--trace", is_flag=True, help="Tell each step on the standard error."),

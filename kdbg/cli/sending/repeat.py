@@ -84,7 +84,7 @@ class Repeat:
     def shown(self, screen: Screen) -> str | bytes:
         """The figures as text, or as a line of JSON."""
         name, stats = f"{self.request.api.name} v{self.version}", self.stats
-        if screen.format == "json":
+        if screen.view.data:
             about = {"api": self.request.api.name, "api_version": self.version, "in_flight": self.in_flight}
             return dump(about | stats.figures())
         heading = f"{name} · {stats.count:,} of {self.rounds:,} done, {self.in_flight:,} in flight"

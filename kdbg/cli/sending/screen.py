@@ -12,7 +12,7 @@ import click
 from ...grammars.errors import ERRORS
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
-from ...render.summary import header, summary_line
+from ...render.summary import summary_line
 from ...render.views import view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
@@ -29,9 +29,9 @@ class Screen:
     def __init__(self, options: Options) -> None:
         self.look = look(options.color, options.full, options.show_secrets, options.explain_fields)
         self.writer = Writer()
-        self.format, self.all, self.traced = options.format or "tree", options.show_exchanges, options.trace
+        self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}
-        self.view = view(self.format, self.look, self.names)
+        self.render = self.view.exchange(self.look, self.names)
         self.count = 0
         self.status = 0
         self.unanswered: Exchange | None = None
@@ -41,7 +41,7 @@ class Screen:
     def follow(self, cluster: Cluster) -> None:
         """Show the topics of this session by the names that it learns."""
         self.names = cluster.topics
-        self.view = view(self.format, self.look, self.names)
+        self.render = self.view.exchange(self.look, self.names)
 
     def trace(self, text: str) -> None:
         """A step, on stderr with the time since the beginning."""
@@ -77,10 +77,10 @@ class Screen:
 
     def show(self, exchange: Exchange) -> None:
         """Show an exchange in the chosen view."""
-        if self.format == "summary" and not self._headed:
-            self.writer.write(header(self.look))
+        if not self._headed:
+            self.writer.write(self.view.header(self.look))
             self._headed = True
-        self.writer.write(self.view(exchange))
+        self.writer.write(self.render(exchange))
 
     def judge(self, exchange: Exchange) -> None:
         """What could not be decoded whole makes the exit status."""

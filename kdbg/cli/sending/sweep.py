@@ -102,7 +102,7 @@ class Sweep:
 
 def shown(request: Request, rows: Iterable[VersionTried], screen: Screen) -> Iterable[str | bytes]:
     """The table, or JSON Lines."""
-    if screen.format == "json":
+    if screen.view.data:
         yield from (dump(_object(request, row)) for row in rows)
         return
     cells = [(str(row.version), *_sizes(row.exchange), row.result) for row in rows]

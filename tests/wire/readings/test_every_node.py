@@ -125,7 +125,7 @@ def exchange(place: str, of: Any, what: Any) -> Exchange:
 
 
 def shown(format: str, one: Exchange, *, show_secrets: bool = False) -> str:
-    text = view(format, Look(width=200, show_secrets=show_secrets, long_lines=True), {})(one)
+    text = view(format).exchange(Look(width=200, show_secrets=show_secrets, long_lines=True), {})(one)
     return text.decode() if isinstance(text, bytes) else text
 
 

@@ -20,9 +20,7 @@ from ..engine.requests import RequestHeader
 from ..errors import ClientError, Closed, WrongAnswer
 from ..findings import Kind
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
-from ..messages.guide_names import understood
-from ..messages.message import grammar_of, header_grammar
-from ..messages.rebuild import rebuild
+from ..messages.message import header_grammar
 from ..wire import Api
 from ..wire.nodes import build
 from . import failures
@@ -30,6 +28,7 @@ from .incoming import Frame, Incoming
 from .outgoing import Outgoing, Sending, TimedSocket
 from .reach import reach
 from .settings import Address, Settings, show
+from .writing import body_bytes
 
 Seen = Callable[[Exchange], None]
 Tap = Callable[["Connection", bool, bytes, int], None]
@@ -111,21 +110,13 @@ class Connection(asyncio.Protocol):
         `BuildError` for a body that does not fit. A request that no answer is due to (acks=0) is done at once.
         """
         number = next(self._correlation_ids)
-        written = self._written(api, version, body or {}) if data is None else data
+        written = body_bytes(api, version, body or {}) if data is None else data
         fields: dict[str, Any] = {"api_key": api.key, "api_version": version, "correlation_id": number}
         if api.header_version("request", version) > 0:
             fields["client_id"] = self.settings.client_id
         frame = build(header_grammar(api, version, "request"), fields) + written
         header = RequestHeader(api, version, number, self.settings.client_id, version in api.versions)
         return self._send(frame, header)
-
-    def _written(self, api: Api, version: int, body: Mapping[str, Any]) -> bytes:
-        """A body by its grammar, or by that of the guide whose fields it has."""
-        if version in api.versions:
-            grammar, body = understood(api, "request", version, body)
-        else:
-            grammar = grammar_of(api, version, "request")
-        return build(grammar, rebuild(body))
 
     def send_token(self, token: bytes) -> asyncio.Future[Exchange]:
         """Send a raw SASL token, as they go after SaslHandshake v0."""

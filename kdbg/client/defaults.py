@@ -23,6 +23,12 @@ ANY = 1
 """Of resource types, pattern types, operations and permissions in a filter of ACLs."""
 ALL_REPLICAS = LATEST = CONSUMER = BROKERS_CHOICE = AT_ONCE = -1
 
+WAITS = {
+    "Fetch": ("max_wait_ms",),
+    "ShareFetch": ("max_wait_ms",),
+    "JoinGroup": ("rebalance_timeout_ms", "session_timeout_ms"),
+}
+"""The fields that say how long a broker may wait before it answers, the first that a version has."""
 DEFAULTS: dict[str, dict[str, Any]] = {
     "Produce": {"acks": ALL_REPLICAS, "timeout_ms": TIMEOUT_MS},
     "Fetch": {"max_wait_ms": MAX_WAIT_MS, "topics.partitions.partition_max_bytes": MAX_BYTES},
@@ -76,6 +82,15 @@ def filled(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         return dict(body)
     made: dict[str, Any] = _filled(api.at("request", version), body, DEFAULTS[api.name], "")
     return made
+
+
+def waits(api: Api, body: Mapping[str, Any]) -> float:
+    """Return how long a broker may keep this request by what it says, in seconds: a fetch for records to come, a join
+    for the other members."""
+    for name in WAITS.get(api.name, ()):
+        if isinstance(body.get(name), int) and body[name] > 0:
+            return float(body[name] / 1000)
+    return 0.0
 
 
 def _filled(grammar: Grammar, value: Any, table: Mapping[str, Any], path: str) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..engine.foreign import looks_like
-from ..errors import ClientError, Closed, NotServed, TimedOut, WrongAnswer
+from ..errors import CannotConnect, ClientError, Closed, NotServed, TimedOut, WrongAnswer
 from ..grammars import name_of
 from ..wire import Api
 from . import tls
@@ -54,6 +55,27 @@ def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotSer
     listed = f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more (kdbg send api-versions)"
     problem = f"this is the listener of a controller, which does not serve {api.name}; it serves {listed}"
     return NotServed(show(address), problem, "name a broker's listener, or send it all the same: --direct --version N")
+
+
+def none_answers(tried: Iterable[Address], last: ClientError) -> CannotConnect:
+    """None of the brokers that the user named."""
+    named = ", ".join(map(show, tried))
+    return CannotConnect(named, f"none of these brokers answers (the last: {last.problem})", last.remedy)
+
+
+def advertised(error: CannotConnect | TimedOut) -> CannotConnect | TimedOut:
+    """An address that the user did not name, but other brokers did, cannot be reached."""
+    remedy = "brokers advertise this address (advertised.listeners): it must be right from here; --direct does without"
+    return type(error)(error.address, error.problem, remedy)
+
+
+def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) -> TimedOut:
+    """An answer was not waited for as long as the request lets the broker take."""
+    allowed = body.get("timeout_ms")
+    if not isinstance(allowed, int) or allowed < limit * 1000:
+        return error
+    longer = f"wait longer with --timeout {allowed / 1000 + 5:g}"
+    return TimedOut(error.address, error.problem, f"the request lets it take {allowed:,} ms (timeout_ms): {longer}")
 
 
 def hung_up(address: Address, received: int, waits: bool) -> Closed:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from uuid import UUID
 
-from ..errors import Closed, TimedOut
+from ..errors import CannotConnect, Closed, TimedOut
 from . import failures
 from .authenticate import authenticate
 from .connection import Connection, Seen, Tap
@@ -22,17 +22,17 @@ Trace = Callable[[str], None]
 
 
 class Pool:
-    """The connections of a session. `topics` is filled with, and tells them, the names of topic ids.
+    """The connections of a session. `named` are the brokers that the user named, `topics` the names of topic ids.
 
     `fallback`: a broker that keeps silent about its versions is taken for an old one.
     `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
     """
 
     def __init__(
-        self, settings: Settings, topics: dict[UUID, str], *, trace: Trace, note: Trace, seen: Seen | None,
-        tap: Tap | None, fallback: bool,
+        self, settings: Settings, named: Collection[Address], topics: dict[UUID, str], *, trace: Trace, note: Trace,
+        seen: Seen | None, tap: Tap | None, fallback: bool,
     ) -> None:  # fmt: skip
-        self.settings, self.topics, self.fallback = settings, topics, fallback
+        self.settings, self.named, self.topics, self.fallback = settings, named, topics, fallback
         self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
         self.connections: dict[Address, Connection] = {}
         self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -79,7 +79,12 @@ class Pool:
         return connection
 
     async def _reach(self, address: Address) -> Connection:
-        connection = await Connection.open(address, self.settings, seen=self._seen, tap=self._tap, topics=self.topics)
+        try:
+            connection = await Connection.open(
+                address, self.settings, seen=self._seen, tap=self._tap, topics=self.topics
+            )
+        except (CannotConnect, TimedOut) as error:
+            raise error if address in self.named else failures.advertised(error) from None
         if address in self._spared:
             self._spared.discard(address)
             connection.versions = {}
@@ -104,17 +109,18 @@ class Pool:
         try:
             connection.versions = await ask_versions(connection)
         except Closed:
-            self._note_once(f"{where} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+            self.note_once(f"{where} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
         except TimedOut as error:
             if not self.fallback:
                 raise failures.silent_about_versions(error) from None
-            self._note_once(f"{where} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
+            self.note_once(f"{where} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
         else:
             return True
         self._spared.add(connection.address)
         return False
 
-    def _note_once(self, text: str) -> None:
+    def note_once(self, text: str) -> None:
+        """Note what was not noted before."""
         if text not in self._noted:
             self._noted.add(text)
             self.note(text)

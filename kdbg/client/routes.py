@@ -10,21 +10,25 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from ..errors import BuildError
 from ..messages.exchange import Exchange
 from ..wire import Api
-from ..wire.nodes import Node, NullableStruct, UuidNode, WireArray, WireStruct
+from ..wire.nodes import Fixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
+from ..wire.nodes.named import number_of
 from ..wire.readings.outline import outline
 from ..wire.records.node import RecordsNode
 
 METADATA = 3
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
 """Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, ShareFetch, ShareAcknowledge, DescribeProducers."""
-GROUP = frozenset({8, 9, 11, 12, 13, 14, 15, 28, 42, 47, 68, 69, 76, 77, 88, 89, 90, 91, 92})
+GROUP = frozenset({8, 9, 11, 12, 13, 14, 15, 28, 42, 47, 68, 69, 76, 77, 88, 89, 90, 91, 92, 93})
 """What the group coordinator answers: commits, memberships of all group protocols, descriptions, deletions."""
 TRANSACTION = frozenset({22, 24, 25, 26, 65})
 """InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, DescribeTransactions."""
 CONTROLLER = frozenset({19, 20, 37, 43, 45, 46, 57})
 """CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders, partition reassignments, UpdateFeatures."""
+CONFIGS, BROKER_ITSELF = frozenset({32, 33, 44}), (4, 8)
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs; a broker's settings and its loggers, which it alone knows."""
 KEY_TYPES = {"group": 0, "transaction": 1}
 """FindCoordinator's key_type."""
 RETRY = frozenset({3, 5, 6, 14, 15, 16, 41, 72, 74, 75, 100, 103})
@@ -33,7 +37,10 @@ coordinator loading, missing or moved, another controller, stale epochs, unknown
 
 
 class Route(NamedTuple):
-    """`kind` is "any", "leader", "group", "transaction" or "controller"; `subject` is (topic, partition) or an id."""
+    """`kind` is "any", "leader", "group", "transaction", "controller" or "broker".
+
+    `subject` is a (topic, partition), the name of a group, a transactional id, or the id of a broker.
+    """
 
     kind: str
     subject: Any = None
@@ -43,6 +50,8 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
     """Where a request with this body goes, in whichever version it is written; anywhere if it names no subject."""
     if api.key in CONTROLLER:
         return Route("controller")
+    if api.key in CONFIGS and (broker := _broker(completed(api.at("request", api.versions[-1]), body))) is not None:
+        return Route("broker", broker)
     if api.key in TRANSACTION:
         transaction = _transaction(body)
         return Route("transaction", transaction) if transaction else Route("any")
@@ -56,6 +65,25 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
         if api.key in GROUP and groups and isinstance(groups[0], str) and groups[0]:
             return Route("group", groups[0])
     return Route("any")
+
+
+def partitions_of(api: Api, body: Mapping[str, Any]) -> list[tuple[Any, int]]:
+    """Return every partition that a request for leaders is about, as (topic, partition)."""
+    for version in reversed(api.versions):
+        grammar = api.at("request", version)
+        rows = outline(grammar)(completed(grammar, body)).rows
+        if rows and _is_topic(rows[0].topic):
+            return [(row.topic, row.partition or 0) for row in rows]
+    return []
+
+
+def _broker(body: Mapping[str, Any]) -> int | None:
+    """The id of the first broker whose own settings a body is about."""
+    for resource in body.get("resources") or ():
+        if isinstance(resource, Mapping) and resource.get("resource_type") in BROKER_ITSELF:
+            name = resource.get("resource_name")
+            return int(name) if isinstance(name, str) and name.isdecimal() and name.isascii() else None
+    return None
 
 
 def curable(exchange: Exchange) -> int | None:
@@ -79,6 +107,9 @@ def completed(grammar: Node, value: Any) -> Any:
         return {field.name: completed(field.node, value.get(field.name, field.default)) for field in grammar.fields}
     if isinstance(grammar, RecordsNode):
         return None
+    if isinstance(grammar, Fixed) and isinstance(value, str):
+        with suppress(BuildError):
+            return number_of(grammar, value, "")
     if isinstance(grammar, UuidNode) and isinstance(value, str):
         with suppress(ValueError):
             return UUID(value)

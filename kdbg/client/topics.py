@@ -1,4 +1,4 @@
-"""Bodies that name topics, for versions that want topic ids instead (KIP-516): the name is exchanged for the id."""
+"""Bodies that name topics, as each version wants it: ids in place of names (KIP-516), and names under its own key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def unnamed(grammar: Node, value: Any) -> set[str]:
 
 
 def by_id(grammar: Node, value: Any, ids: Mapping[str, uuid.UUID]) -> Any:
-    """The value with topic ids for the names that have no place; a name without a known id stays."""
+    """The value with topic ids for the names that have no place; a name without a known id stays.
+
+    A name under another key than the grammar's (`name` for `topic`) moves there: versions differ in that too.
+    """
 
     def exchange(topic: dict[str, Any], name: str) -> dict[str, Any]:
         if name not in ids:
@@ -39,8 +42,10 @@ def _walk(grammar: Node, value: Any, exchange: Callable[[dict[str, Any], str], A
         return value
     inner = {field.name: field.node for field in grammar.members}
     walked = {key: _walk(inner[key], item, exchange) if key in inner else item for key, item in value.items()}
+    given = next((key for key in NAMES if key in value and key not in inner), None)
+    if given is None or value[given] is None:
+        return walked
     if "topic_id" in inner and "topic_id" not in value:
-        name = next((value[key] for key in NAMES if key in value and key not in inner), None)
-        if name is not None:
-            return exchange(walked, name)
-    return walked
+        return exchange(walked, value[given])
+    own = next((key for key, node in inner.items() if node.kind == "topic" and key in NAMES and key not in value), None)
+    return walked if own is None else {own if key == given else key: item for key, item in walked.items()}

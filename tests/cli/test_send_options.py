@@ -294,6 +294,29 @@ class TestCaptured:
         assert found.api is grammars.api("api-versions")
 
 
+class TestSetting:
+    """--set, at fields of every type."""
+
+    @pytest.mark.parametrize(
+        ("api", "path", "text", "value"),
+        [
+            ("heartbeat", "group_id", "42", "42"), ("heartbeat", "group_id", "true", "true"),
+            ("heartbeat", "group_id", "1e3", "1e3"), ("heartbeat", "generation_id", "42", 42),
+            ("heartbeat", "group_instance_id", "null", None),
+            ("describe-configs", "resources[0].resource_name", "1", "1"),
+            ("describe-groups", "groups[0]", "007", "007"), ("describe-configs", "resources[0].resource_type", "4", 4),
+            ("sasl-authenticate", "auth_bytes", "12", "12"), ("metadata", "include_topic_authorized_operations", "true",
+             True), ("metadata", "topics[0].nme", "5", 5),
+        ],
+    )  # fmt: skip
+    def test_text_is_what_was_written(self, api: str, path: str, text: str, value: Any) -> None:
+        found = grammars.api(api)
+        body = FromBody(found, None, [parse(f"{path}={text}")], {}).body(found.versions[-1])
+        for step in parse(f"{path}=0").steps:
+            body = body[step]  # type: ignore[index]
+        assert body == value
+
+
 class TestNamesOfTheGuides:
     """--body and --set take the names of Kafka's guides of 0.8 and 0.10.1, in the versions that those describe."""
 

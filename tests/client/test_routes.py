@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg import grammars
-from kdbg.client.routes import CONTROLLER, GROUP, LEADER, TRANSACTION, Route, completed, route
+from kdbg.client.routes import CONTROLLER, GROUP, LEADER, TRANSACTION, Route, completed, partitions_of, route
 
 ID = UUID("12345678-1234-1234-1234-123456789abc")
 ANY = Route("any")
@@ -38,6 +38,23 @@ PARTITIONS = {"partitions": [{"partition_index": 3}]}
 )
 def test_what_a_partition_s_leader_answers(api: str, body: dict[str, Any]) -> None:
     assert to(api, **body) == Route("leader", ("t", 3))
+
+
+@pytest.mark.parametrize("api", ["describe-configs", "alter-configs", "incremental-alter-configs"])
+@pytest.mark.parametrize("kind", [4, 8, "broker", "Broker-Logger"])
+def test_a_brokers_own_settings(api: str, kind: int | str) -> None:
+    """Another one refuses, or does not know them."""
+    others = [{"resource_type": 2, "resource_name": "7"}, {"resource_type": kind, "resource_name": "3"}]
+    assert to(api, resources=others) == Route("broker", 3)
+    assert to(api, resources=[{"resource_type": kind, "resource_name": ""}]) == ANY, "what holds for all brokers"
+    assert to(api, resources=others[:1]) == ANY
+    assert to(api, resources=[{"resource_type": "topik", "resource_name": "3"}]) == ANY
+
+
+def test_every_partition_of_a_request() -> None:
+    topics = [{"name": "t", "partitions": [{"partition_index": 2}, {"partition_index": 1}]}]
+    assert partitions_of(grammars.api("offsets"), {"topics": topics}) == [("t", 2), ("t", 1)]
+    assert partitions_of(grammars.api("offsets"), {}) == []
 
 
 @pytest.mark.parametrize("topic_id", [ID, str(ID)])

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg import grammars
 from kdbg.client.topics import by_id, unnamed
-from kdbg.wire.nodes import WireStruct
+from kdbg.wire.nodes import WireStruct, build
 
 ORDERS, OTHER = UUID("12345678-1234-1234-1234-123456789abc"), UUID(int=7)
 IDS = {"orders": ORDERS}
@@ -42,6 +42,20 @@ def test_a_name_that_has_no_place(api: str, version: int, body: dict[str, Any]) 
     assert "'orders'" not in str(found)
     assert body == before, "the caller's body stays as it is"
     assert unnamed(grammar(api, version), found) == set()
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body", "key"),
+    [
+        ("fetch", 12, fetch(name="orders"), "topic"),
+        ("list-offsets", 1, {"topics": [{"topic": "orders", "partitions": []}]}, "name"),
+    ],
+)
+def test_a_name_under_another_versions_key(api: str, version: int, body: dict[str, Any], key: str) -> None:
+    (found,) = by_id(grammar(api, version), body, {})["topics"]
+    assert found[key] == "orders"
+    assert unnamed(grammar(api, version), body) == set()
+    build(grammar(api, version), {"topics": [found]})
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...errors import InputError
+from ...wire.nodes import Node, Sized, WireStruct
+from ...wire.nodes.children import children
 
 STEP = re.compile(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d+)\]")
 MOST = 100_000
@@ -16,11 +18,17 @@ DERIVED = ("crc", "compressed_records", "last_offset_delta", "max_timestamp", "r
 
 
 class Assignment(NamedTuple):
-    """One `--set`: names and indexes to walk, and the value to put there."""
+    """One `--set`: names and indexes to walk, the value to put there, and how it was written."""
 
     path: str
     steps: tuple[str | int, ...]
     value: Any
+    text: str = ""
+
+    def suited(self, grammar: WireStruct) -> Assignment:
+        """The same for a body of this grammar: the name of a group may be 42, or true."""
+        wants_text = isinstance(_field_at(grammar, self.steps), Sized)
+        return self._replace(value=self.text) if wants_text and isinstance(self.value, (int, float)) else self
 
 
 def parse(text: str) -> Assignment:
@@ -37,9 +45,21 @@ def parse(text: str) -> Assignment:
     if any(isinstance(step, int) and step > MOST for step in steps):
         raise InputError(f"--set {path}: no array of a body is that long")
     try:
-        return Assignment(path, tuple(steps), orjson.loads(value))
+        return Assignment(path, tuple(steps), orjson.loads(value), value)
     except orjson.JSONDecodeError:
-        return Assignment(path, tuple(steps), value)
+        return Assignment(path, tuple(steps), value, value)
+
+
+def _field_at(grammar: Node, steps: Iterable[str | int]) -> Node | None:
+    """The type of what stands at a path of a body; None for what is no field."""
+    node: Node | None = grammar
+    for step in steps:
+        key, repeated = ("", True) if isinstance(step, int) else (step, False)
+        inside = children(node) if node is not None else ()
+        if len(inside) == 1 and not inside[0].key and not inside[0].repeated:
+            inside = children(inside[0].node)
+        node = next((child.node for child in inside if (child.key, child.repeated) == (key, repeated)), None)
+    return node
 
 
 def in_order(given: Iterable[Assignment]) -> list[Assignment]:

@@ -75,7 +75,7 @@ broker_options = _decorator(
             "mock: is a broker inside kdbg (mock:3 three of them), for a first try without Kafka."),
     brokers("--direct", is_flag=True, help="Send to this broker, not to the leader or coordinator it belongs to."),
     brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-            help="For connecting, and for each answer. [default: 10]"),
+            help="For connecting, and for each answer; what a request lets a broker wait comes on top. [default: 10]"),
     brokers("--client-id", metavar="TEXT", help="The client id in the header. [default: kdbg]"),
     brokers("--max-response", type=click.IntRange(1), default=100 << 20, metavar="BYTES",
             help="Largest answer that is taken. [default: 100 MiB]"),

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ...client.defaults import waits
+from ...client.writing import body_bytes
 from ...errors import BuildError
 from ...messages.exchange import Exchange
-from ...messages.guide_names import understood
-from ...wire.nodes import build
 from .request import Request
 
 if TYPE_CHECKING:
     from ...client import Cluster, Connection
 
 
-async def written(cluster: Cluster, request: Request, version: int) -> tuple[Connection, bytes]:
-    """The connection that a request belongs to, and its body's bytes."""
-    address = await cluster.address_for(request.api, request.body)
+class Written(NamedTuple):
+    """The connection that a request belongs to, its body's bytes, and how long its answer is waited for (s)."""
+
+    connection: Connection
+    data: bytes
+    timeout: float
+
+
+async def written(cluster: Cluster, request: Request, version: int) -> Written:
+    """Make a request, and open the connection that it belongs to."""
+    offered = request.version is None
+    address = await cluster.address_for(request.api, request.body, version, offered=offered)
     body = await cluster.fit(request.api, version, request.body)
     try:
-        data = build(understood(request.api, "request", version, body)[0], body)
+        data = body_bytes(request.api, version, body)
     except BuildError as error:
         raise request.refusal(error) from None
-    return await cluster.connect(address), data
+    return Written(await cluster.connect(address), data, cluster.settings.timeout + waits(request.api, body))
 
 
 async def send_once(cluster: Cluster, request: Request, version: int) -> Exchange:
     """The exchange; raises `ClientError`."""
-    connection, data = await written(cluster, request, version)
-    return await connection.answer(connection.send(request.api, version, data=data))
+    connection, data, timeout = await written(cluster, request, version)
+    return await connection.answer(connection.send(request.api, version, data=data), timeout=timeout)

@@ -16,12 +16,12 @@ from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
 from ...render.jsonlines import dump
-from .plain import written
+from .plain import Written, written
 from .request import Request
 from .screen import Screen, errors_of
 
 if TYPE_CHECKING:
-    from ...client import Cluster, Connection
+    from ...client import Cluster
 
 PERCENTILES = (50, 90, 99)
 
@@ -33,7 +33,7 @@ class Repeat:
         self.request, self.rounds, self.in_flight = request, rounds, in_flight
         self.left = rounds
         self.version = 0
-        self.made: dict[str, tuple[Connection, bytes]] = {}
+        self.made: dict[str, Written] = {}
         self.stats = Stats()
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
@@ -51,8 +51,8 @@ class Repeat:
         """Choose the version, and open the connection, before the clock starts."""
         request = self.request
         await request.prepare(cluster)
-        address = await cluster.address_for(request.api, request.body)
         given = request.version
+        address = await cluster.address_for(request.api, request.body, given, offered=given is None)
         self.version = given if given is not None else await cluster.negotiate(address, request.api, request.versions)
         await self.next(cluster)
 
@@ -68,11 +68,12 @@ class Repeat:
     async def worker(self, cluster: Cluster, advance: Any) -> None:
         while self.left > 0:
             self.left -= 1
-            connection, data = await self.next(cluster)
-            self.stats.add(await connection.answer(connection.send(self.request.api, self.version, data=data)))
+            connection, data, timeout = await self.next(cluster)
+            future = connection.send(self.request.api, self.version, data=data)
+            self.stats.add(await connection.answer(future, timeout=timeout))
             advance()
 
-    async def next(self, cluster: Cluster) -> tuple[Connection, bytes]:
+    async def next(self, cluster: Cluster) -> Written:
         """Where the next request goes, and its bytes: made once for each of its variants."""
         if self.request.varies:
             await self.request.prepare(cluster)

@@ -11,10 +11,10 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 from ...client.forms import FORMS, Body
+from ...client.writing import body_bytes
 from ...errors import BuildError, InputError, UnknownVersion
 from ...messages.guide_names import guide_names, understood
 from ...wire import Api
-from ...wire.nodes import build
 from ..reencode import guarded
 from .assign import Assignment, assign, in_order
 
@@ -52,7 +52,8 @@ class Request:
         try:
             body = names.body(self.initial(version))
             for one in self.sets:
-                assign(body, one._replace(steps=tuple(names.steps(one.steps))))
+                renamed = one._replace(steps=tuple(names.steps(one.steps)))
+                assign(body, renamed.suited(self.api.at("request", version)))
             _, body = understood(self.api, "request", version, body)
         except BuildError as error:
             raise self.refusal(error) from None
@@ -80,7 +81,7 @@ class FromBody(Request):
     def body(self, version: int) -> Body:
         body = super().body(version)
         with suppress(BuildError):  # said when it is sent: a topic's name may have become its id by then
-            guarded(lambda: build(understood(self.api, "request", version, body)[0], body))
+            guarded(lambda: body_bytes(self.api, version, body))
         return body
 
 

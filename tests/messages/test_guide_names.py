@@ -13,12 +13,14 @@ import kdbg
 from kdbg import grammars
 from kdbg.errors import BuildError
 from kdbg.grammars.guides import GUIDES, LATER
-from kdbg.messages.guide_names import guide_names
+from kdbg.messages.guide_names import guide_names, understood
+from kdbg.wire import Api
 from kdbg.wire.language.api import Direction
 from kdbg.wire.readings.fields import walk
 
 from ..facts import guide
 from ..grammars.guide import Production, blocks
+from ..grammars.values import variants
 
 TITLE = re.compile(r"(\w+) (Request|Response) \(Version: (\d+)\)")
 MESSAGES = {block.name: block for block in blocks(guide("0.10.1")) if TITLE.fullmatch(block.name)}
@@ -294,6 +296,23 @@ def test_paths_are_brought_to_todays_names(
     api: str, version: int, given: tuple[str | int, ...], today: list[str | int]
 ) -> None:
     assert guide_names(grammars.api(api), "request", version).steps(given) == today
+
+
+DESCRIBED = [
+    (grammars.api(name), direction, version)
+    for document in GUIDES
+    for (name, direction), (last, _) in document.messages.items()
+    for version in range(last + 1)
+]
+
+
+@pytest.mark.parametrize(("api", "direction", "version"), DESCRIBED, ids=lambda it: getattr(it, "name", str(it)))
+def test_a_body_in_todays_names_is_left_as_it_is(api: Api, direction: Direction, version: int) -> None:
+    grammar = api.at(direction, version)
+    for value in variants(grammar):
+        layout, same = understood(api, direction, version, value)
+        assert layout is grammar
+        assert same == value
 
 
 def test_the_tables_name_apis_and_directions_that_there_are() -> None:

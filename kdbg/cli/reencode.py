@@ -128,8 +128,8 @@ def form(api: Api, version: int, direction: Direction, exchange: Mapping[str, An
     A line without `findings`, which an earlier kdbg printed, has its `notes` for that.
     """
     told = exchange["findings"] if "findings" in exchange else exchange.get("notes")
-    for name, layout in api.dialects_of(direction, version):
-        found = Finding(Kind.DIALECT, direction, facts=KnownForm(name))
+    for dialect, layout in api.dialects_of(direction, version):
+        found = Finding(Kind.DIALECT, direction, facts=KnownForm(dialect.name))
         if (finding_object(found) if "findings" in exchange else note(found)) in (told or ()):
             return layout
     return None if version in api.versions else grammar_of(api, version, direction)

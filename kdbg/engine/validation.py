@@ -19,10 +19,12 @@ CLOSE_LOOK = 1 << 18
 def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
     """How many bytes the message takes that begins here, by its grammar; None where it does not end within them."""
     found = None
-    for _, _, read_both in forms(api, version, direction, True, True):
+    for form in forms(api, version, direction, True, True):
         try:
-            _, end = read_both(data, 0)
+            (_, body), end = form.read(data, 0)
         except UNREADABLE:
+            continue
+        if not form.admits(body):
             continue
         if end == len(data):
             return end

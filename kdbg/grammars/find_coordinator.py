@@ -5,7 +5,7 @@ transactions ask too (KIP-98), v4 many keys at once (KIP-699), v5 TRANSACTION_AB
 groups (KIP-932).
 """
 
-from ..wire import Api, Array, Between, ErrorCode, Ignorable, Nullable, Since, String, Struct, Until
+from ..wire import Api, Array, Between, Dialect, ErrorCode, Ignorable, Nullable, Since, String, Struct, Until
 from .meanings import CoordinatorKeyType, ErrorMessage, Host, NodeId, Port, ThrottleTime
 
 request = Struct(
@@ -30,4 +30,8 @@ response = Struct(
     "host" / Until(3, Host) * "name or address to reach it at; empty on error",
     "port" / Until(3, Port) * "its port; -1 on error",
 )
-api = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3)
+error_only = Dialect(
+    "response", range(1), "an error code without a coordinator behind it, as the 0.8 guide allows it",
+    Struct("error_code" / ErrorCode), unless=("error_code", 0),
+)  # fmt: skip
+api = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3, dialects=(error_only,))

@@ -16,7 +16,7 @@ from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
 from ..errors import Truncated
 from ..grammars import apis, find
-from ..messages.message import explain, forms, header_grammar
+from ..messages.message import explain, forms, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
@@ -29,8 +29,9 @@ MOST_LEFT = 16
 SMALL = 1 << 16
 """Bytes that are few enough to be read slowly by every layout."""
 BY_HEADER = "its header says so"
-UNREAD, UNSIZED, STRAY = 60.0, 16.0, 24.0
-"""Bits for a message that does not end where it should, that has no size, whose size ends among the bytes."""
+UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
+"""Bits for a message that does not end where it should, that has no size, whose size ends among the bytes, that is laid
+out in another form than its version's own."""
 
 
 class Told(NamedTuple):
@@ -233,6 +234,7 @@ def _fits(
             if not left or 0 < left <= MOST_LEFT < end:
                 cost = score(grammar, body) + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
                 cost += score(header_grammar(*candidate), head) if head else 0.0
+                cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
                 reason = f"it leaves {left} of the bytes over" if left else "it reads to the last byte"
                 exact = not left and not slowly and place.size in (None, len(frame))
                 yield _guess(place, candidate, cost, reason, exact=exact, header=header), (head, body)
@@ -240,12 +242,13 @@ def _fits(
 
 
 def _quickly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
-    for _, grammar, read in forms(*candidate, header, False):
+    for form in forms(*candidate, header, False):
         try:
-            (head, body), end = read(frame, 0)
+            (head, body), end = form.read(frame, 0)
         except UNREADABLE:
             continue
-        yield grammar, head, body, end
+        if form.admits(body):
+            yield form.grammar, head, body, end
 
 
 def _slowly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:

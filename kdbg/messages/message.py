@@ -6,9 +6,10 @@ that form and says so; one of an unknown API or version keeps its body as bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BadLength, Leftover, Truncated, WireError
 from ..findings import Finding, Kind
@@ -68,14 +69,14 @@ def read(
 
     `shallow` leaves the records of batches unread: enough to count and to prove them.
     """
-    for name, grammar, reader_of_both in forms(api, version, direction, header, shallow):
+    for form in forms(api, version, direction, header, shallow):
         try:
-            (head, body), end = reader_of_both(data, 0)
+            (head, body), end = form.read(data, 0)
         except UNREADABLE:
             continue
-        if end == len(data) and (name or api.reads(direction, version)):
-            notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(name)),) if name else ()
-            return Message(api, version, direction, head or None, body, grammar, len(data), notes)
+        if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
+            notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)),) if form.name else ()
+            return Message(api, version, direction, head or None, body, form.grammar, len(data), notes)
     return read_slowly(api, version, direction, data, header=header)
 
 
@@ -100,14 +101,14 @@ def explain(
 
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None
-    for name, grammar, _ in forms(api, version, direction, header, False):
-        inspection = inspect(grammar, data, header=head, opaque=carries_secrets(grammar), side=direction)
-        if name:
-            inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(name)))
-            if not inspection.broken and inspection.end == len(data):
-                return grammar, inspection
+    for form in forms(api, version, direction, header, False):
+        inspection = inspect(form.grammar, data, header=head, opaque=carries_secrets(form.grammar), side=direction)
+        if form.name:
+            inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)))
+            if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):
+                return form.grammar, inspection
             continue
-        real = grammar, inspection
+        real = form.grammar, inspection
         if not api.reads(direction, version):
             inspection.findings.insert(0, unknown(api, version, direction, data, inspection))
         elif not inspection.findings:
@@ -126,16 +127,28 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
     return Finding(Kind.UNKNOWN_VERSION, *place, missing(api.name, version))
 
 
+class Form(NamedTuple):
+    """One form that a message may have: `name` is "" for the real one, else what it is a dialect of."""
+
+    name: str
+    grammar: WireStruct
+    read: Reader
+    """Reads header and body."""
+    admits: Callable[[Mapping[str, Any]], bool]
+    """Whether a body that was read can have been written in this form."""
+
+
 @cache
-def forms(
-    api: Api, version: int, direction: Direction, header: bool, shallow: bool
-) -> tuple[tuple[str, WireStruct, Reader], ...]:
-    """(name, grammar, reader of header and body) of every form a message may have: the real one, then the dialects."""
+def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[Form, ...]:
+    """Every form a message may have: the real one, then the dialects; of a version that kdbg does not know, these."""
     head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
-    found = [("", grammar_of(api, version, direction)), *api.dialects_of(direction, version)]
-    if version not in api.versions and len(found) > 1:
-        found = found[1:] + found[:1]
-    return tuple((name, grammar, message_reader(head, grammar, shallow=shallow)) for name, grammar in found)
+    real = grammar_of(api, version, direction)
+    found = [Form("", real, message_reader(head, real, shallow=shallow), lambda body: True)]
+    found += [
+        Form(dialect.name, grammar, message_reader(head, grammar, shallow=shallow), dialect.admits)
+        for dialect, grammar in api.dialects_of(direction, version)
+    ]
+    return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:

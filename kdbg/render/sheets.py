@@ -48,7 +48,7 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
         number = api.header_version(direction, version)
         notes = [f"Behind {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
         notes += _forms(struct)
-        notes += [f"Also seen: {name}." for name, _ in api.dialects_of(direction, version)]
+        notes += [f"Also seen: {dialect.name}." for dialect, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"
         sheet = Sheet(title, version, direction, struct, tuple(notes), header_version=number)
         sheets += [_with_names(sheet, api.name), *_guide_sheets(api, sheet)]

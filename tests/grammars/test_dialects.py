@@ -10,7 +10,7 @@ import kdbg
 from kdbg import grammars
 from kdbg.errors import Truncated, UnknownVersion
 from kdbg.grammars import api_versions, offset_commit
-from kdbg.messages.message import Message, read
+from kdbg.messages.message import Message, explain, read
 from kdbg.wire.language.types import NEWEST, At
 from kdbg.wire.nodes import build
 from kdbg.wire.readings.layout import layout
@@ -146,4 +146,48 @@ class TestOffsetCommit:
 def test_no_other_api_has_dialects() -> None:
     """But for those of early releases, which stand in test_early_releases.py."""
     dialects = {api.name for api in grammars.apis() for dialect in api.dialects if dialect.release == NEWEST}
-    assert dialects == {"OffsetCommit", "ApiVersions"}
+    assert dialects == {"OffsetCommit", "ApiVersions", "FindCoordinator"}
+
+
+class TestFindCoordinator:
+    """The 0.8 guide has the coordinator behind the error code only where there is no error."""
+
+    api = grammars.api("FindCoordinator")
+
+    def read(self, text: str, version: int = 0) -> Message:
+        return read(self.api, version, "response", bytes.fromhex(text), header=False)
+
+    @pytest.mark.parametrize("code", [15, 16, -1, 30])
+    def test_an_error_alone_is_read_whole(self, code: int) -> None:
+        data = code.to_bytes(2, "big", signed=True)
+        message = self.read(data.hex())
+        assert (message.body, message.unexplained) == ({"error_code": code}, 0)
+        (finding,) = message.findings
+        assert finding.kind == "dialect"
+        assert finding.kind.harmless
+        assert "the 0.8 guide" in finding.text
+        assert build(message.grammar, message.body) == data
+
+    def test_the_empty_coordinator_of_kafkas_own_brokers_is_no_dialect(self) -> None:
+        message = self.read("000f ffffffff 0000 ffffffff")
+        assert message.findings == ()
+        assert message.body == {"error_code": 15, "node_id": -1, "host": "", "port": -1}
+
+    def test_success_without_a_coordinator_is_truncated(self) -> None:
+        message = self.read("0000")
+        assert [finding.kind for finding in message.findings] == ["truncated"]
+        assert message.grammar is self.api.at("response", 0)
+
+    @pytest.mark.parametrize(("text", "version"), [("000f 0000", 0), ("00000000 000f", 1), ("000f", 1)])
+    def test_half_a_coordinator_and_later_versions_are_no_such_form(self, text: str, version: int) -> None:
+        assert [finding.kind for finding in self.read(text, version).findings] == ["truncated"]
+
+    def test_it_is_told_with_its_places_too(self) -> None:
+        grammar, inspection = explain(self.api, 0, "response", bytes.fromhex("00000007 000f"))
+        assert [field.name for field in grammar.fields] == ["error_code"]
+        assert [(span.path, span.start, span.end) for span in inspection.spans] == [
+            ("correlation_id", 0, 4), ("error_code", 4, 6)
+        ]  # fmt: skip
+        grammar, inspection = explain(self.api, 0, "response", bytes.fromhex("00000007 0000"))
+        assert grammar is self.api.at("response", 0)
+        assert inspection.broken

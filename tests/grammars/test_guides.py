@@ -145,10 +145,10 @@ class TestGuideOf0_8:
         So version 0 is Kafka's, and the guide's form is a dialect of it, tried where version 0 does not fit the bytes.
         """
         theirs = layout(early["OffsetCommitRequest"], defined)
-        ((name, dialect),) = grammars.api("OffsetCommit").dialects_of("request", 0)
+        ((form, dialect),) = grammars.api("OffsetCommit").dialects_of("request", 0)
         assert list(dialect.keys) == list(offset_commit.guide_request.structure(At(0, False)).keys)
         assert agrees(theirs, printed(dialect), MAY_STAND_FOR)
-        assert "0.8 guide" in name
+        assert "0.8 guide" in form.name
         ours = printed(grammars.api("OffsetCommit").at("request", 0))
         assert not agrees(theirs, ours, MAY_STAND_FOR)
         assert theirs == ["STRING", ["STRING", ["INT32", "INT64", "INT64", "STRING"]]]

@@ -201,3 +201,10 @@ def test_other_numbers_are_not(value: int) -> None:
 def test_no_frame_that_a_broker_accepts_looks_like_something_else() -> None:
     sizes = (0, 1, 4, 255, 0x7FFF, 0x10000, 0x1603, 0x160301, 0x030000, 0x03000013, 100 << 20)
     assert [size for size in sizes if looks_like(size.to_bytes(4, "big") + b"\0\x03\0\x01")] == []
+
+
+def test_another_form_is_guessed_behind_what_is_laid_out_as_its_version_says() -> None:
+    """Of two bytes behind a correlation id FindCoordinator can be made only as the 0.8 guide has it on errors."""
+    names = [guess.api.name for guess in infer(bytes.fromhex("00000005 0010"))]
+    assert names[0] == "Heartbeat"
+    assert names[-1] == "FindCoordinator"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +28,12 @@ class Dialect:
     """The release that `layout` is read at."""
     guide: str = ""
     """The guide of Kafka's that shows it, as 0.8: bodies may be written in it."""
+    unless: tuple[str, object] | None = None
+    """A field and a value that it never has in this form, where that tells it from bytes that only look like it."""
+
+    def admits(self, body: Mapping[str, object]) -> bool:
+        """Whether a body that was read by the layout can have been written in this form."""
+        return self.unless is None or body.get(self.unless[0]) != self.unless[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +87,10 @@ class Api:
             return 1 if flexible and not self.classic_response_header else 0
         return 0 if version <= self.headerless_until else 2 if flexible else 1
 
-    def dialects_of(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
-        """(name, layout) of each other form in which this message has been seen."""
+    def dialects_of(self, direction: Direction, version: int) -> list[tuple[Dialect, WireStruct]]:
+        """Each other form in which this message has been seen, with its layout."""
         return [
-            (dialect.name, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible, dialect.release)))
+            (dialect, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible, dialect.release)))
             for dialect in self.dialects
             if dialect.direction == direction and version in dialect.versions
         ]

@@ -289,8 +289,8 @@ class TestApi:
     def test_a_dialect_is_read_at_a_version_of_its_own(self) -> None:
         assert [bool(self.api.dialects_of("response", version)) for version in range(4)] == [False, True, True, False]
         assert self.api.dialects_of("request", 1) == []
-        ((name, layout),) = self.api.dialects_of("response", 1)
-        assert (name, layout.fields[0].node.bnf) == ("another form", "COMPACT_STRING")
+        ((form, layout),) = self.api.dialects_of("response", 1)
+        assert (form.name, layout.fields[0].node.bnf) == ("another form", "COMPACT_STRING")
 
 
 @pytest.mark.parametrize(

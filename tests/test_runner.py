@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kdbg
 from kdbg.extras import DISTRIBUTION, install
+
+from . import __main__ as runner
 
 TOP = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
@@ -20,11 +26,18 @@ QUIET = ("--numprocesses=0", "--strict-markers", "-p", "no:cacheprovider")
 """Options for tests that are no part of the project."""
 
 
-def ran(*arguments: str) -> tuple[int, list[str]]:
-    """The exit status and what was printed."""
-    command = [sys.executable, "-m", "tests", *arguments]
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout.splitlines()
+Run = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run `python -m tests` with the Python that is here, as if it had everything: (exit status, what was printed)."""
+    monkeypatch.setattr(runner, "prepared", lambda: sys.executable)
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        return runner.main([*arguments]), capfd.readouterr().out.splitlines()
+
+    return run
 
 
 def made(folder: Path, name: str, source: str) -> str:
@@ -33,7 +46,7 @@ def made(folder: Path, name: str, source: str) -> str:
     return str(path)
 
 
-def test_the_last_line_counts_and_the_status_says_whether_any_failed(tmp_path: Path) -> None:
+def test_the_last_line_counts_and_the_status_says_whether_any_failed(tmp_path: Path, ran: Run) -> None:
     sound = made(tmp_path, "test_sound.py", "def test_one(): pass\ndef test_two(): pass\n")
     status, lines = ran(*QUIET, sound)
     assert (status, lines[0], lines[-1]) == (0, "== main", "2 passed, 0 failed")
@@ -42,24 +55,56 @@ def test_the_last_line_counts_and_the_status_says_whether_any_failed(tmp_path: P
     assert (status, lines[-1]) == (1, "2 passed, 1 failed, 1 skipped")
 
 
-def test_what_breaks_before_the_tests_is_a_failure(tmp_path: Path) -> None:
+def test_what_breaks_before_the_tests_is_a_failure(tmp_path: Path, ran: Run) -> None:
     status, lines = ran(*QUIET, made(tmp_path, "test_import.py", "import no_such_module\n"))
     assert (status, lines[-1]) == (1, "0 passed, 1 failed")
     status, lines = ran("main", "--no-such-option")
     assert (status, lines[-1]) == (1, "0 passed, 1 failed")
 
 
-def test_nothing_run_is_no_success(tmp_path: Path) -> None:
+def test_nothing_run_is_no_success(tmp_path: Path, ran: Run) -> None:
     sound = made(tmp_path, "test_sound.py", "def test_one(): pass\n")
     assert ran(*QUIET, sound, "-k", "brokers")[0] == 1
 
 
-def test_options_go_to_pytest_and_paths_to_their_room() -> None:
+def test_options_go_to_pytest_and_paths_to_their_room(ran: Run) -> None:
     status, lines = ran("-k", "hints", "--numprocesses=0", "tests/test_runner.py")
     assert (status, lines[-1]) == (0, "1 passed, 0 failed")
     assert [line for line in lines if line.startswith("==")] == ["== main"]
     status, lines = ran("--collect-only", "-qq", "tests/brokers/test_every_version.py")
     assert [line for line in lines if line.startswith("==")] == ["== brokers"]
+
+
+HERE = """
+import sys
+from tests import __main__ as runner
+runner.prepared = lambda: sys.executable
+sys.exit(runner.main(sys.argv[1:]))
+"""
+SLOW = """
+import pathlib, time
+
+def test_long():
+    pathlib.Path(__file__).with_name("begun").touch()
+    time.sleep(60)
+"""
+
+
+def test_ctrl_c_ends_it_with_a_last_line_all_the_same(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HERE, *QUIET, made(tmp_path, "test_slow.py", SLOW)]
+    with subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=50)
+    assert process.returncode == 130
+    assert re.fullmatch(r"0 passed, \d failed", said.splitlines()[-1])
+
+
+def test_what_tests_need_is_looked_for_by_name() -> None:
+    assert runner.installed(["pytest>=8.3", "click"])
+    assert not runner.installed(["pytest>=8.3", "no-such-distribution[extra]>=1,<2"])
 
 
 def test_hints_name_a_distribution_and_extras_that_there_are() -> None:

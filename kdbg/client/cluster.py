@@ -24,7 +24,7 @@ from .pool import Pool, Trace
 from .routes import KEY_TYPES, LEADER, Route, curable, partitions_of, route
 from .settings import Address, Settings, addresses, show
 from .topics import by_id, unnamed
-from .versions import choose, serves
+from .versions import choose, spoken
 
 PRODUCE = 0
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 0)
@@ -86,6 +86,7 @@ class Cluster(Discovery):
                     raise
                 if isinstance(error, Closed):
                     hung_up.add(error.address)
+                    self.note(f"{error.address}: {error.problem}; {wanted.name} is sent again")
                 self.trace(f"{error}; asking for the metadata again")
                 self.mistrust(error.address)
             else:
@@ -108,8 +109,8 @@ class Cluster(Discovery):
         connection = await self.pool.asked(address)
         told = connection.versions
         version = choose(api, told or {}, versions)
-        if not serves(told, api):
-            self.note(f"{show(connection.address)} does not offer {api.name}; version {version} is sent all the same")
+        if not spoken(told, api, version):
+            self.pool.note_once(failures.all_the_same(connection.address, api, version, told or {}))
         written = await self.fit(api, version, body)
         try:
             return await self._answer(connection, api, version, written, timeout)

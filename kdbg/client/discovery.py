@@ -56,18 +56,23 @@ class Discovery(Directory):
             if connection.open_:
                 return connection.address
         failed: list[ClientError] = []
+        silent: list[Address] = []
         known = [] if self.direct else list(self.brokers.values())
         for address in dict.fromkeys(self.bootstrap + known):
             try:
                 await self.connect(address)
                 if len(self.bootstrap) > 1 and not self.direct:
-                    await self.versions(address)  # to be connected is no answer yet
+                    await self.pool.asked(address, must_answer=True)  # to be connected is no answer yet
             except (CannotConnect, TimedOut, Closed, WrongAnswer) as error:
                 failed.append(error)
+                silent += [address] if isinstance(error, TimedOut) else []
                 if len(self.bootstrap) > 1:
                     self.trace(f"{error}; trying the next")
             else:
                 return address
+        if silent and self.pool.fallback:
+            self.pool.spare(silent[0])
+            return silent[0]
         raise failed[0] if len(failed) == 1 else failures.none_answers(self.bootstrap, failed[-1])
 
     async def connect(self, address: Address) -> Connection:

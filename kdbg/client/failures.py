@@ -78,6 +78,14 @@ def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) ->
     return TimedOut(error.address, error.problem, f"the request lets it take {allowed:,} ms (timeout_ms): {longer}")
 
 
+def all_the_same(address: Address, api: Api, version: int, told: Mapping[int, tuple[int, int]]) -> str:
+    """Say that a listener does not offer what it is sent."""
+    if api.key not in told:
+        return f"{show(address)} does not offer {api.name}; version {version} is sent all the same"
+    lowest, highest = told[api.key]
+    return f"{show(address)} speaks {api.name} v{lowest} to v{highest}; version {version} is sent all the same"
+
+
 def hung_up(address: Address, received: int, waits: bool) -> Closed:
     """The other side has closed: `received` bytes into an answer, and with a request unanswered if `waits`."""
     where = show(address)

@@ -53,17 +53,22 @@ class Pool:
                 connection = self.connections[address] = await self._open(address)
         return connection
 
-    async def asked(self, address: Address) -> Connection:
+    async def asked(self, address: Address, *, must_answer: bool = False) -> Connection:
         """Return the connection to a broker, with the versions that the broker told on it.
 
         Those are empty for a broker before 0.10, which hangs up on the question: it is spared it on the connection
-        that follows.
+        that follows. With `must_answer`, one that keeps silent is an error, `fallback` or not.
         """
         async with self._asking[address]:
             connection = await self.connect(address)
-            if connection.versions is None and not await self._ask(connection):
+            if connection.versions is None and not await self._ask(connection, must_answer=must_answer):
                 connection = await self.connect(address)
             return connection
+
+    def spare(self, address: Address) -> None:
+        """Take a broker that keeps silent for an old one: do not ask it for its versions on the next connection."""
+        self.note_once(f"{show(address)} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
+        self._spared.add(address)
 
     async def _open(self, address: Address) -> Connection:
         """Open a new connection, and authenticate."""
@@ -102,7 +107,7 @@ class Pool:
             raise
         return connection
 
-    async def _ask(self, connection: Connection) -> bool:
+    async def _ask(self, connection: Connection, *, must_answer: bool = False) -> bool:
         """Ask a broker for its versions; False if that ended the connection, and the next one shall do without."""
         where = show(connection.address)
         self.trace(f"asking {where} for its versions")
@@ -110,13 +115,13 @@ class Pool:
             connection.versions = await ask_versions(connection)
         except Closed:
             self.note_once(f"{where} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+            self._spared.add(connection.address)
         except TimedOut as error:
-            if not self.fallback:
+            if must_answer or not self.fallback:
                 raise failures.silent_about_versions(error) from None
-            self.note_once(f"{where} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
+            self.spare(connection.address)
         else:
             return True
-        self._spared.add(connection.address)
         return False
 
     def note_once(self, text: str) -> None:

@@ -44,6 +44,12 @@ def serves(told: Versions | None, api: Api) -> bool:
     return not told or api.key in told
 
 
+def spoken(told: Versions | None, api: Api, version: int) -> bool:
+    """Whether a listener that told these versions speaks this one of an API; one that told none may speak any."""
+    lowest, highest = (told or {}).get(api.key, (version, version))
+    return serves(told, api) and lowest <= version <= highest
+
+
 def is_controller(told: Versions) -> bool:
     """Whether these are the APIs of a KRaft controller's listener: nodes vote and register there, clients find none."""
     return METADATA not in told and (VOTE in told or BROKER_REGISTRATION in told)

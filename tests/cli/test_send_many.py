@@ -32,6 +32,17 @@ class TestMany:
         assert {line["result"] for line in lines} == {"UNKNOWN_TOPIC_OR_PARTITION"}
         assert all(line["good"] and line["latency_ms"] > 0 for line in lines)
 
+    def test_versions_that_have_nothing_in_common(self, cli: Cli) -> None:
+        def ahead(connection: socket.socket) -> None:
+            while frame := connection.recv(4096):
+                offer = bytes.fromhex("0000 00000001 0010 0032 003c")  # ListGroups v50 to v60
+                connection.sendall((len(offer) + 4).to_bytes(4, "big") + frame[8:12] + offer)
+
+        with peer(ahead) as broker:
+            outcome = cli("send", "list-groups", "--all-versions", "--broker", broker)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert "the broker speaks ListGroups v50 to v60, asked for is v0 to v5: none is both's" in outcome.err
+
     def test_what_cannot_be_read_is_named_and_makes_the_status(self, cli: Cli) -> None:
         """A byte more than ListGroups v1 has."""
 

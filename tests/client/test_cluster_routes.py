@@ -98,6 +98,22 @@ async def test_direct_goes_to_the_named_broker_whatever_happens() -> None:
 
 
 @in_loop
+async def test_a_request_that_is_sent_again_is_said() -> None:
+    """The broker may have done it before it hung up."""
+    chances = iter([False])
+    notes: list[str] = []
+
+    def restarting(brokers: Brokers, node: int, request: Request) -> bytes | None:
+        return brokers.answer(node, request) if next(chances, True) else None
+
+    async with started(note=notes.append) as (brokers, cluster):
+        brokers.leaders["orders", 0] = 1
+        brokers.answers["Produce"] = restarting
+        assert errors(await cluster.send("produce", produce())) == []
+    assert notes == [f"{brokers.bootstrap}: the broker hung up without an answer; Produce is sent again"]
+
+
+@in_loop
 async def test_direct_does_not_try_again() -> None:
     async with server(hangs_up) as (host, port), Cluster(f"{host}:{port}", SETTINGS, direct=True) as cluster:
         with pytest.raises(Closed):

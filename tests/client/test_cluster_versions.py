@@ -106,6 +106,37 @@ async def test_a_version_needs_no_answer_to_the_question() -> None:
 
 
 @in_loop
+async def test_of_several_brokers_one_that_answers_is_taken() -> None:
+    """A silent one may be none at all."""
+    async with (
+        Brokers().running() as brokers,
+        server(Peer.silence) as address,
+        Cluster(f"{show(address)},{brokers.bootstrap}", QUICK, fallback=True) as cluster,
+    ):
+        assert port_of(await cluster.send("metadata", version=1)) == brokers.addresses[1][1]
+
+
+@in_loop
+async def test_of_several_brokers_that_keep_silent_the_first_is_taken_for_an_old_one() -> None:
+    notes: list[str] = []
+    async with (
+        server(deaf) as one,
+        server(deaf) as other,
+        Cluster(f"{show(one)},{show(other)}", QUICK, fallback=True, note=notes.append) as cluster,
+    ):
+        assert port_of(await cluster.send("metadata", version=0)) == one[1]
+    assert [note.partition(" ")[0] for note in notes] == [show(one)]
+
+
+@in_loop
+async def test_a_version_that_the_broker_does_not_speak_is_said() -> None:
+    notes: list[str] = []
+    async with started(note=notes.append) as (brokers, cluster):
+        assert (await cluster.send("produce", produce(), versions=range(2))).version == 1
+    assert notes == [f"{brokers.bootstrap} speaks Produce v3 to v9; version 1 is sent all the same"]
+
+
+@in_loop
 async def test_a_broker_that_hangs_up_on_every_version() -> None:
     async def hangs_up(peer: Peer) -> None:
         await peer.reader.read(1)

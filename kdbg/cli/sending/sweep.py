@@ -70,7 +70,13 @@ class Sweep:
         if api.key not in known:
             raise InputError(f"the broker does not offer {api.name}; --version N sends it all the same")
         lowest, highest = known[api.key]
-        return [version for version in self.request.versions if lowest <= version <= highest]
+        both = [version for version in self.request.versions if lowest <= version <= highest]
+        if not both:
+            own = f"v{self.request.versions[0]} to v{self.request.versions[-1]}"
+            raise InputError(
+                f"the broker speaks {api.name} v{lowest} to v{highest}, asked for is {own}: none is both's"
+            )
+        return both
 
     async def row(self, cluster: Cluster, version: int) -> VersionTried:
         """Send one version."""

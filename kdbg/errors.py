@@ -32,7 +32,10 @@ The values stand on the exception; the message is built from them, so that a ren
 from __future__ import annotations
 
 from .findings import Kind
-from .findings.facts import Facts, Prose, TooFewBytes
+from .findings.faults import Fault, TooFewBytes
+from .findings.faults import Leftover as LeftoverFault
+from .findings.sentences import sentence
+from .findings.text import stopped
 
 
 class KdbgError(Exception):
@@ -111,36 +114,38 @@ class DefinitionError(KdbgError, ValueError):
 
 
 class WireError(KdbgError, ValueError):
-    """A message breaks its grammar at byte `start` (counted from the first byte given), in field `path`."""
+    """A message breaks its grammar at byte `start` (counted from the first byte given), in field `path`.
+
+    `fault` are the facts of what is wrong there, `type` is the field's, "" where it has none; `kind` is that of the
+    finding it makes.
+    """
 
     kind = Kind.BAD_VALUE
 
-    def __init__(self, path: str, start: int, problem: str, type: str = "") -> None:
-        super().__init__(path, start, problem, type)
-        self.path, self.start, self.problem, self.type = path, start, problem, type
+    def __init__(self, path: str, start: int, fault: Fault, type: str = "", kind: Kind | None = None) -> None:
+        super().__init__(path, start, fault, type, kind)
+        self.path, self.start, self.fault, self.type = path, start, fault, type
+        if kind is not None:
+            self.kind = kind
 
     @property
-    def facts(self) -> Facts:
-        """What is wrong, as findings have it."""
-        return Prose(self.problem)
+    def problem(self) -> str:
+        """What is wrong, in words, without the place."""
+        return sentence(self.fault)
 
     def __str__(self) -> str:
-        return f"{self.path or 'message'}: {self.problem} at byte {self.start} (0x{self.start:04x})"
+        return stopped(self.path, self.start, self.fault)
 
 
 class Truncated(WireError):
-    """`wanted` bytes were needed at `start`, `left` were there."""
+    """A field of `type` wants `wanted` bytes at `start`, `left` are there."""
 
     kind = Kind.TRUNCATED
 
     def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
-        super().__init__(path, start, f"{type} wants {wanted} byte{'s' * (wanted != 1)}, {left} left", type)
+        super().__init__(path, start, TooFewBytes(type, wanted, left), type)
         self.args = (path, start, type, wanted, left)  # what it is made again of in another process
         self.wanted, self.left = wanted, left
-
-    @property
-    def facts(self) -> Facts:
-        return TooFewBytes(self.type, self.wanted, self.left)
 
 
 class BadLength(WireError):
@@ -159,7 +164,7 @@ class Leftover(WireError):
     kind = Kind.LEFTOVER
 
     def __init__(self, start: int, length: int) -> None:
-        super().__init__("", start, f"{length} byte{'s' * (length != 1)} left over after the message", "")
+        super().__init__("", start, LeftoverFault(length))
         self.args = (start, length)
         self.length = length
 

@@ -30,6 +30,7 @@ from kdbg.errors import (
     WireError,
 )
 from kdbg.findings import Kind
+from kdbg.findings.faults import NegativeLength, NoBoolean, NotUtf8
 
 SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),
@@ -44,12 +45,12 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (DefinitionError("A.json", 7, "Foos.Bar", "no type"), "A.json:7: Foos.Bar: no type", ValueError),
     (DefinitionError("A.json", 1, "", "is empty"), "A.json:1: is empty", ValueError),
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),
-    (WireError("topics[0].name", 18, "is odd"), "topics[0].name: is odd at byte 18 (0x0012)", ValueError),
+    (WireError("topics[0]", 18, NotUtf8("STRING")), "topics[0]: STRING is not valid UTF-8 at byte 18 (0x0012)", ValueError),
     (Truncated("crc", 8, "INT32", 4, 1), "crc: INT32 wants 4 bytes, 1 left at byte 8 (0x0008)", WireError),
     (Truncated("", 0, "INT8", 1, 0), "message: INT8 wants 1 byte, 0 left at byte 0 (0x0000)", WireError),
-    (BadLength("x", 1, "a length of -7"), "x: a length of -7 at byte 1 (0x0001)", WireError),
-    (BadValue("x", 1, "no boolean"), "x: no boolean at byte 1 (0x0001)", WireError),
-    (Leftover(9, 1), "message: 1 byte left over after the message at byte 9 (0x0009)", WireError),
+    (BadLength("x", 1, NegativeLength("ARRAY", -7)), "x: ARRAY says a length of -7 at byte 1 (0x0001)", WireError),
+    (BadValue("x", 1, NoBoolean(2)), "x: BOOLEAN is 0 or 1, here 2 at byte 1 (0x0001)", WireError),
+    (Leftover(9, 1), "message: 1 byte left over after the message was complete at byte 9 (0x0009)", WireError),
     (BuildError("topics[0]", "no field 'nam'"), "topics[0]: no field 'nam'", ValueError),
     (BuildError("", "no structure"), "body: no structure", ValueError),
     (InputError("these are no bytes"), "these are no bytes", ValueError),

@@ -1,11 +1,14 @@
-"""The facts of findings and of wire errors: numbers and names, from which `text` makes the sentences.
+"""The facts of findings: numbers and names, from which text.py makes the sentences.
 
-A class stands for one sentence. What a finding says of itself (side, path, start, length) is not repeated here.
+A class stands for one sentence (sentences.py). What a finding says of itself (side, path, start, length) is not
+repeated here. Those about bytes that do not follow their grammar stand in faults.py, for wire errors have them too.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
+
+from .faults import Fault
 
 # Of a connection: what is missing, or belongs to nobody
 
@@ -52,43 +55,17 @@ class SizeWrong(NamedTuple):
     follow: int
 
 
-class NoApi(NamedTuple):
-    """No API of this key is known."""
-
-    key: int
-
-
-class NoVersion(NamedTuple):
-    """This version of an API is not known."""
-
-    api: str
-    version: int
-
-
-class NoSide(NamedTuple):
-    """Of this version of an API the other direction is known, this one is not."""
-
-    api: str
-    version: int
-
-
 class KnownForm(NamedTuple):
     """The layout is not this version's, but another one that is known."""
 
     name: str
 
 
-class Leftover(NamedTuple):
-    """So many bytes are left behind the message's last field."""
-
-    length: int
-
-
 class Stopped(NamedTuple):
     """Reading could not go on, at byte `at` of the buffer that was read."""
 
     at: int
-    fault: Facts
+    fault: Fault
 
 
 class InPayload(NamedTuple):
@@ -99,82 +76,8 @@ class InPayload(NamedTuple):
     """
 
     name: str
-    fault: Facts
+    fault: Fault | Stopped | KnownForm
     whole: bool
-
-
-class Prose(NamedTuple):
-    """A problem in words."""
-
-    problem: str
-
-
-# Of a field
-
-
-class TooFewBytes(NamedTuple):
-    """A field wants `wanted` bytes, `left` are there."""
-
-    type: str
-    wanted: int
-    left: int
-
-
-class NoBoolean(NamedTuple):
-    """A BOOLEAN is neither 0 nor 1."""
-
-    value: int
-
-
-class LongVarint(NamedTuple):
-    """A number is written in more bytes than it needs."""
-
-    value: int
-
-
-class NullForbidden(NamedTuple):
-    """A type that may not be null is."""
-
-    type: str
-
-
-class NotUtf8(NamedTuple):
-    """The bytes of a string are not UTF-8."""
-
-    type: str
-
-
-class TagBehind(NamedTuple):
-    """A tagged field stands behind one with the same or a higher tag."""
-
-    tag: int
-    last: int
-
-
-class TagUnknown(NamedTuple):
-    """The grammar names no field of this tag."""
-
-    tag: int
-
-
-# Of record sets
-
-
-class ChecksumWrong(NamedTuple):
-    """The checksum of `of` says `says`, its bytes give `gives`."""
-
-    of: str
-    algorithm: str
-    says: int
-    gives: int
-
-
-class EndsInBatch(NamedTuple):
-    """A record set ends inside a batch."""
-
-
-class NoEntry(NamedTuple):
-    """Bytes of a record set are neither a batch nor a message."""
 
 
 # Of files of a broker's disk
@@ -236,10 +139,8 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Foreign | NoRequest
-    | SizeWrong | NoApi | NoVersion | NoSide | KnownForm | Leftover | Stopped | InPayload | Prose
-    | TooFewBytes | NoBoolean | LongVarint | NullForbidden | NotUtf8 | TagBehind | TagUnknown
-    | ChecksumWrong | EndsInBatch | NoEntry
+    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Foreign | NoRequest
+    | SizeWrong | KnownForm | Stopped | InPayload
     | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
     | CaptureTrouble
 )  # fmt: skip

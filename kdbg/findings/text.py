@@ -1,121 +1,63 @@
-"""The sentences of findings and wire errors, made from their facts: the only place that words them.
+"""Findings and wire errors as a person reads them: a sentence, and the field and byte it is about.
 
 Whoever reads a message passes facts on; only what shows something to a person comes here. Nothing takes a sentence
-apart again.
+apart again. Sentences have no full stop, and are not escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import facts as of
-from .facts import Facts
+from .facts import Facts, InPayload, Stopped
+from .sentences import sentence
 
 if TYPE_CHECKING:
+    from .faults import Fault
     from .finding import Finding
 
 SENDERS = {"request": "client", "response": "broker", "": "peer"}
 
 
 def text_of(finding: Finding) -> str:
-    """What a finding says, with field and byte where reading stopped or a payload is meant."""
+    """What a finding says; field and byte with it where reading stopped, or where a payload is meant."""
     facts = finding.facts
-    if isinstance(facts, of.Stopped):
-        return f"{finding.path or 'message'}: {problem_of(facts.fault)}{_at(facts.at)}"
-    if isinstance(facts, of.InPayload):
-        return f"{beside(finding)}{_at(finding.start) if isinstance(facts.fault, of.Stopped) else ''}"
-    return finding.kind.explanation if facts is None else _sentence(facts, finding)
+    if isinstance(facts, Stopped):
+        return stopped(finding.path, facts.at, facts.fault)
+    if isinstance(facts, InPayload):
+        stands = isinstance(facts.fault, Stopped) and finding.start is not None
+        return beside(finding) + (at_byte(finding.start or 0) if stands else "")
+    return _said(finding)
 
 
 def beside(finding: Finding) -> str:
-    """The same to stand beside the bytes: the field in front, and no byte."""
-    facts = finding.facts
-    if isinstance(facts, of.InPayload):
-        none = f"no {facts.name}: " if facts.name else ""
-        fault, whole = facts.fault, "message: " if facts.whole else ""
-        said = f"{whole}{problem_of(fault.fault)}" if isinstance(fault, of.Stopped) else _sentence(fault, finding)
-        return f"{finding.path}: {none}{said}"
-    if isinstance(facts, of.Stopped):
-        return f"{finding.path or 'message'}: {problem_of(facts.fault)}"
-    return f"{finding.path}: {text_of(finding)}" if finding.path else text_of(finding)
+    """The same to stand beside the bytes: always the field in front, and never the byte."""
+    facts, path = finding.facts, finding.path
+    if isinstance(facts, Stopped):
+        return f"{path or 'message'}: {sentence(facts.fault)}"
+    if isinstance(facts, InPayload):
+        return f"{path}: {f'no {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
+    return f"{path}: {_said(finding)}" if path else _said(finding)
 
 
-def problem_of(facts: Facts) -> str:
-    """What is wrong, without its place: facts that need no finding around them."""
-    return _sentence(facts, None)
+def stopped(path: str, start: int, fault: Fault) -> str:
+    """What ended the reading of a message: field, fault and byte."""
+    return f"{path or 'message'}: {sentence(fault)}{at_byte(start)}"
 
 
-def _at(place: int | None) -> str:
-    return "" if place is None else f" at byte {place} (0x{place:04x})"
+def at_byte(start: int) -> str:
+    """A place in a message, as it stands behind a sentence."""
+    return f" at byte {start} (0x{start:04x})"
 
 
-def _sentence(facts: Facts, finding: Finding | None) -> str:
-    words = SENTENCES[type(facts)]
-    if callable(words):
-        return words(facts)
-    if finding is None:
-        return words.format(**facts._asdict())
-    sender = SENDERS[finding.side]
-    return words.format(**facts._asdict(), length=finding.length, side=finding.side, sender=sender)
+def _in_payload(facts: InPayload) -> str:
+    fault: Facts = facts.fault
+    if isinstance(fault, Stopped):
+        return ("message: " if facts.whole else "") + sentence(fault.fault)
+    return sentence(fault)
 
 
-def count(number: int, noun: str) -> str:
-    """So many of something."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _size_wrong(facts: of.SizeWrong) -> str:
-    odd = facts.says - facts.follow
-    wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
-    follow = f"{facts.follow:,} {'follows' if facts.follow == 1 else 'follow'}"
-    return f"the size says {count(facts.says, 'byte')}, {follow}: {wrong}"
-
-
-def _leftover(facts: of.Leftover) -> str:
-    return f"{facts.length} byte{'s' * (facts.length != 1)} left over after the message was complete"
-
-
-def _too_few(facts: of.TooFewBytes) -> str:
-    return f"{facts.type} wants {facts.wanted} byte{'s' * (facts.wanted != 1)}, {facts.left} left"
-
-
-def _trouble(facts: of.CaptureTrouble) -> str:
-    return facts.problem + (f" ({facts.times:,} times)" if facts.times > 1 else "")
-
-
-SENTENCES: dict[type, str | Callable[[Any], str]] = {
-    of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
-    of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
-    of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
-    of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
-    of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
-    of.Foreign: "{protocol}; not decoded",
-    of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
-    of.SizeWrong: _size_wrong,
-    of.NoApi: "kdbg has no grammar for API key {key}; {length} bytes of body left unread",
-    of.NoVersion: "kdbg has no grammar for version {version} of {api}; {length} bytes of body left unread",
-    of.NoSide: "kdbg has no grammar for {side}s of version {version} of {api}; {length} bytes of body left unread",
-    of.KnownForm: "this is {name}",
-    of.Leftover: _leftover,
-    of.Prose: "{problem}",
-    of.TooFewBytes: _too_few,
-    of.NoBoolean: "BOOLEAN is 0 or 1, here {value}",
-    of.LongVarint: "{value} written in {length} bytes",
-    of.NullForbidden: "{type} must not be null",
-    of.NotUtf8: "{type} is not valid UTF-8",
-    of.TagBehind: "tag {tag} after tag {last}",
-    of.TagUnknown: "tag {tag}, {length} bytes",
-    of.ChecksumWrong: "the {of} says {algorithm} 0x{says:08x}, its bytes give 0x{gives:08x}",
-    of.EndsInBatch: "the record set ends inside a batch",
-    of.NoEntry: "neither a batch nor a message",
-    of.EntryCut: "the file ends inside {what}: {left:,} of {size:,} bytes are there",
-    of.Zeros: "{length:,} bytes of zero",
-    of.NoLogEntry: "{length:,} bytes that are no batch and no message",
-    of.CountWrong: "{says} lines are announced, {follow:,} follow",
-    of.NoLine: "no line of a {title}",
-    of.Behind: "{name} {number} behind {before}: {growing} only grow",
-    of.EndsBehind: "last_offset {offset} behind {before}: transactions end one by one",
-    of.CaptureTrouble: _trouble,
-}
-"""By the facts, a pattern over their values and `length`, `side` and `sender` of the finding; or what makes it."""
+def _said(finding: Finding) -> str:
+    if finding.facts is None:
+        return finding.kind.explanation
+    side = finding.side
+    return sentence(finding.facts, length=finding.length, side=side, sender=SENDERS[side])

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import BadLength, Leftover, Truncated, WireError
 from ..findings import Finding, Kind
-from ..findings.facts import KnownForm, NoApi, NoSide, NoVersion, Stopped, TooFewBytes
-from ..findings.text import problem_of
+from ..findings.facts import KnownForm, Stopped
+from ..findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
+from ..findings.faults import Leftover as LeftoverFault
 from ..grammars import find, headers, kept
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
@@ -120,11 +121,12 @@ def explain(
 def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
     """The finding for a message whose body no grammar is known for."""
     start = inspection.spans[-1].start if inspection.spans else 0
-    place = direction, "body", start, len(data) - start
+    left = len(data) - start
     if find(api.key) is None:
-        return Finding(Kind.UNKNOWN_API, *place, NoApi(api.key))
-    missing = NoSide if version in api.versions else NoVersion
-    return Finding(Kind.UNKNOWN_VERSION, *place, missing(api.name, version))
+        return Finding(Kind.UNKNOWN_API, direction, "body", start, left, NoApi(api.key, left))
+    known = version in api.versions
+    missing = NoSide(api.name, version, direction, left) if known else NoVersion(api.name, version, left)
+    return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
 
 
 class Form(NamedTuple):
@@ -181,19 +183,17 @@ def strict(message: Message) -> Message:
     """The message, if every byte of it was as its grammar wants; else the error that its first finding stands for."""
     for finding in message.findings:
         if not finding.kind.harmless:
-            raise _error(finding, message)
+            raise _error(finding)
     return message
 
 
-def _error(finding: Finding, message: Message) -> WireError:
-    start = finding.start or 0
-    facts = finding.facts.fault if isinstance(finding.facts, Stopped) else finding.facts
-    assert facts is not None, "every finding of a message has facts"
-    if finding.kind is Kind.LEFTOVER:
-        return Leftover(start, finding.length)
-    if isinstance(facts, TooFewBytes):
-        return Truncated(finding.path, start, *facts)
+def _error(finding: Finding) -> WireError:
+    """Return the error that a finding stands for, with its values; `start` is 0 where its place is in no message."""
+    path, start, facts = finding.path, finding.start or 0, finding.facts
+    fault = facts.fault if isinstance(facts, Stopped) else cast(Fault, facts)  # of a message that is not harmless
+    if isinstance(fault, LeftoverFault):
+        return Leftover(start, fault.length)
+    if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
+        return Truncated(path, start, *fault)
     kind = BadLength if finding.kind in (Kind.BAD_LENGTH, Kind.NULL) else WireError
-    found = kind(finding.path, start, problem_of(facts))
-    found.kind = finding.kind
-    return found
+    return kind(path, start, fault, kind=finding.kind)

@@ -11,12 +11,13 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from ..errors import WireError
 from ..findings import Finding, Kind, Side
 from ..findings.facts import InPayload, KnownForm, Stopped
+from ..findings.faults import Fault
 from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
 from ..wire.nodes import Node, Rest, Sized, WireStruct, join
 from ..wire.nodes.children import children
@@ -140,7 +141,7 @@ class Opener:
         try:
             reading = readable.choose(data)
         except WireError as error:
-            facts = Stopped(error.start, error.facts)
+            facts = Stopped(error.start, error.fault)
             self.odd.append(Odd(path, Finding(error.kind, "", error.path, error.start, 0, facts)))
             return self.seal(data, path) if secret else data
         from ..wire.readings.spans import inspect
@@ -186,8 +187,8 @@ def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
     at = start + finding.start if start is not None and finding.start is not None else None
     kind = Kind.PAYLOAD if finding.kind.is_error else finding.kind
-    assert finding.facts is not None
-    return Finding(kind, side, here, at, finding.length, InPayload(odd.name, finding.facts, not finding.path))
+    fault = cast(Fault | Stopped | KnownForm, finding.facts)  # of bytes that were read by a grammar of their own
+    return Finding(kind, side, here, at, finding.length, InPayload(odd.name, fault, not finding.path))
 
 
 ValuePath: TypeAlias = "tuple[ValuePath, str | int] | None"

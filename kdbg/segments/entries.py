@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from ..findings import Finding, Kind
-from ..findings.facts import Behind, ChecksumWrong, EndsBehind
+from ..findings.facts import Behind, EndsBehind
+from ..findings.faults import ChecksumWrong
 from ..grammars import log_files
 from ..grammars.payloads.producer_snapshot import producer_snapshot
 from ..guess.score import YEARS

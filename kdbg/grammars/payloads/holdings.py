@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import BadValue
+from ...findings.faults import NothingNear
 from ...wire.language.payload import Around, Payload, Readable, Refused
 from .registry import payload
 
@@ -31,7 +32,7 @@ class Told:
         if said is not None:
             return [payload(name) for name in self.readings.get(said, ())]
         names = dict.fromkeys(name for names in self.readings.values() for name in names)
-        return [*map(payload, names), Refused(BadValue("", 0, f"no {' or '.join(self.by)} is near"))]
+        return [*map(payload, names), Refused(BadValue("", 0, NothingNear(self.by)))]
 
 
 PROTOCOL_TYPE = ("protocol_type",)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import BadValue
+from ...findings.faults import NoToken
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
 from ...wire.language.payload import Around, Payload, Readable, Reading
 from ...wire.nodes.der import DerLength, ObjectId
@@ -139,7 +140,7 @@ class Messages:
         for pattern, payload in self.kinds.items():
             if re.fullmatch(pattern, data, re.DOTALL):
                 return payload.choose(data)
-        raise BadValue("", 0, f"no token of {self.mechanism} looks like this")
+        raise BadValue("", 0, NoToken(self.mechanism))
 
 
 GS2 = rb"(?:n|y|p=[^,]+),(?:a=[^,]+)?"

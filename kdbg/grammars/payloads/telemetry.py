@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...errors import BadValue
+from ...findings.faults import UnknownCodec
 from ...wire.language.payload import Around, Readable, Reading
 from ...wire.nodes import Field, Rest, WireStruct
 from ...wire.nodes.otlp import ResourceMetrics, installed
@@ -42,7 +43,7 @@ class Pushed:
 
     def choose(self, data: bytes) -> Reading:
         if self.codec not in CODECS:
-            raise BadValue("", 0, f"no codec has the number {self.codec}")
+            raise BadValue("", 0, UnknownCodec(self.codec))
         return metrics_data(self.codec) if installed() else UNREAD
 
 

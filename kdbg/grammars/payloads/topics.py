@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib import import_module
 
 from ...errors import BadValue, WireError
+from ...findings.faults import UnknownControl, UnknownRecord
 from ...wire.language.payload import Around, Payload, Readable, RecordPayloads, Refused
 from ...wire.nodes import INT16, UVARINT
 from .registry import payload
@@ -34,7 +35,7 @@ class Keyed:
         """What the key says that its record is."""
         number = INT16._parse(io.BytesIO(key), None, "version")
         if number not in self.numbers:
-            raise BadValue("version", 0, f"key type {number} of {self.topic} is not known")
+            raise BadValue("version", 0, UnknownRecord("key type", number, self.topic))
         return self.numbers[number]
 
     def key(self, data: bytes, around: Around) -> list[Readable]:
@@ -74,7 +75,7 @@ class Framed:
             UVARINT._parse(frame, None, "frame_version")
             start, number = frame.tell(), UVARINT._parse(frame, None, "api_key")
             if number not in self.records:
-                raise BadValue("api_key", start, f"record {number} of {self.topic} is not known")
+                raise BadValue("api_key", start, UnknownRecord("record", number, self.topic))
         except WireError as error:
             return [Refused(error)]
         return [self.records[number]]
@@ -97,7 +98,7 @@ def control_value(data: bytes, around: Around) -> list[Readable]:
         INT16._parse(key, None, "version")
         number = INT16._parse(key, None, "type")
         if number not in CONTROL_VALUES:
-            raise BadValue("type", 2, f"control record type {number} is not known")
+            raise BadValue("type", 2, UnknownControl(number))
     except WireError as error:
         return [Refused(error)]
     return [payload(CONTROL_VALUES[number])]

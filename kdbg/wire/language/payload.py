@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import BadValue, WireError
+from ...findings.faults import UnknownPayloadVersion
 from ..nodes import INT16, WireStruct
 from .types import FOREVER, NEWEST, At, Release, Struct
 
@@ -117,8 +118,8 @@ class Payload:
         """The grammar of the version that the bytes say they are."""
         version = self.version_of(data)
         if version not in self.versions:
-            known = f"{self.versions[0]} to {self.versions[-1]}"
-            raise BadValue("version", 0, f"version {version} of {self.name}, kdbg knows {known}")
+            fault = UnknownPayloadVersion(self.name, version, self.versions[0], self.versions[-1])
+            raise BadValue("version", 0, fault)
         return self.reading(version)
 
     def reading(self, version: int) -> Reading:

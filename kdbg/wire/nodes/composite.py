@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...errors import BadLength, BadValue, BuildError
+from ...findings.faults import LengthUnfilled, NoMarker, NullForbidden, TagBehind, TagUnfilled
 from .leaves import INT8, Fixed, Length, Node, Stream, Varint, take, to_bytes
 from .tags import TAGGED, read_tags, write_tags
 
@@ -35,7 +36,7 @@ class WireArray(Node):
         start = stream.tell()
         count = self.length.parse(stream, path, self.bnf)
         if count < 0 and not self.nullable:
-            raise BadLength(path, start, f"null, but {self.bnf} must not be null", self.bnf)
+            raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
         return count
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
@@ -112,7 +113,7 @@ class WireStruct(Node):
         last = -1
         for tag, start, size in read_tags(stream, join(path, TAGGED), front=self.front):
             if tag <= last:
-                raise BadValue(join(path, TAGGED), start, f"tag {tag} after tag {last}", "TAG_SECTION")
+                raise BadValue(join(path, TAGGED), start, TagBehind(tag, last), "TAG_SECTION")
             last = tag
             field = self.tags.get(tag) if self.tags else None
             if field is None:
@@ -121,7 +122,8 @@ class WireStruct(Node):
             end = stream.tell() + size
             value[field.name] = field.node._parse(stream, context, join(path, field.name))
             if stream.tell() != end:
-                raise BadLength(join(path, field.name), end - size, f"tag {tag} says {size} bytes", field.node.bnf)
+                taken = stream.tell() - (end - size)
+                raise BadLength(join(path, field.name), end - size, TagUnfilled(tag, size, taken), field.node.bnf)
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if not isinstance(value, Mapping):
@@ -179,7 +181,7 @@ class NullableStruct(Node):
         start = stream.tell()
         marker = int(INT8._parse(stream, None, path))
         if marker not in (self.null, 1):
-            raise BadValue(path, start, f"a nullable structure begins with {self.null} or 1, here {marker}", self.bnf)
+            raise BadValue(path, start, NoMarker(self.null, marker), self.bnf)
         return marker == 1
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
@@ -206,10 +208,11 @@ class LengthPrefixed(Node):
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
         start = stream.tell()
-        end = self.length.parse(stream, path, self.bnf) + stream.tell()
+        length = self.length.parse(stream, path, self.bnf)
+        end = stream.tell() + length
         value = self.item._parse(stream, context, path)
         if stream.tell() != end:
-            raise BadLength(path, start, f"a length that ends at byte {end}, the item ends at {stream.tell()}")
+            raise BadLength(path, start, LengthUnfilled(length))
         return value
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import BadLength, BadValue, BuildError
+from ...findings.faults import LongLengthOfLength, LongVarint, NoObjectId, ZerosInObjectId
 from .leaves import Node, Stream, take
 
 LONGEST = 4
@@ -25,10 +26,10 @@ class DerLength(Node):
         if first < 0x80:
             return first
         if not 0x80 < first <= 0x80 + LONGEST:
-            raise BadLength(path, start, f"a length of {first & 0x7F} bytes", self.bnf)
+            raise BadLength(path, start, LongLengthOfLength(first & 0x7F), self.bnf)
         length = int.from_bytes(take(stream, first & 0x7F, path, self.bnf), "big")
         if length < 0x80 or length >> 8 * ((first & 0x7F) - 1) == 0:
-            raise BadLength(path, start, f"{length} written in {first & 0x7F} bytes", self.bnf)
+            raise BadLength(path, start, LongVarint(length, first & 0x7F), self.bnf)
         return length
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
@@ -53,11 +54,11 @@ class ObjectId(Node):
         tag, size = take(stream, 2, path, self.bnf)
         data = take(stream, size, path, self.bnf)
         if tag != self.TAG or not data or size >= 0x80 or data[-1] >= 0x80:
-            raise BadValue(path, start, "no object identifier begins here", self.bnf)
+            raise BadValue(path, start, NoObjectId(), self.bnf)
         numbers, number = [], 0
         for byte in data:
             if not number and byte == 0x80:
-                raise BadValue(path, start, "a number of the object identifier begins with zeros", self.bnf)
+                raise BadValue(path, start, ZerosInObjectId(), self.bnf)
             number = number << 7 | byte & 0x7F
             if byte < 0x80:
                 numbers.append(number)

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import construct
 
 from ...errors import BadLength, BadValue, BuildError, Truncated
+from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
 from .named import number_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Fixed(Node):
         if not self.boolean:
             return value
         if value > 1:
-            raise BadValue(path, stream.tell() - 1, f"BOOLEAN is 0 or 1, here {value}", self.bnf)
+            raise BadValue(path, stream.tell() - 1, NoBoolean(value), self.bnf)
         return value == 1
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
@@ -131,9 +132,9 @@ class Varint(Node):
             if byte < 0x80:
                 break
             if shift >= self.bits:
-                raise BadValue(path, start, f"{self.bnf} goes on after {shift // 7} bytes", self.bnf)
+                raise BadValue(path, start, EndlessVarint(self.bnf, shift // 7), self.bnf)
         if raw >> self.bits:
-            raise BadValue(path, start, f"{self.bnf} has more than {self.bits} bits", self.bnf)
+            raise BadValue(path, start, WideVarint(self.bnf, self.bits), self.bnf)
         value = (raw >> 1) ^ -(raw & 1) if self.signed else raw
         return value, byte != 0 or shift == 7
 
@@ -165,7 +166,7 @@ class Length(NamedTuple):
         start = stream.tell()
         length = int(self.number._parse(stream, None, path)) - self.bias
         if length < -1:
-            raise BadLength(path, start, f"{type} says a length of {length}", type)
+            raise BadLength(path, start, NegativeLength(type, length), type)
         return length
 
     def build(self, length: int, stream: Stream, path: str) -> None:
@@ -215,7 +216,7 @@ class Sized(Node):
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
             if not self.nullable:
-                raise BadLength(path, start, f"null, but {self.bnf} must not be null", self.bnf)
+                raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
             return None
         data = take(stream, length, path, self.bnf)
         return data.decode("utf-8", "surrogateescape") if self.text else data

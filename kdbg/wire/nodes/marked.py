@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import BadValue, BuildError
+from ...findings.faults import MarkMissing
 from ..language.types import At, Declaration, Struct
 from . import WireArray
 from .leaves import Length, Node, Sized, Stream, to_bytes
@@ -35,7 +36,7 @@ class Mark(Node):
             return self._extent(stream)
         stream.seek(start)
         if self.absent is None or stream.read(len(self.absent)) != self.absent:
-            raise BadValue(path, start, f"{self.mark.decode()!r} should stand here", "TEXT")
+            raise BadValue(path, start, MarkMissing(self.mark.decode()), "TEXT")
         return -1
 
     def _extent(self, stream: Stream) -> int:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...errors import BadValue, BuildError
+from ...findings.faults import NoMetrics, NoTelemetry
 from ..records.compression import compress, decompress
 from .leaves import Node, Stream
 
@@ -47,9 +48,9 @@ class ResourceMetrics(Node):
             message = metrics_pb2.MetricsData.FromString(plain)
             value: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
         except (DecodeError, Error, RecursionError) as error:
-            raise BadValue(path, start, f"no protobuf of OpenTelemetry: {error}", self.bnf) from None
+            raise BadValue(path, start, NoTelemetry(str(error)), self.bnf) from None
         if len(UnknownFieldSet(message)) or not value:
-            raise BadValue(path, start, "no metrics of OpenTelemetry", self.bnf)
+            raise BadValue(path, start, NoMetrics(), self.bnf)
         return list(value["resource_metrics"])
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...errors import BadLength, BuildError
+from ...findings.faults import NegativeFieldLength
 from .leaves import UINT16, UVARINT, VARINT, Stream
 
 TAGGED = "tagged_fields"
@@ -53,7 +54,7 @@ def _read_front(stream: Stream, path: str) -> Iterator[TagPosition]:
 def front_size(size: int, path: str, start: int) -> int:
     """The length of an optional field, read at `start`; `BadLength` for one below 0."""
     if size < 0:
-        raise BadLength(path, start, f"an optional field says a length of {size}", VARINT.bnf)
+        raise BadLength(path, start, NegativeFieldLength(size), VARINT.bnf)
     return size
 
 

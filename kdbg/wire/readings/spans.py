@@ -15,8 +15,19 @@ from typing import Any, NamedTuple
 
 from ...errors import BadLength, Truncated, WireError
 from ...findings import Finding, Kind, Side
-from ...findings.facts import Facts, LongVarint, NoBoolean, NotUtf8, NullForbidden, Stopped, TagBehind, TagUnknown
-from ...findings.facts import Leftover as BytesLeft
+from ...findings.facts import Facts, Stopped
+from ...findings.faults import (
+    Leftover,
+    LengthUnfilled,
+    LongVarint,
+    NegativeLength,
+    NoBoolean,
+    NotUtf8,
+    NullForbidden,
+    TagBehind,
+    TagUnfilled,
+    TagUnknown,
+)
 from ..nodes import (
     INT8,
     TAGGED,
@@ -128,7 +139,7 @@ class Walker:
     def stop(self, error: WireError) -> None:
         """Remember why reading could not go on; the bytes from the break on belong to the broken field."""
         self.result.broken = error
-        self.finding(error.kind, Stopped(error.start, error.facts), error.path, error.start)
+        self.finding(error.kind, Stopped(error.start, error.fault), error.path, error.start)
 
     def close(self) -> None:
         """Claim the bytes that are left over, so that the spans tile the message to its end."""
@@ -136,7 +147,7 @@ class Walker:
         self.result.end = self.stream.tell() if self.result.broken is None else covered
         left = len(self.data) - self.result.end
         if self.result.broken is None and left:
-            self.finding(Kind.LEFTOVER, BytesLeft(left), "", self.result.end, left)
+            self.finding(Kind.LEFTOVER, Leftover(left), "", self.result.end, left)
         if left:
             self.stream.seek(0, io.SEEK_END)
             path = "" if self.result.broken is None else self.result.broken.path
@@ -190,7 +201,7 @@ class Walker:
         value, minimal = node.measure(self.stream, path)
         if not minimal:
             size = self.stream.tell() - start
-            self.finding(Kind.NON_MINIMAL_VARINT, LongVarint(value), path, start, size)
+            self.finding(Kind.NON_MINIMAL_VARINT, LongVarint(value, size), path, start, size)
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
@@ -199,7 +210,7 @@ class Walker:
         if isinstance(length.number, Varint):
             number = self.varint(length.number, path) - length.bias
             if number < -1:
-                raise BadLength(path, start, f"{node.bnf} says a length of {number}", node.bnf)
+                raise BadLength(path, start, NegativeLength(node.bnf, number), node.bnf)
         else:
             number = length.parse(self.stream, path, node.bnf)
         if number < 0 and not nullable:
@@ -297,12 +308,12 @@ class Walker:
             data = take(self.stream, size, here, "BYTES")
             value.setdefault(TAGGED, {})[tag] = data
             self.span(f"{here}.{tag}", start, "BYTES", data, role="raw")
-            self.finding(Kind.UNKNOWN_TAG, TagUnknown(tag), here, start, size)
+            self.finding(Kind.UNKNOWN_TAG, TagUnknown(tag, size), here, start, size)
             return
         self.read(known.node, join(path, known.name), value, known.name)
         if self.stream.tell() != start + size:
             taken = self.stream.tell() - start
-            raise BadLength(join(path, known.name), start, f"tag {tag} says {size} bytes, its value takes {taken}")
+            raise BadLength(join(path, known.name), start, TagUnfilled(tag, size, taken))
 
     def nullable_struct(self, node: NullableStruct, path: str, holder: Any, key: Any) -> None:
         start = self.stream.tell()
@@ -319,4 +330,4 @@ class Walker:
         end = self.stream.tell() + length
         self.read(node.item, path, holder, key)
         if self.stream.tell() != end:
-            raise BadLength(path, start, f"a length of {length} that its content does not fill", node.bnf)
+            raise BadLength(path, start, LengthUnfilled(length), node.bnf)

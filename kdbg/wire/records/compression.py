@@ -11,6 +11,22 @@ import zlib
 from collections.abc import Iterator
 
 from ...errors import BadValue, BuildError
+from ...findings.faults import (
+    BlockCut,
+    BlockImplausible,
+    BlockTooLarge,
+    CodecFault,
+    Fault,
+    Lz4Refused,
+    NoFrame,
+    Refused,
+    StreamCut,
+    StreamCutInHeader,
+    StreamEmpty,
+    StreamTooShort,
+    TooMuchInside,
+    UnknownCodec,
+)
 
 CODECS: dict[int, str] = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 """The codec number in a batch's or message's attributes, and the codec's name."""
@@ -26,12 +42,6 @@ XERIAL_HEADER = XERIAL + struct.pack(">ii", 1, 1)  # version, and the oldest ver
 XERIAL_BLOCK = 32 * 2**10  # snappy-java's default, which Java's producer keeps
 SNAPPY_RATIO = 22  # a copy of three bytes yields 64: snappy can't do better
 
-LZ4_PROBLEMS = {
-    "frameType_unknown": "no lz4 frame begins here",
-    "headerChecksum_invalid": "the frame header's checksum is wrong",
-    "contentChecksum_invalid": "the content's checksum is wrong",
-    "decompressionFailed": "a block does not decompress",
-}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 50 to 5f
 ZSTD_RLE = 1
@@ -40,14 +50,14 @@ ZSTD_RLE = 1
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = LIMIT) -> bytes:
     """The plain bytes of `data`; `magic` is that of the message or batch around it, which matters for lz4."""
     if codec not in CODECS:
-        raise BadValue("", 0, f"no codec has the number {codec}")
+        raise BadValue("", 0, UnknownCodec(codec))
     data, parts, length = bytes(data), [], 0
     if not data and codec:
-        raise _bad(codec, "the stream is empty")
+        raise _bad(codec, StreamEmpty())
     for part in _READERS[codec](data, magic, limit):
         length += len(part)
         if length > limit:
-            raise _bad(codec, f"more than {limit} bytes come out")
+            raise _bad(codec, TooMuchInside(limit))
         parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -62,8 +72,8 @@ def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int
         raise BuildError("", f"{CODECS[codec]} has no level {level}") from refused
 
 
-def _bad(codec: int, problem: str) -> BadValue:
-    return BadValue("", 0, f"{CODECS[codec]}: {problem}")
+def _bad(codec: int, fault: Fault) -> BadValue:
+    return BadValue("", 0, CodecFault(CODECS[codec], fault))
 
 
 def _read_none(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
@@ -84,13 +94,13 @@ def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = member.decompress(piece, BLOCK)
             except zlib.error as error:
-                raise _bad(1, str(error).rpartition(": ")[2]) from None
+                raise _bad(1, Refused(str(error).rpartition(": ")[2])) from None
             if not (part or piece or member.eof):
-                raise _bad(1, "the stream ends early")
+                raise _bad(1, StreamCut())
             start += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
             yield part
     if data[start:].strip(b"\x00"):
-        raise _bad(1, f"the stream ends {len(data) - start} bytes before the data")
+        raise _bad(1, StreamTooShort(len(data) - start))
 
 
 def _write_gzip(data: bytes, magic: int, level: int | None) -> bytes:
@@ -116,11 +126,11 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
         length = int.from_bytes(data[start : start + 4], "big", signed=True)
         start += 4
         if length < 0 or start + length > len(data):
-            raise _bad(2, f"a block of {length} bytes, {max(len(data) - start, 0)} left")
+            raise _bad(2, BlockCut(length, max(len(data) - start, 0)))
         yield data[start : start + length]
         start += length
     if start > len(data):
-        raise _bad(2, "the stream ends in its header")
+        raise _bad(2, StreamCutInHeader())
 
 
 def _read_snappy_block(block: bytes, limit: int) -> bytes:
@@ -129,13 +139,13 @@ def _read_snappy_block(block: bytes, limit: int) -> bytes:
     try:
         length = snappy.decompress_raw_len(block)
         if length > limit:
-            raise _bad(2, f"a block claims {length} bytes, {limit} are allowed")
+            raise _bad(2, BlockTooLarge(length, limit))
         # The claim is not worth an allocation unless the block could hold that much.
         if length > SNAPPY_RATIO * len(block):
-            raise _bad(2, f"a block of {len(block)} bytes claims {length}")
+            raise _bad(2, BlockImplausible(len(block), length))
         return bytes(snappy.decompress_raw(block))
     except DecompressionError as error:
-        raise _bad(2, str(error).removeprefix("snappy: ")) from None
+        raise _bad(2, Refused(str(error).removeprefix("snappy: "))) from None
 
 
 def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
@@ -161,13 +171,13 @@ def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = frame.decompress(piece, max_length=BLOCK)
             except (RuntimeError, MemoryError) as error:
-                raise _bad(3, LZ4_PROBLEMS.get(code := str(error).rpartition("ERROR_")[2], code)) from None
+                raise _bad(3, Lz4Refused(str(error).rpartition("ERROR_")[2])) from None
             yield part
             if frame.eof:
                 break
             piece = data[start : start + SLICE] if frame.needs_input else b""
             if frame.needs_input and not piece:
-                raise _bad(3, "the stream ends early")
+                raise _bad(3, StreamCut())
         start -= len(frame.unused_data or b"")
 
 
@@ -207,7 +217,7 @@ def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             while part := reader.read(BLOCK):
                 yield part
     except (ZstdError, MemoryError) as error:
-        raise _bad(4, str(error).rpartition(": ")[2]) from None
+        raise _bad(4, Refused(str(error).rpartition(": ")[2])) from None
 
 
 def _check_zstd_frames(data: bytes) -> None:
@@ -219,9 +229,9 @@ def _check_zstd_frames(data: bytes) -> None:
         elif data.startswith(ZSTD_MAGIC, start):
             start = _zstd_frame_end(data, start)
         else:
-            raise _bad(4, f"no zstd frame begins {start} bytes in")
+            raise _bad(4, NoFrame(start))
         if start > len(data):
-            raise _bad(4, "the stream ends early")
+            raise _bad(4, StreamCut())
 
 
 def _zstd_frame_end(data: bytes, start: int) -> int:

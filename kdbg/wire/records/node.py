@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadLength, BuildError
+from ...findings.faults import NullForbidden
 from ..language.types import At, Declaration
 from ..nodes import COMPACT_LENGTH, INT32, Length, Node, Sized, take
 
@@ -49,7 +50,7 @@ class RecordsNode(Node):
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
             if not self.nullable:
-                raise BadLength(path, start, f"null, but {self.bnf} must not be null", self.bnf)
+                raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
             return None
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import BadLength, BadValue
+from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, NestedTooDeep, NoEntry, NoMessageInside
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
 from .checksum import crc32, crc32c
@@ -127,14 +128,16 @@ def decode(
         elif entry.partial and cut:
             found.append({"partial": data[entry.start :]})
         else:
-            raise BadValue("", entry.start, "neither a batch nor a message")
+            raise BadValue("", entry.start, NoEntry())
     return found
 
 
 def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Readers, shallow: bool) -> dict[str, Any]:
     batch, start = readers.struct(format.batch)(data, entry.start)
-    if crc32c(memoryview(data)[entry.start + format.crc_at + 4 : entry.end]) != batch["crc"]:
-        raise BadValue("crc", entry.start + format.crc_at, "the checksum does not match")
+    proved = crc32c(memoryview(data)[entry.start + format.crc_at + 4 : entry.end])
+    if proved != batch["crc"]:
+        wrong = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
+        raise BadValue("crc", entry.start + format.crc_at, wrong)
     if shallow:
         return batch  # type: ignore[no-any-return]
     end, codec = entry.end, batch["attributes"] & CODEC_MASK
@@ -150,7 +153,7 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
         bases = batch["base_offset"], batch["base_timestamp"]
         batch["records"], stop = readers.records(item)(data, start, count, *bases)
     if stop != end:
-        raise BadLength("records", stop, "the records do not fill the batch")
+        raise BadLength("records", stop, BatchUnfilled())
     return batch  # type: ignore[no-any-return]
 
 
@@ -190,9 +193,11 @@ def _message(
     start = entry.start + PREAMBLE.size
     fields, stop = readers.struct(format.messages[entry.magic])(data, start)
     if stop != entry.end:
-        raise BadLength("message_size", entry.start + 8, "the message does not fill its size")
-    if proved and crc32(memoryview(data)[start + 4 : entry.end]) != fields["crc"] & 0xFFFFFFFF:
-        raise BadValue("crc", start, "the checksum does not match")
+        raise BadLength("message_size", entry.start + 8, MessageUnfilled())
+    if proved:
+        says, gives = fields["crc"] & 0xFFFFFFFF, crc32(memoryview(data)[start + 4 : entry.end])
+        if says != gives:
+            raise BadValue("crc", start, ChecksumWrong("message", "CRC-32", says, gives))
     message: dict[str, Any] = {"offset": offset, "message_size": size} | fields
     if message["attributes"] & CODEC_MASK and message["value"] is not None:
         message["records"] = inner_messages(message, format, readers, depth, proved=proved)
@@ -206,7 +211,7 @@ def inner_messages(
     data, messages = unwrap(wrapper, depth), []
     for part in entries(data, 0, len(data), format):
         if part.magic not in (0, 1):
-            raise BadValue("value", part.start, "a compressed message holds something that is no message")
+            raise BadValue("value", part.start, NoMessageInside())
         messages.append(_message(data, part, format, readers, depth + 1, proved=proved))
     return inherit(wrapper, messages)
 
@@ -214,7 +219,7 @@ def inner_messages(
 def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
     """The message set inside a compressed message."""
     if depth >= MAX_NESTING:
-        raise BadValue("value", 0, f"compressed messages nested more than {MAX_NESTING} deep")
+        raise BadValue("value", 0, NestedTooDeep(MAX_NESTING))
     return decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Truncated, WireError
 from ...findings import Kind
-from ...findings.facts import ChecksumWrong, EndsInBatch, NoEntry, Stopped
+from ...findings.facts import Stopped
+from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, MessageUnfilled, NoEntry
 from ..nodes import INT32, INT64
 from .checksum import crc32, crc32c
 from .compression import decompress
@@ -70,7 +71,7 @@ def _contained(
         read(walker, entry, path, value, format, depth)
     except WireError as error:
         _claim_rest(walker, path, entry.start, entry.end)
-        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.facts), error.path or path, error.start)
+        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path or path, error.start)
         return {"raw": walker.data[entry.start : entry.end]}
     return value
 
@@ -119,10 +120,10 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
     try:
         walker.items(format.records.item, batch["records_count"], f"{path}.records", raw)
         if walker.stream.tell() != end:
-            raise WireError(f"{path}.records", walker.stream.tell(), "the records do not fill the batch")
+            raise WireError(f"{path}.records", walker.stream.tell(), BatchUnfilled())
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
-        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.facts), error.path, error.start)
+        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
         if "compressed_records" not in batch:
             batch["raw_records"] = walker.data[start:end]
         return
@@ -139,7 +140,7 @@ def _message(
     start = walker.stream.tell()
     walker.struct(format.messages[entry.magic], path, message)
     if walker.stream.tell() != entry.end:
-        raise WireError(path, walker.stream.tell(), "the message does not fill its size")
+        raise WireError(path, walker.stream.tell(), MessageUnfilled())
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
         facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
@@ -163,7 +164,7 @@ def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack
     try:
         return unpack()  # type: ignore[no-any-return]
     except WireError as error:
-        walker.finding(Kind.COMPRESSION, error.facts, path, start)
+        walker.finding(Kind.COMPRESSION, error.fault, path, start)
         return None
 
 

@@ -1,0 +1,346 @@
+"""The facts of bytes that do not follow their grammar: what findings and wire errors about them are made of.
+
+A class stands for one sentence (sentences.py). Where the bytes are, the finding or the error says.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+# Of a whole message
+
+
+class NoApi(NamedTuple):
+    """No API of this key is known; `left` bytes of body stay unread."""
+
+    key: int
+    left: int
+
+
+class NoVersion(NamedTuple):
+    """This version of an API is not known; `left` bytes of body stay unread."""
+
+    api: str
+    version: int
+    left: int
+
+
+class NoSide(NamedTuple):
+    """Of this version of an API the `side` is not known, the other one is; `left` bytes of body stay unread."""
+
+    api: str
+    version: int
+    side: str
+    left: int
+
+
+class Leftover(NamedTuple):
+    """So many bytes are left behind the message's last field."""
+
+    length: int
+
+
+# Of a field
+
+
+class TooFewBytes(NamedTuple):
+    """A field wants `wanted` bytes, `left` are there."""
+
+    type: str
+    wanted: int
+    left: int
+
+
+class NoBoolean(NamedTuple):
+    """A BOOLEAN is neither 0 nor 1."""
+
+    value: int
+
+
+class LongVarint(NamedTuple):
+    """A number is written in `size` bytes, more than it needs."""
+
+    value: int
+    size: int
+
+
+class EndlessVarint(NamedTuple):
+    """A varint goes on after the `size` bytes that are the most."""
+
+    type: str
+    size: int
+
+
+class WideVarint(NamedTuple):
+    """A varint has more than `bits` bits."""
+
+    type: str
+    bits: int
+
+
+class NegativeLength(NamedTuple):
+    """A length is below 0, and not the one that means null."""
+
+    type: str
+    length: int
+
+
+class NullForbidden(NamedTuple):
+    """A type that may not be null is."""
+
+    type: str
+
+
+class NotUtf8(NamedTuple):
+    """The bytes of a string are not UTF-8."""
+
+    type: str
+
+
+class NoMarker(NamedTuple):
+    """A nullable structure begins with neither `null` nor 1."""
+
+    null: int
+    value: int
+
+
+class LengthUnfilled(NamedTuple):
+    """A length that the item behind it does not fill."""
+
+    length: int
+
+
+class MarkMissing(NamedTuple):
+    """A mark that a text begins with is not there."""
+
+    mark: str
+
+
+class LongLengthOfLength(NamedTuple):
+    """A DER length takes more bytes than any is written in."""
+
+    size: int
+
+
+class NoObjectId(NamedTuple):
+    """No object identifier begins here."""
+
+
+class ZerosInObjectId(NamedTuple):
+    """A number of an object identifier begins with zeros."""
+
+
+# Of tagged fields
+
+
+class TagBehind(NamedTuple):
+    """A tagged field stands behind one with the same or a higher tag."""
+
+    tag: int
+    last: int
+
+
+class TagUnknown(NamedTuple):
+    """The grammar names no field of this tag."""
+
+    tag: int
+    size: int
+
+
+class TagUnfilled(NamedTuple):
+    """A tagged field says `size` bytes, its value takes `taken`."""
+
+    tag: int
+    size: int
+    taken: int
+
+
+class NegativeFieldLength(NamedTuple):
+    """The length of an optional field is below 0."""
+
+    length: int
+
+
+# Of record sets
+
+
+class ChecksumWrong(NamedTuple):
+    """The checksum of `of` says `says`, its bytes give `gives`."""
+
+    of: str
+    algorithm: str
+    says: int
+    gives: int
+
+
+class EndsInBatch(NamedTuple):
+    """A record set ends inside a batch."""
+
+
+class NoEntry(NamedTuple):
+    """Bytes of a record set are neither a batch nor a message."""
+
+
+class NoMessageInside(NamedTuple):
+    """A compressed message holds something that is no message."""
+
+
+class NestedTooDeep(NamedTuple):
+    """Compressed messages stand inside one another more than `most` deep."""
+
+    most: int
+
+
+class BatchUnfilled(NamedTuple):
+    """The records of a batch do not end where it does."""
+
+
+class MessageUnfilled(NamedTuple):
+    """The fields of a message do not end where its size says."""
+
+
+# Of compression
+
+
+class UnknownCodec(NamedTuple):
+    """No codec has this number."""
+
+    number: int
+
+
+class CodecFault(NamedTuple):
+    """Something is wrong in what this codec has compressed."""
+
+    codec: str
+    fault: Fault
+
+
+class StreamEmpty(NamedTuple):
+    """There is nothing to decompress."""
+
+
+class StreamCut(NamedTuple):
+    """The compressed stream ends early."""
+
+
+class StreamCutInHeader(NamedTuple):
+    """The compressed stream ends in its header."""
+
+
+class StreamTooShort(NamedTuple):
+    """The compressed stream ends so many bytes before the data."""
+
+    left: int
+
+
+class TooMuchInside(NamedTuple):
+    """More bytes come out than are allowed."""
+
+    most: int
+
+
+class BlockCut(NamedTuple):
+    """A block says `size` bytes, `left` are there."""
+
+    size: int
+    left: int
+
+
+class BlockTooLarge(NamedTuple):
+    """A block claims to hold more bytes than are allowed."""
+
+    claims: int
+    most: int
+
+
+class BlockImplausible(NamedTuple):
+    """A block claims to hold more bytes than its `size` bytes can."""
+
+    size: int
+    claims: int
+
+
+class NoFrame(NamedTuple):
+    """No frame of zstd begins at this byte."""
+
+    at: int
+
+
+class Lz4Refused(NamedTuple):
+    """The library of lz4 gives this code."""
+
+    code: str
+
+
+class Refused(NamedTuple):
+    """A library says what is wrong, in its own words."""
+
+    reason: str
+
+
+# Of payloads
+
+
+class NoTelemetry(NamedTuple):
+    """Bytes are no protobuf of OpenTelemetry, for this reason of the library's."""
+
+    reason: str
+
+
+class NoMetrics(NamedTuple):
+    """Bytes are no metrics of OpenTelemetry."""
+
+
+class NoToken(NamedTuple):
+    """No token of this SASL mechanism looks like this."""
+
+    mechanism: str
+
+
+class UnknownRecord(NamedTuple):
+    """A record of a topic is of a kind (`key type` or `record`) that is not known."""
+
+    what: str
+    number: int
+    topic: str
+
+
+class UnknownControl(NamedTuple):
+    """The type of a control record is not known."""
+
+    number: int
+
+
+class UnknownPayloadVersion(NamedTuple):
+    """A payload is of a version that is not known."""
+
+    name: str
+    version: int
+    lowest: int
+    highest: int
+
+
+class UnknownRequest(NamedTuple):
+    """A request inside another one is of an API or a version that is not known."""
+
+    key: int
+    version: int
+
+
+class NothingNear(NamedTuple):
+    """No field that could tell what the bytes are stands near them: `names` are those it goes by."""
+
+    names: tuple[str, ...]
+
+
+Fault: TypeAlias = (
+    NoApi | NoVersion | NoSide | Leftover
+    | TooFewBytes | NoBoolean | LongVarint | EndlessVarint | WideVarint | NegativeLength | NullForbidden | NotUtf8
+    | NoMarker | LengthUnfilled | MarkMissing | LongLengthOfLength | NoObjectId | ZerosInObjectId
+    | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength
+    | ChecksumWrong | EndsInBatch | NoEntry | NoMessageInside | NestedTooDeep | BatchUnfilled | MessageUnfilled
+    | UnknownCodec | CodecFault | StreamEmpty | StreamCut | StreamCutInHeader | StreamTooShort | TooMuchInside
+    | BlockCut | BlockTooLarge | BlockImplausible | NoFrame | Lz4Refused | Refused
+    | NoTelemetry | NoMetrics | NoToken | UnknownRecord | UnknownControl | UnknownPayloadVersion | UnknownRequest
+    | NothingNear
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""A sentence for the facts of every finding and wire error: the only place that words them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import facts as of
+from . import faults
+
+LZ4_WORDS = {
+    "frameType_unknown": "no lz4 frame begins here",
+    "headerChecksum_invalid": "the frame header's checksum is wrong",
+    "contentChecksum_invalid": "the content's checksum is wrong",
+    "decompressionFailed": "a block does not decompress",
+}
+
+
+def plural(number: int, noun: str) -> str:
+    """So many of something, without a comma in the number."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _size_wrong(facts: of.SizeWrong) -> str:
+    odd = facts.says - facts.follow
+    wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
+    follow = f"{facts.follow:,} {'follows' if facts.follow == 1 else 'follow'}"
+    return f"the size says {count(facts.says, 'byte')}, {follow}: {wrong}"
+
+
+def _trouble(facts: of.CaptureTrouble) -> str:
+    return facts.problem + (f" ({facts.times:,} times)" if facts.times > 1 else "")
+
+
+def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
+    return f"version {facts.version} of {facts.name}, kdbg knows {facts.lowest} to {facts.highest}"
+
+
+SENTENCES: dict[type, str | Callable[[Any], str]] = {
+    of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
+    of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
+    of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
+    of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
+    of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
+    of.Foreign: "{protocol}; not decoded",
+    of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
+    of.SizeWrong: _size_wrong,
+    faults.NoApi: "kdbg has no grammar for API key {key}; {left} bytes of body left unread",
+    faults.NoVersion: "kdbg has no grammar for version {version} of {api}; {left} bytes of body left unread",
+    faults.NoSide: "kdbg has no grammar for {side}s of version {version} of {api}; {left} bytes of body left unread",
+    of.KnownForm: "this is {name}",
+    faults.Leftover: lambda facts: f"{plural(facts.length, 'byte')} left over after the message was complete",
+    of.EntryCut: "the file ends inside {what}: {left:,} of {size:,} bytes are there",
+    of.Zeros: "{length:,} bytes of zero",
+    of.NoLogEntry: "{length:,} bytes that are no batch and no message",
+    of.CountWrong: "{says} lines are announced, {follow:,} follow",
+    of.NoLine: "no line of a {title}",
+    of.Behind: "{name} {number} behind {before}: {growing} only grow",
+    of.EndsBehind: "last_offset {offset} behind {before}: transactions end one by one",
+    of.CaptureTrouble: _trouble,
+    faults.TooFewBytes: lambda facts: f"{facts.type} wants {plural(facts.wanted, 'byte')}, {facts.left} left",
+    faults.NoBoolean: "BOOLEAN is 0 or 1, here {value}",
+    faults.LongVarint: "{value} written in {size} bytes",
+    faults.EndlessVarint: "{type} goes on after {size} bytes",
+    faults.WideVarint: "{type} has more than {bits} bits",
+    faults.NegativeLength: "{type} says a length of {length}",
+    faults.NullForbidden: "{type} must not be null",
+    faults.NotUtf8: "{type} is not valid UTF-8",
+    faults.NoMarker: "a nullable structure begins with {null} or 1, here {value}",
+    faults.LengthUnfilled: "a length of {length} that its content does not fill",
+    faults.MarkMissing: "{mark!r} should stand here",
+    faults.LongLengthOfLength: "a length of {size} bytes",
+    faults.NoObjectId: "no object identifier begins here",
+    faults.ZerosInObjectId: "a number of the object identifier begins with zeros",
+    faults.TagBehind: "tag {tag} after tag {last}",
+    faults.TagUnknown: "tag {tag}, {size} bytes",
+    faults.TagUnfilled: "tag {tag} says {size} bytes, its value takes {taken}",
+    faults.NegativeFieldLength: "an optional field says a length of {length}",
+    faults.ChecksumWrong: "the {of} says {algorithm} 0x{says:08x}, its bytes give 0x{gives:08x}",
+    faults.EndsInBatch: "the record set ends inside a batch",
+    faults.NoEntry: "neither a batch nor a message",
+    faults.NoMessageInside: "a compressed message holds something that is no message",
+    faults.NestedTooDeep: "compressed messages nested more than {most} deep",
+    faults.BatchUnfilled: "the records do not fill the batch",
+    faults.MessageUnfilled: "the message does not fill its size",
+    faults.UnknownCodec: "no codec has the number {number}",
+    faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
+    faults.StreamEmpty: "the stream is empty",
+    faults.StreamCut: "the stream ends early",
+    faults.StreamCutInHeader: "the stream ends in its header",
+    faults.StreamTooShort: "the stream ends {left} bytes before the data",
+    faults.TooMuchInside: "more than {most} bytes come out",
+    faults.BlockCut: "a block of {size} bytes, {left} left",
+    faults.BlockTooLarge: "a block claims {claims} bytes, {most} are allowed",
+    faults.BlockImplausible: "a block of {size} bytes claims {claims}",
+    faults.NoFrame: "no zstd frame begins {at} bytes in",
+    faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
+    faults.Refused: "{reason}",
+    faults.NoTelemetry: "no protobuf of OpenTelemetry: {reason}",
+    faults.NoMetrics: "no metrics of OpenTelemetry",
+    faults.NoToken: "no token of {mechanism} looks like this",
+    faults.UnknownRecord: "{what} {number} of {topic} is not known",
+    faults.UnknownControl: "control record type {number} is not known",
+    faults.UnknownPayloadVersion: _payload_version,
+    faults.UnknownRequest: "version {version} of API key {key} is not known",
+    faults.NothingNear: lambda facts: f"no {' or '.join(facts.names)} is near",
+}
+"""By the facts: a pattern over their values, or a function of them.
+
+A pattern of findings alone may have `length`, `side` and `sender` of the finding as well.
+"""
+
+
+def sentence(facts: Any, **place: object) -> str:
+    """What facts say; `place` are `length`, `side` and `sender`, where facts of a finding need them."""
+    words = SENTENCES[type(facts)]
+    return words(facts) if callable(words) else words.format(**{**place, **facts._asdict()})

@@ -45,7 +45,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (DefinitionError("A.json", 7, "Foos.Bar", "no type"), "A.json:7: Foos.Bar: no type", ValueError),
     (DefinitionError("A.json", 1, "", "is empty"), "A.json:1: is empty", ValueError),
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),
-    (WireError("topics[0]", 18, NotUtf8("STRING")), "topics[0]: STRING is not valid UTF-8 at byte 18 (0x0012)", ValueError),
+    (WireError("t[0].s", 18, NotUtf8("TEXT")), "t[0].s: TEXT is not valid UTF-8 at byte 18 (0x0012)", ValueError),
     (Truncated("crc", 8, "INT32", 4, 1), "crc: INT32 wants 4 bytes, 1 left at byte 8 (0x0008)", WireError),
     (Truncated("", 0, "INT8", 1, 0), "message: INT8 wants 1 byte, 0 left at byte 0 (0x0000)", WireError),
     (BadLength("x", 1, NegativeLength("ARRAY", -7)), "x: ARRAY says a length of -7 at byte 1 (0x0001)", WireError),

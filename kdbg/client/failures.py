@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..engine.foreign import looks_like
+from ..engine.foreign import is_tls, looks_like
 from ..errors import CannotConnect, ClientError, Closed, NotServed, TimedOut, WrongAnswer
 from ..grammars import name_of
 from ..wire import Api
@@ -110,7 +110,7 @@ def lost(address: Address, error: Exception | None, received: int, waits: bool) 
 def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
     """What comes begins with no length that an answer can have; it is often something well known."""
     what, where = looks_like(head), show(address)
-    if what.startswith("TLS"):
+    if is_tls(head):
         return WrongAnswer(where, f"the answer is {what}", "the port speaks TLS: use --tls")
     if what:
         return WrongAnswer(where, f"the answer is {what}", "this is no Kafka broker")

@@ -13,7 +13,7 @@ from ..findings import Finding, Kind
 from ..findings.facts import Foreign, NoRequest
 from ..tcp.table import Connection
 from . import requests
-from .foreign import looks_like
+from .foreign import is_tls, looks_like
 from .framing import Framer
 from .search import Buffer, Search
 
@@ -170,8 +170,7 @@ class Classifier:
 
     def _is_other(self, side: HeldSide) -> bool:
         """Whether it looks like something else: words only at the beginning, for text may stand in a message."""
-        what = looks_like(side.first)
-        return bool(what) and (self.certain or what.startswith("TLS"))
+        return is_tls(side.first) or (self.certain and bool(looks_like(side.first)))
 
     def _seen(self) -> int:
         return sum(side.held + side.passed for side in self.sides)

@@ -91,9 +91,14 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
 }
 
 
+def is_tls(data: bytes) -> bool:
+    """Whether a record of TLS begins here."""
+    return len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS
+
+
 def recognise(data: bytes) -> ForeignProtocol | None:
     """What the first bytes of a stream are, if they are something well known that is not Kafka."""
-    if len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS:
+    if is_tls(data):
         record, version = TLS_RECORDS[data[0]], TLS_VERSIONS[int.from_bytes(data[1:3], "big")]
         return ForeignProtocol(f"TLS ({record}, {version})", TLS_ADVICE.get(data[0], TLS_INSIDE))
     for beginning, found in BEGINNINGS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, looks_like, number, recognise
+from kdbg.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, is_tls, looks_like, number, recognise
 from kdbg.engine.search import MAX_FRAME
 
 
@@ -29,6 +29,8 @@ def test_beginnings_as_numbers(beginning: bytes) -> None:
 def test_tls(record: int, version: int) -> None:
     data = bytes([record]) + version.to_bytes(2, "big") + b"\0"
     assert looks_like(data) == f"TLS ({TLS_RECORDS[record]}, {TLS_VERSIONS[version]})"
+    assert is_tls(data)
+    assert not is_tls(data[:3])
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,7 @@ def test_the_sizes_that_brokers_complain_about(size: int, what: str) -> None:
 def test_anything_else_is_not_named(data: bytes) -> None:
     assert looks_like(data) == ""
     assert recognise(data) is None
+    assert not is_tls(data)
 
 
 @pytest.mark.parametrize("size", [0, -1, 100, MAX_FRAME, 1 << 31, -(1 << 31) - 1, 1 << 40])

@@ -13,16 +13,17 @@ from ..wire.nodes import Fixed, Length, Stream
 from ..wire.records.checksum import crc32, crc32c
 from ..wire.records.node import RecordSet, RecordsNode
 from ..wire.records.sets import entries
+from .reason import Reason
 
 _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)?,[\x20-\x7e\x01]+")
 """PLAIN: [authorization] NUL user NUL password (RFC 4616); SCRAM and OAUTHBEARER: a GS2 header, attributes."""
 
 
-def known_headerless(data: bytes) -> tuple[Api, str] | None:
+def known_headerless(data: bytes) -> tuple[Api, Reason] | None:
     """(what these bytes are, by what they are known); None for what is neither."""
     if _is_record_set(data):
-        return records_api, "its checksum is right"
-    return (sasl.api, "it looks like a SASL token") if _TOKEN.fullmatch(data) else None
+        return records_api, Reason.CHECKSUM
+    return (sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
 
 
 def _is_record_set(data: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Bytes of which little or nothing is known go in; what they may be comes out, the likeliest first.
 
 A request is known by its header. Nothing in a response says what it answers: every layout that reads it to its last
-byte is a guess, and plausible.py says which of them makes the most sense. Record sets and SASL tokens that stand alone
+byte is a guess, and score.py says which of them makes the most sense. Record sets and SASL tokens that stand alone
 are known too. No I/O.
 """
 
@@ -22,13 +22,13 @@ from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE
 from .headerless import known_headerless
+from .reason import Reason
 from .score import number, rarity, score
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
 SMALL = 1 << 16
 """Bytes that are few enough to be read slowly by every layout."""
-BY_HEADER = "its header says so"
 UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
 """Bits for a message that does not end where it should, that has no size, whose size ends among the bytes, that is laid
 out in another form than its version's own."""
@@ -57,7 +57,7 @@ class Guess:
     start: int
     end: int
     score: float
-    reason: str
+    reason: Reason
     size: int | None = None
     header: bool = True
     exact: bool = True
@@ -104,8 +104,8 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
 def _ranked(found: list[Guess], told: Told) -> list[Guess]:
     """Sorted, with a likelihood for each."""
     if told.api is not None:
-        reason = "as told" if told.version is not None else "as told, but for the version"
-        found = [guess if guess.reason == BY_HEADER else replace(guess, reason=reason) for guess in found]
+        reason = Reason.TOLD_API if told.version is None else Reason.TOLD
+        found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
     found = sorted(found, key=lambda guess: (guess.score, -guess.version))
     weights = [2.0 ** max(found[0].score - guess.score, -1000.0) for guess in found]
     return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
@@ -150,9 +150,9 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
             continue
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
-        yield from (replace(guess, reason=BY_HEADER) for guess in fits)
+        yield from (replace(guess, reason=Reason.HEADER) for guess in fits)
         if not fits:
-            yield _guess(place, candidate, _doubt(data, place, candidate, head), BY_HEADER, exact=False)
+            yield _guess(place, candidate, _doubt(data, place, candidate, head), Reason.HEADER, exact=False)
 
 
 def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
@@ -183,8 +183,7 @@ def _answers(data: bytes, asked: Asked) -> list[Guess]:
         correlation_id = int32(data, place.start)
         if correlation_id in asked:
             found = infer(data[: place.end], Told(*asked[correlation_id], "response"))
-            reason = f"it answers the request with correlation id {correlation_id}"
-            return [replace(guess, reason=reason) for guess in found[:1]]
+            return [replace(guess, reason=Reason.CORRELATION_ID) for guess in found[:1]]
     return []
 
 
@@ -210,7 +209,7 @@ def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candida
 
 
 def _guess(
-    place: Extent, candidate: Candidate, score: float, reason: str, *, exact: bool = True, header: bool = True
+    place: Extent, candidate: Candidate, score: float, reason: Reason, *, exact: bool = True, header: bool = True
 ) -> Guess:
     api, version, direction = candidate
     return Guess(
@@ -235,7 +234,7 @@ def _fits(
                 cost = score(grammar, body) + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
                 cost += score(header_grammar(*candidate), head) if head else 0.0
                 cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
-                reason = f"it leaves {left} of the bytes over" if left else "it reads to the last byte"
+                reason = Reason.LEFT_OVER if left else Reason.WHOLE
                 exact = not left and not slowly and place.size in (None, len(frame))
                 yield _guess(place, candidate, cost, reason, exact=exact, header=header), (head, body)
                 break
@@ -276,7 +275,7 @@ def _anyway(data: bytes, told: Told) -> list[Guess]:
         for candidate in _candidates(told, DIRECTIONS):
             reached = explain(*candidate, data[place.start : place.end], header=told.header)[1].end
             cost = UNREAD + 8.0 * (place.end - place.start - reached)
-            found.append(_guess(place, candidate, cost, "it gets the furthest", exact=False, header=told.header))
+            found.append(_guess(place, candidate, cost, Reason.FURTHEST, exact=False, header=told.header))
     return found
 
 

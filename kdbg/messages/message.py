@@ -53,14 +53,14 @@ class Message:
     """Those that were opened (payloads.py), innermost first."""
 
     @property
-    def shifted(self) -> bool:
+    def misaligned(self) -> bool:
         """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
         return any(finding.kind.shifts for finding in self.findings) and has_secrets(self.grammar)
 
     @property
     def open_body(self) -> Any:
-        """The body with its secrets hidden, and with all strings and bytes where it has shifted."""
-        return hide_all(self.body) if self.shifted else hide(self.grammar, self.body)
+        """The body with its secrets hidden, and all strings and bytes where it is misaligned."""
+        return hide_all(self.body) if self.misaligned else hide(self.grammar, self.body)
 
 
 def read(

@@ -54,7 +54,7 @@ def may_hold_payloads(grammar: WireStruct) -> bool:
 def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:
     """Open what can be opened in the message, which was read of `data`; what is odd in it joins the findings."""
     walk = plan(message.grammar)
-    if walk is None or (message.findings and message.shifted):
+    if walk is None or (message.findings and message.misaligned):
         return message
     opener = Opener(context or Context())
     walk(opener, message.body, None)
@@ -69,8 +69,8 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
 def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
     """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
     walk = plan(grammar)
-    shifted = has_secrets(grammar) and any(finding.kind.shifts for finding in inspection.findings)
-    if walk is None or shifted or not inspection.value:
+    misaligned = has_secrets(grammar) and any(finding.kind.shifts for finding in inspection.findings)
+    if walk is None or misaligned or not inspection.value:
         return
     opener = Opener(context or Context())
     walk(opener, inspection.value, None)

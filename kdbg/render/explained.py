@@ -13,8 +13,9 @@ from ..engine.foreign import number as mistaken_number
 from ..engine.foreign import recognise
 from ..engine.search import MAX_FRAME
 from ..findings import Finding
-from ..guess.infer import BY_HEADER, Guess
+from ..guess.infer import Guess
 from ..guess.pieces import Piece
+from ..guess.reason import Reason
 from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
 from ..wire.readings.fields import walk
@@ -31,6 +32,11 @@ from .values import escape, quote
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
+BECAUSE = {
+    Reason.CORRELATION_ID: "it answers the request with correlation id {correlation_id}",
+    Reason.CHECKSUM: "its checksum is right",
+    Reason.TOKEN: "it looks like a SASL token",
+}
 MOST_FITS = 12
 REFUSED = 100 << 20
 """socket.request.max.bytes, if it is not configured."""
@@ -81,12 +87,13 @@ class Explained:
     def why(self) -> str:
         """Why it is taken for this, where its header does not say so."""
         guess, others = self.guess, len(self.others)
-        if guess.reason in (BY_HEADER, "as told"):
+        if guess.reason in (Reason.HEADER, Reason.TOLD):
             return ""
-        if "answers" in guess.reason or guess.api.key < 0:
-            return f"Taken for this because {guess.reason}."
+        if guess.reason in BECAUSE:
+            because = BECAUSE[guess.reason].format(**(self.message.header or {}))
+            return f"Taken for this because {because}."
         unsaid = "Nothing in a response says what it answers" if guess.header else "Nothing in a body says what it is"
-        if guess.reason.startswith("as told"):
+        if guess.reason is Reason.TOLD_API:
             unsaid = f"Nothing in a {guess.direction if guess.header else 'body'} says its version"
         if not guess.exact:
             return f"{unsaid}, and no layout reads these bytes without a fault; this one comes closest."

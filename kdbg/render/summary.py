@@ -56,7 +56,7 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
         if message is not None:
             if message.findings:
                 findings = [*findings, *message.findings]
-            if not message.shifted:
+            if not message.misaligned:
                 outlines.append(outline(message.grammar)(message.body))
     about = _subjects(outlines, topics)
     codes = [code for found in outlines for code in found.errors]

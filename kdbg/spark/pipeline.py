@@ -173,7 +173,9 @@ class Pipeline:
             tables.add("problems", time, row)
             outcome.findings[kind] += 1
         outcome.take(tables.close())
-        outcome.problems = [(plan.files[number].name, text) for number, each in read.items() for text in each.problems]
+        outcome.problems = [
+            (plan.files[number].name, finding.text) for number, each in read.items() for finding in each.problems
+        ]
         counts = outcome.counts
         carried_packets = counts.pop("packets", 0)
         for found in read.values():

@@ -68,7 +68,7 @@ class Rows:
     def _readable(self, half: CapturedMessage | None) -> Message | None:
         """The message, unless a secret may stand anywhere in it."""
         message = half.message() if half is not None else None
-        return None if message is not None and message.shifted and not self.wanted.show_secrets else message
+        return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
 
     def _exchange(
         self, exchange: Exchange, asked: Message | None, answer: Message | None, findings: list[Finding]

@@ -9,6 +9,7 @@ from kdbg import grammars
 from kdbg.engine.foreign import looks_like, number
 from kdbg.guess.infer import Guess, Told, infer
 from kdbg.guess.pieces import pieces
+from kdbg.guess.reason import Reason
 
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
@@ -74,7 +75,7 @@ def test_a_request_says_where_it_begins_and_how_it_is_known() -> None:
     guess = infer(REQUEST)[0]
     assert (guess.api.name, guess.version, guess.direction) == ("Metadata", 1, "request")
     assert (guess.start, guess.end, guess.size, guess.exact) == (4, 27, 23, True)
-    assert guess.reason == "its header says so"
+    assert guess.reason is Reason.HEADER
     assert infer(REQUEST[4:])[0].start == 0
 
 
@@ -159,7 +160,7 @@ def test_a_response_behind_its_request_is_known_by_the_correlation_id() -> None:
     response = framed(bytes.fromhex("00000005 00000000 0000"))
     guess = list(pieces(request + response))[1].guesses[0]
     assert (guess.api.name, guess.version) == ("LeaveGroup", 1)
-    assert guess.reason == "it answers the request with correlation id 5"
+    assert guess.reason is Reason.CORRELATION_ID
 
 
 def test_bytes_around_messages_are_pieces_of_their_own() -> None:

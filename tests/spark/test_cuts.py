@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.pcap import HEADER, Layout
+from kdbg.findings import unpack
 from kdbg.spark.archive.counting import counted, missed, numbered, recut, uncounted
 from kdbg.spark.archive.cuts import guess, walk
 from kdbg.spark.archive.plan import Plan, plan
@@ -40,7 +41,7 @@ def in_parts(found: Plan) -> tuple[list[Packet], list[str]]:
     for split in found.splits:
         reading = Reading(found, split)
         packets += [packet for run in reading for packet in run.unpack()]
-        problems += reading.report["problems"]
+        problems += [unpack(packed).text for packed in reading.report["problems"]]
     return sorted(packets), problems
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...findings import Finding, Kind
-from ...findings.facts import CaptureTrouble
+from ...findings import Finding, unpack
 from ...tables.rows import NO_EXCHANGE, TableRow, problem_columns
 from ...tables.values import moment
 from .plan import Plan
@@ -23,14 +22,19 @@ class Read:
         self.counts = dict.fromkeys(COUNTED, 0)
         self.first: int | None = None
         self.last: int | None = None
-        self.problems: list[str] = []
+        self.problems: list[Finding] = []
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the file, in words."""
+        return "; ".join(finding.text for finding in self.problems) or None
 
     def take(self, report: dict[str, Any]) -> None:
         for name in COUNTED:
             self.counts[name] += report[name]
         self.first = self.first if self.first is not None else report["first_time"]
         self.last = report["last_time"] if report["last_time"] is not None else self.last
-        self.problems += report["problems"]
+        self.problems += map(unpack, report["problems"])
 
 
 def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]:
@@ -52,7 +56,7 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, T
         before[split.capture] = last
         yield first, (
             plan.captures[split.capture], file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
-            None if first is None or end is None else first - end, "; ".join(found.problems) or None,
+            None if first is None or end is None else first - end, found.problem,
         )  # fmt: skip
 
 
@@ -61,7 +65,6 @@ def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | Non
     captures = {split.file: plan.captures[split.capture] for split in plan.splits}
     for number, found in sorted(read.items()):
         time = None if found.first is None else moment(found.first)
-        for text in found.problems:
-            problem = Finding(Kind.CAPTURE, facts=CaptureTrouble(text))
+        for problem in found.problems:
             row = captures[number], *NOWHERE, *NO_EXCHANGE, *problem_columns(problem, plan.files[number].name)
             yield time, row, problem.kind

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, cast
 
 from ...capture import Capture, Packet
 from ...capture.source import open_source
+from ...findings import pack
 from ...tables.values import NEVER
 from ..archive.plan import File, Plan, Split
 from ..archive.store import open_file
@@ -89,7 +90,7 @@ class Reading:
             "packet_bytes": capture.bytes,
             "first_time": _storable(capture.first_time),
             "last_time": _storable(capture.last_time),
-            "problems": [finding.text for finding in capture.problems],
+            "problems": [*map(pack, capture.problems)],
         }
 
 

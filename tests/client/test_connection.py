@@ -57,6 +57,31 @@ def topics(exchange: Exchange) -> list[str]:
 
 
 @in_loop
+async def test_a_body_in_the_words_of_kafkas_guides() -> None:
+    async with connected() as connection:
+        exchange = await connection.answer(connection.send(METADATA, 0, {"TopicName": ["orders"]}))
+        assert topics(exchange) == ["orders"]
+        with pytest.raises(BuildError, match="TopicName: there is no such field"):
+            connection.send(METADATA, 3, {"TopicName": ["orders"]})
+
+
+@in_loop
+async def test_a_body_in_a_form_that_only_a_guide_has() -> None:
+    """OffsetCommit v0 with a time stamp."""
+    partition = {"partition_index": 0, "committed_offset": 5, "commit_timestamp": 77}
+    body = {"group_id": "g", "topics": [{"name": "orders", "partitions": [partition]}]}
+
+    async def answering(peer: Peer) -> None:
+        peer.tell((await peer.request()).response())
+
+    async with connected(answering) as connection:
+        exchange = await connection.answer(connection.send(grammars.api("offset-commit"), 0, body))
+    sent = exchange.messages()[0]
+    assert sent.body["topics"][0]["partitions"][0]["commit_timestamp"] == 77
+    assert [finding.kind.value for finding in sent.findings] == ["dialect"]
+
+
+@in_loop
 async def test_an_exchange() -> None:
     async with connected() as connection:
         exchange = await connection.answer(connection.send(METADATA, 1, {"topics": [{"name": "orders"}]}))

@@ -142,12 +142,30 @@ class Connection(asyncio.Protocol):
             half.first_time, half.last_time = sending.first_time, sending.last_time
 
     async def answer(self, future: asyncio.Future[Exchange], *, timeout: float | None = None) -> Exchange:
-        """The exchange, once it is complete; `TimedOut` where that takes too long, which ends the connection."""
+        """The exchange, once it is complete; `TimedOut` where that takes too long, which ends the connection.
+
+        One that no answer is due to is complete once all of it has left.
+        """
         limit = self.settings.timeout if timeout is None else timeout
         await asyncio.wait({future}, timeout=limit)
         if not future.done():
             self._fail(failures.too_slow(self.address, limit, self._outgoing.unsent, self._incoming))
-        return future.result()
+        exchange = future.result()
+        if not exchange.answered:
+            await self._leave(limit)
+        return exchange
+
+    async def _leave(self, limit: float) -> None:
+        """Wait until everything that was written has left."""
+        try:
+            async with asyncio.timeout(limit):
+                await self._outgoing.empty.wait()
+        except TimeoutError:
+            error = failures.too_slow(self.address, limit, self._outgoing.unsent, self._incoming)
+            self._fail(error)
+            raise error from None
+        if self._failure is not None and self._outgoing.lost:
+            raise self._failure
 
     async def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of the answer to a request of the client's own; `WrongAnswer` for one that cannot be read."""

@@ -59,6 +59,7 @@ class Sending:
 class Outgoing:
     """The messages of a connection that have not left whole.
 
+    `empty` is set while there are none; `lost` is true once some never will leave.
     `layers` are the transports that bytes pass through, the one to write to first: TLS if it is spoken, then TCP.
     """
 
@@ -68,6 +69,8 @@ class Outgoing:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Sending] = deque()
         self._seen = sock.sent
+        self.empty, self.lost = asyncio.Event(), False
+        self.empty.set()
         sock.told = self._left
 
     @property
@@ -79,6 +82,7 @@ class Outgoing:
         """Write a message; `gone` is told once its last byte has left, which may be before this returns."""
         sending = Sending(data, self._socket.sent + self.unsent, gone)
         self._waiting.append(sending)
+        self.empty.clear()
         self.layers[0].write(data)
         sending.end = self._socket.sent + self.unsent
         self._settle()
@@ -86,10 +90,12 @@ class Outgoing:
 
     def abandon(self) -> list[Sending]:
         """Forget what has not left whole; return what of it has left (in TLS, a few bytes less)."""
+        self.lost = bool(self._waiting)
         begun = [sending for sending in self._waiting if sending.start < self._socket.sent]
         for sending in begun:
             sending.data = sending.data[: self._socket.sent - sending.start]
         self._waiting.clear()
+        self.empty.set()
         return begun
 
     def _left(self) -> None:
@@ -107,10 +113,11 @@ class Outgoing:
     def _settle(self) -> None:
         """Tell of the messages that have left.
 
-        One that ends where it begins was never counted: the loop sends past the socket, or sends no more.
+        What was never counted is taken to have left: the event loop sends past the socket, or sends no more.
         """
         while self._waiting:
-            first = self._waiting[0]
-            if first.end is None or not (first.end <= self._socket.sent or first.end == first.start):
+            first, sent = self._waiting[0], self._socket.sent
+            if first.end is None or (sent and first.end > max(sent, first.start)):
                 return
             self._waiting.popleft().gone(first)
+        self.empty.set()

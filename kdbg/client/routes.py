@@ -5,6 +5,7 @@ From the guide's "Partitioning and bootstrapping" and, for later APIs, from what
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -25,11 +26,13 @@ GROUP = frozenset({8, 9, 11, 12, 13, 14, 15, 28, 42, 47, 68, 69, 76, 77, 88, 89,
 """What the group coordinator answers: commits, memberships of all group protocols, descriptions, deletions."""
 TRANSACTION = frozenset({22, 24, 25, 26, 65})
 """InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, DescribeTransactions."""
+SHARE = frozenset({83, 84, 85, 86, 87})
+"""What the share coordinator answers (KIP-932): the state of a share group's partition, kept, read and deleted."""
 CONTROLLER = frozenset({19, 20, 37, 43, 45, 46, 57})
 """CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders, partition reassignments, UpdateFeatures."""
 CONFIGS, BROKER_ITSELF = frozenset({32, 33, 44}), (4, 8)
 """DescribeConfigs, AlterConfigs, IncrementalAlterConfigs; a broker's settings and its loggers, which it alone knows."""
-KEY_TYPES = {"group": 0, "transaction": 1}
+KEY_TYPES = {"group": 0, "transaction": 1, "share": 2}
 """FindCoordinator's key_type."""
 RETRY = frozenset({3, 5, 6, 14, 15, 16, 41, 72, 74, 75, 100, 103})
 """Errors that newer metadata, or a little patience, may cure: unknown topic (it may be new), no leader, another leader,
@@ -37,9 +40,10 @@ coordinator loading, missing or moved, another controller, stale epochs, unknown
 
 
 class Route(NamedTuple):
-    """`kind` is "any", "leader", "group", "transaction", "controller" or "broker".
+    """`kind` is "any", "leader", "group", "transaction", "share", "controller" or "broker".
 
-    `subject` is a (topic, partition), the name of a group, a transactional id, or the id of a broker.
+    `subject` is a (topic, partition), the name of a group, a transactional id, the key of a share group's partition, or
+    the id of a broker.
     """
 
     kind: str
@@ -55,6 +59,9 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
     if api.key in TRANSACTION:
         transaction = _transaction(body)
         return Route("transaction", transaction) if transaction else Route("any")
+    if api.key in SHARE:
+        key = _share_key(completed(api.at("request", api.versions[-1]), body))
+        return Route("share", key) if key else Route("any")
     if api.key not in LEADER and api.key not in GROUP:
         return Route("any")
     for version in reversed(api.versions):
@@ -75,6 +82,17 @@ def partitions_of(api: Api, body: Mapping[str, Any]) -> list[tuple[Any, int]]:
         if rows and _is_topic(rows[0].topic):
             return [(row.topic, row.partition or 0) for row in rows]
     return []
+
+
+def _share_key(body: Mapping[str, Any]) -> str:
+    """What FindCoordinator calls the first partition of a share group that a body is about; "" for none."""
+    topics = body.get("topics")
+    topic = topics[0] if isinstance(topics, list) and topics and isinstance(topics[0], Mapping) else {}
+    partitions, topic_id = topic.get("partitions"), topic.get("topic_id")
+    if not (isinstance(partitions, list) and partitions and isinstance(partitions[0], Mapping) and _is_topic(topic_id)):
+        return ""
+    written = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=") if isinstance(topic_id, UUID) else ""
+    return f"{body.get('group_id')}:{written}:{partitions[0].get('partition')}"
 
 
 def _broker(body: Mapping[str, Any]) -> int | None:

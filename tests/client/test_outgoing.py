@@ -10,23 +10,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kdbg
 from kdbg import grammars
 from kdbg.capture.write import CaptureWriter
-from kdbg.client import Connection, Settings, Tls
+from kdbg.client import Cluster, Connection, Settings, Tls
 from kdbg.client.outgoing import TimedSocket
-from kdbg.client.settings import Address
-from kdbg.errors import TimedOut
+from kdbg.client.settings import Address, show
+from kdbg.errors import Closed, TimedOut
 from kdbg.messages.exchange import Exchange
 
 from .certificates import Authority
 from .servers import HOST, Peer, in_loop, server
 
 METADATA, PRODUCE = grammars.api("metadata"), grammars.api("produce")
-LARGE = bytes(16 << 20)
+LARGE = bytes(8 << 20)
 """More than the kernel takes at once."""
 PAUSE = 0.03
 
@@ -202,19 +203,52 @@ async def test_only_what_left_is_saved() -> None:
     assert 0 < len(cut) < len(LARGE)
 
 
+def unacknowledged() -> dict[str, Any]:
+    """A large record that nobody shall acknowledge."""
+    partitions = [{"index": 0, "records": [{"magic": 2, "records": [{"value": LARGE}]}]}]
+    return {"acks": 0, "topic_data": [{"name": "orders", "partition_data": partitions}]}
+
+
+async def one_byte(peer: Peer) -> None:
+    await peer.reader.read(1)
+    peer.reset()
+
+
 @in_loop
 async def test_an_exchange_without_an_answer_keeps_the_times_it_was_delivered_with() -> None:
     """acks=0: it is done before its last part has left, and does not change any more."""
     clock = Clock()
-    partitions = [{"index": 0, "records": [{"magic": 2, "records": [{"value": LARGE}]}]}]
-    body = {"acks": 0, "topic_data": [{"name": "orders", "partition_data": partitions}]}
     async with server(lambda peer: read_late(peer, clock)) as address:
         connection = await Connection.open(address, Settings())
-        (exchange,) = [await connection.send(PRODUCE, 8, body)]
+        (exchange,) = [await connection.send(PRODUCE, 8, unacknowledged())]
         assert exchange.request is not None
         told = exchange.request.first_time, exchange.request.last_time
         await connection.close()
         assert (exchange.request.first_time, exchange.request.last_time) == told
+
+
+@in_loop
+async def test_what_no_answer_is_due_to_is_done_when_it_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever hangs up at once cuts nothing off, however slowly the broker reads."""
+    monkeypatch.setattr("kdbg.client.connection.GRACE", 0.001)
+    clock = Clock()
+    async with server(lambda peer: read_late(peer, clock)) as address:
+        async with Cluster(show(address), Settings(), direct=True) as cluster:
+            exchange = await cluster.send("produce", unacknowledged(), version=8)
+        async with asyncio.timeout(10):
+            while not clock.received:
+                await asyncio.sleep(0.01)
+    assert exchange.response is None
+
+
+@pytest.mark.parametrize(("serve", "error"), [(Peer.stop_reading, TimedOut), (one_byte, Closed)])
+@in_loop
+async def test_what_never_left_is_not_sent(serve: Any, error: type[Exception]) -> None:
+    async with server(serve) as address:
+        connection = await Connection.open(address, Settings(timeout=0.3))
+        with pytest.raises(error):
+            await connection.answer(connection.send(PRODUCE, 8, unacknowledged()))
+        await connection.close()
 
 
 @in_loop

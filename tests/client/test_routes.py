@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg import grammars
-from kdbg.client.routes import CONTROLLER, GROUP, LEADER, TRANSACTION, Route, completed, partitions_of, route
+from kdbg.client.routes import CONTROLLER, GROUP, LEADER, SHARE, TRANSACTION, Route, completed, partitions_of, route
 
 ID = UUID("12345678-1234-1234-1234-123456789abc")
 ANY = Route("any")
@@ -49,6 +49,16 @@ def test_a_brokers_own_settings(api: str, kind: int | str) -> None:
     assert to(api, resources=[{"resource_type": kind, "resource_name": ""}]) == ANY, "what holds for all brokers"
     assert to(api, resources=others[:1]) == ANY
     assert to(api, resources=[{"resource_type": "topik", "resource_name": "3"}]) == ANY
+
+
+@pytest.mark.parametrize("key", sorted(SHARE))
+def test_a_share_groups_partition_by_its_key(key: int) -> None:
+    """As Kafka writes it: group, topic id in base64, partition."""
+    topics = [{"topic_id": ID, "partitions": [{"partition": 3}, {"partition": 4}]}]
+    found = route(grammars.api(key), {"group_id": "g", "topics": topics})
+    assert found == Route("share", "g:EjRWeBI0EjQSNBI0VniavA:3")
+    for nothing in ([], [{}], [{"topic_id": ID}], [{"topic_id": str(UUID(int=0)), "partitions": [{}]}]):
+        assert route(grammars.api(key), {"group_id": "g", "topics": nothing}) == ANY
 
 
 def test_every_partition_of_a_request() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
@@ -86,11 +87,23 @@ def runs(text: str) -> Iterator[bytes]:
 
 def copied(texts: Iterable[str]) -> list[str]:
     """Return those texts that have some words in a row in common with Kafka's guides or definitions."""
-    known = _fingerprints()
+    known = _fingerprints("texts")
     return [text for text in texts if not known.isdisjoint(runs(text))]
 
 
+def phrase(text: str) -> bytes:
+    """Return the fingerprint of a whole text, whatever its case, marks and articles."""
+    words = [word for word in re.findall(r"[a-z0-9]+", text.casefold()) if word not in ("a", "an", "the")]
+    return blake2b(" ".join(words).encode(), digest_size=FINGERPRINT).digest()
+
+
+def quoted(texts: Iterable[str]) -> list[str]:
+    """Return those texts that are, as a whole, what Kafka's definitions say of a field."""
+    known = _fingerprints("phrases")
+    return [text for text in texts if phrase(text) in known]
+
+
 @cache
-def _fingerprints() -> frozenset[bytes]:
-    data = (FOLDER / "texts.bin").read_bytes()
+def _fingerprints(name: str) -> frozenset[bytes]:
+    data = (FOLDER / f"{name}.bin").read_bytes()
     return frozenset(data[at : at + FINGERPRINT] for at in range(0, len(data), FINGERPRINT))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conftest import SHARED
-from . import FOLDER, RELEASES, recorded, runs
+from . import FOLDER, RELEASES, phrase, recorded, runs
 
 COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 """A string, which is kept, or a comment, which is not."""
@@ -48,7 +48,9 @@ def made(source: Path) -> dict[str, bytes]:
         "definitions": [*definitions(facts), draft(source)],
     }
     packed = {f"{name}.jsonl.gz": table(rows) for name, rows in tables.items()}
-    return packed | {"texts.bin": b"".join(sorted({run for text in texts(source) for run in runs(text)}))}
+    of_runs = {run for text in texts(source) for run in runs(text)}
+    of_phrases = {phrase(text) for text in abouts(source)}
+    return packed | {"texts.bin": b"".join(sorted(of_runs)), "phrases.bin": b"".join(sorted(of_phrases))}
 
 
 def table(rows: Iterable[Any]) -> bytes:
@@ -117,9 +119,15 @@ def texts(source: Path) -> Iterator[str]:
     """Yield the guides, and what the definitions say about their fields."""
     for guide in GUIDES.values():
         yield (source / "seeds" / guide).read_text(encoding="utf-8")
+    yield from abouts(source)
+
+
+def abouts(source: Path) -> Iterator[str]:
+    """Yield what the definitions say about their fields."""
     for release in RELEASES:
         for path in sorted((source / "facts" / release).rglob("*.json")):
-            yield from re.findall(r'"about"\s*:\s*"((?:[^"\\]|\\.)*)"', path.read_text(encoding="utf-8"))
+            for text in re.findall(r'"about"\s*:\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
+                yield json.loads(text)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from . import FOLDER, RELEASES, copied, definitions, layouts, recorded, rows, runs
-from .__main__ import made, made_of_captures
+from . import FOLDER, RELEASES, copied, definitions, layouts, quoted, recorded, rows, runs
+from .__main__ import abouts, made, made_of_captures
 from .recorded import vector
 
 TABLES = sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*.jsonl.gz"))
@@ -60,6 +60,12 @@ def test_what_is_copied_is_known(shared: Path) -> None:
     sentence = f"As the guide says, {quoted.upper()} and so on."
     assert copied([sentence, "Nothing of the kind was ever said by anybody."]) == [sentence]
     assert copied([" ".join(text[1000:1005])]) == []
+
+
+def test_what_is_quoted_whole_is_known(shared: Path) -> None:
+    text = next(abouts(shared))
+    shouted = text.upper().replace(" ", "  THE ").rstrip(".") + "!"
+    assert quoted([text, shouted, f"{text} Or not."]) == [text, shouted]
 
 
 def test_words_are_told_apart_by_neither_case_nor_spaces() -> None:

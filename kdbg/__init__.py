@@ -1,41 +1,56 @@
 """kdbg: what really went over the wire between Kafka clients and brokers, decoded and explained.
 
+kdbg.read("capture.pcap", api="fetch", slower_than=100)             -> Reading, which gives exchanges
+kdbg.explain("00000017 0003 0001 …")                                -> what the bytes are, piece by piece
 kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
 kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
-kdbg.read("capture.pcap")                                           -> Iterator[Exchange]
+kdbg.render(exchange, "hex")                                        -> str
+kdbg.apis()                                                         -> every API, with its versions
 with kdbg.using_definitions("FooRequest.json", "more/"): ...        # APIs of your own, by Kafka's JSON definitions
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import BuildError, CaptureError, DefinitionError, GrammarError, KdbgError, WireError
+from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
 
 if TYPE_CHECKING:
-    from .library import decode, encode, read, using_definitions
-    from .messages.exchange import Exchange
+    from .findings import Finding
+    from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
     from .messages.message import Message
+    from .reading.exchange import Exchange
+    from .reading.explaining import Explanation, explain
+    from .reading.log import LogEntry
+    from .reading.reading import Reading
+    from .render.shown import render
 
 __version__ = "0.1.0"
 __all__ = [
-    "BuildError", "CaptureError", "DefinitionError", "Exchange", "GrammarError", "KdbgError", "Message", "WireError",
-    "decode", "encode", "read", "using_definitions",
+    "BuildError", "CaptureError", "DefinitionError", "Exchange", "Explanation", "Finding", "GrammarError", "InputError",
+    "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "read",
+    "read_capture", "read_log", "render", "using_definitions",
 ]  # fmt: skip
+_PLACES = {
+    **dict.fromkeys(("apis", "decode", "encode", "read", "read_capture", "read_log", "using_definitions"), "library"),
+    "Finding": "findings",
+    "Message": "messages.message",
+    "Exchange": "reading.exchange",
+    "Explanation": "reading.explaining",
+    "explain": "reading.explaining",
+    "LogEntry": "reading.log",
+    "Reading": "reading.reading",
+    "render": "render.shown",
+}
+"""Where the names are that are imported when first used: `kdbg --help` needs none of them."""
 
 
 def __getattr__(name: str) -> Any:
-    """The library's functions, imported when first used: `kdbg --help` needs none of them."""
-    if name in ("decode", "encode", "read", "using_definitions"):
-        from . import library
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_PLACES[name]}", __name__), name)
 
-        return getattr(library, name)
-    if name == "Exchange":
-        from .messages.exchange import Exchange
 
-        return Exchange
-    if name == "Message":
-        from .messages.message import Message
-
-        return Message
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from . import grammars
-from .errors import BuildError, DefinitionError, InputError, UnknownVersion
+from .errors import BuildError, CaptureError, DefinitionError, InputError, UnknownVersion
 from .messages.message import Message, header_grammar, strict
 from .messages.message import read as read_message
 from .messages.payloads import open_payloads
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from .definitions import MessageDefinition
     from .filters.table import Options
-    from .messages.exchange import Exchange
+    from .reading.exchange import Exchange
+    from .reading.log import LogEntry
+    from .reading.reading import Reading
+    from .wire import Api
 
 
 def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
@@ -84,27 +87,59 @@ def encode(
 def read(
     source: str | os.PathLike[str] | BinaryIO,
     *,
+    where: Callable[[Any], bool] | None = None,
+    **filters: Unpack[Options],
+) -> Reading[Any]:
+    """Read a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input) or a file of a broker's disk.
+
+    A capture gives its exchanges, a `kdbg.Exchange` each, in the order in which they were completed; a broker's file
+    gives its entries, a `kdbg.LogEntry` each. `read_capture` and `read_log` are the same for those who know which it
+    is, and want it to be checked. Streaming: memory does not grow with the file.
+
+    `filters` are those of `kdbg decode`, by their names (kdbg/filters/table.py): `slower_than` is in milliseconds,
+    `since` and `until` are datetimes, times of day of the capture's first day, or seconds since the epoch. `where`
+    keeps what it returns true for.
+
+    Raises `CaptureError` where the file cannot be read at all, or be asked a filter; `InputError` for a filter that
+    there is not. Damage further on is in `problems`, and ends nothing that can be read.
+    """
+    from .filters.chosen import Filters
+    from .reading.reading import open_reading
+
+    return open_reading(source, Filters(**filters), where)
+
+
+def read_capture(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
     where: Callable[[Exchange], bool] | None = None,
     **filters: Unpack[Options],
-) -> Iterator[Exchange]:
-    """The exchanges of a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input), each once complete.
+) -> Reading[Exchange]:
+    """Read a capture, as `read` does; raise `CaptureError` for any other file."""
+    return _read_only(True, source, where, filters)
 
-    Streaming: memory does not grow with the capture. `filters` are those of `kdbg decode`, by their names in
-    `kdbg.filters.table.Options`, and `where` keeps exchanges for which it returns true.
 
-    Raises `CaptureError` where the file cannot be read at all; damage further on ends the iteration.
-    """
-    from itertools import islice
+def read_log(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    where: Callable[[LogEntry], bool] | None = None,
+    **filters: Unpack[Options],
+) -> Reading[LogEntry]:
+    """Read a file of a broker's disk, as `read` does; raise `CaptureError` for any other file."""
+    return _read_only(False, source, where, filters)
 
-    from .capture import open_capture
-    from .engine.engine import Engine
-    from .filters.chosen import Filters
 
-    wanted = Filters(**filters)
-    session = Engine(ports=wanted.port or ())
-    with open_capture(source) as capture:
-        chosen = wanted.but(limit=None).select(session.run(capture), session.topic_names)
-        yield from islice(filter(where, chosen) if where is not None else chosen, wanted.limit)
+def _read_only(capture: bool, source: Any, where: Any, filters: Options) -> Reading[Any]:
+    reading = read(source, where=where, **filters)
+    if reading.is_capture is not capture:
+        reading.close()
+        raise CaptureError(reading.name, f"is {'no' if capture else 'a'} capture", "kdbg.read takes either")
+    return reading
+
+
+def apis() -> list[Api]:
+    """Return every API that kdbg knows, by its key, those of definitions in use among them."""
+    return list(grammars.apis())
 
 
 @contextmanager

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +25,8 @@ from kdbg.errors import (
     UnknownCapture,
     UnknownVersion,
 )
+from kdbg.render.views import VIEWS
+from kdbg.tables.columns import TABLES
 
 from .traffic import Talk, pcap
 
@@ -202,3 +207,163 @@ def test_the_package_names_what_it_offers() -> None:
     assert all(getattr(kdbg, name) for name in kdbg.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'decoed'"):
         kdbg.decoed
+
+
+class TestReading:
+    """What `kdbg.read` gives, beside the exchanges themselves."""
+
+    def test_it_knows_what_it_reads_and_closes(self) -> None:
+        with kdbg.read(CAPTURES / "errors.pcap") as reading:
+            assert repr(reading) == f"<Reading of {str(CAPTURES / 'errors.pcap')!r}, a capture, open>"
+            next(reading)
+        assert repr(reading).endswith("a capture, closed>")
+        assert list(reading) == []
+
+    def test_topic_names_are_told_and_cannot_be_changed(self) -> None:
+        reading = kdbg.read_capture(CAPTURES / "real-4.4.0-new-group.pcap")
+        list(reading)
+        assert "orders" in reading.topic_names.values() or len(reading.topic_names) > 1
+        with pytest.raises(TypeError):
+            reading.topic_names[uuid.UUID(int=7)] = "x"  # type: ignore[index]
+
+    def test_damage_is_a_problem_of_the_reading(self, tmp_path: Path) -> None:
+        path = tmp_path / "cut.pcap"
+        path.write_bytes((CAPTURES / "errors.pcap").read_bytes()[:-5])
+        reading = kdbg.read(path)
+        assert list(reading)
+        assert [str(problem.kind) for problem in reading.problems] == ["capture"]
+
+    def test_findings_of_connections_are_kept(self, tmp_path: Path) -> None:
+        path = tmp_path / "http.pcap"
+        path.write_bytes(pcap(Talk().send(b"GET / HTTP/1.1\r\n\r\n").end()))
+        reading = kdbg.read(path)
+        assert list(reading) == []
+        assert [str(finding.kind) for _, finding in reading.findings] == ["not-kafka"]
+
+    def test_durations_are_milliseconds(self) -> None:
+        every = list(kdbg.read_capture(CAPTURES / "errors.pcap"))
+        slow = list(kdbg.read_capture(CAPTURES / "errors.pcap", slower_than=0.1))
+        assert 0 < len(slow) < len(every)
+        assert all(one.latency_ms is not None and one.latency_ms > 0.1 for one in slow)
+        assert len(slow) == sum((one.latency or 0) > 100_000 for one in every)
+
+    def test_an_exchange_says_its_errors_with_what_they_are_about(self) -> None:
+        failed = next(kdbg.read_capture(CAPTURES / "errors.pcap", api="produce", errors=True))
+        (error,) = failed.errors
+        assert tuple(error) == (6, "NOT_LEADER_OR_FOLLOWER", "orders", 0)
+        assert repr(failed).startswith("<Exchange 7: Produce v10, correlation id 4, ")
+        assert repr(failed).endswith(" ms, NOT_LEADER_OR_FOLLOWER>")
+
+    @pytest.mark.parametrize("name", ["errors.pcap", "real-codecs-4.4.0.pcap", "real-sasl-tokens.pcap"])
+    def test_to_dict_is_what_decode_prints_as_json(self, name: str) -> None:
+        path = CAPTURES / name
+        done = subprocess.run(
+            [sys.executable, "-m", "kdbg", "decode", path, "-f", "json"], capture_output=True, check=False
+        )
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [one.to_dict() for one in kdbg.read_capture(path)] == printed
+
+    def test_secrets_are_hidden_in_every_form(self) -> None:
+        path = CAPTURES / "sasl-plain-raw.pcap"
+        tokens = [one.request.data for one in kdbg.read_capture(path) if one.api is not None and one.api.headerless]
+        passwords = {token.split(b"\0")[-1].decode() for token in tokens if token.count(b"\0") == 2}
+        assert passwords
+        for one in kdbg.read_capture(path):
+            shown = str([one.to_dict(), one.text(), one.text("hex"), one._repr_html_(), repr(one)])
+            assert not [password for password in passwords if password in shown]
+
+    def test_a_notebook_gets_no_markup_from_the_wire(self) -> None:
+        one = next(kdbg.read_capture(CAPTURES / "errors.pcap"))
+        text = one._repr_html_()
+        assert text.startswith("<pre>")
+        assert '"' not in text[5:-6]
+
+    def test_a_log_is_read_like_a_capture(self) -> None:
+        path = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
+        entries = list(kdbg.read(path, limit=2))
+        assert [(one.number, one.position, one.size) for one in entries] == [(1, 0, 99), (2, 99, 78)]
+        assert entries[0].message.body["records"][0]["records_count"] == 2
+        assert entries[0].to_dict()["batch"]["records_count"] == 2
+        assert kdbg.render(entries[1], "summary") == entries[1].text("summary")
+        with pytest.raises(kdbg.CaptureError, match="--api cannot select from"):
+            list(kdbg.read(path, api="fetch"))
+        with pytest.raises(kdbg.CaptureError, match="is no capture"):
+            kdbg.read_capture(path)
+        with pytest.raises(kdbg.CaptureError, match="is a capture"):
+            kdbg.read_log(CAPTURES / "errors.pcap")
+
+    @pytest.mark.parametrize("table", ["exchanges", "partitions", "records", "groups", "problems"])
+    def test_tables_come_as_arrow_and_pandas(self, table: str) -> None:
+        pytest.importorskip("pyarrow", reason="the extra spark is not installed")
+        found = kdbg.read_capture(CAPTURES / "real-3.9.2-rebalance.pcap").to_arrow(table)
+        assert found.column_names == list(TABLES[table])
+        frame = kdbg.read_capture(CAPTURES / "real-3.9.2-rebalance.pcap").to_pandas(table)
+        assert len(frame) == found.num_rows
+        if table == "exchanges":
+            assert found.num_rows == len(list(kdbg.read(CAPTURES / "real-3.9.2-rebalance.pcap")))
+
+    def test_a_table_there_is_not_is_refused(self) -> None:
+        with pytest.raises(kdbg.InputError, match="no table 'files'"):
+            kdbg.read(CAPTURES / "errors.pcap").to_arrow("files")
+
+
+class TestExplainAndRender:
+    BROKEN = "00000016 0003 0001 00000002 0004 6b646267 00000001 0003 666f"
+
+    def test_explain_says_what_bytes_are(self) -> None:
+        (found,) = kdbg.explain(self.BROKEN)
+        assert (found.start, found.end, found.explained) == (0, 26, 22)
+        assert found.guesses[0].api.name == "Metadata"
+        assert [str(finding.kind) for finding in found.findings] == ["truncated"]
+        assert found.text("tree").startswith("Metadata request v1")
+        assert found.to_dict()["api"] == "Metadata"
+        assert "22 of 26 bytes" in repr(found)
+
+    def test_what_is_known_may_be_said(self) -> None:
+        (found,) = kdbg.explain(b"\x00\x06", api="heartbeat", version=0, direction="response", header=False)
+        assert found.message is not None
+        assert found.message.body == {"error_code": 6}
+
+    def test_bytes_that_are_nothing_have_no_guess(self) -> None:
+        (found,) = kdbg.explain(b"GET / HTTP/1.1\r\n\r\n")
+        assert (found.guesses, found.message, found.explained) == ((), None, 0)
+        assert "HTTP" in found.text()
+
+    @pytest.mark.parametrize(
+        ("asked", "problem"),
+        [({"data": ""}, "bytes"), ({"data": b""}, "no bytes"), ({"data": b"1", "version": 3}, "of which API")],
+    )
+    def test_what_cannot_be_explained_is_refused(self, asked: dict[str, Any], problem: str) -> None:
+        with pytest.raises(kdbg.InputError, match=problem):
+            kdbg.explain(**asked)
+
+    @pytest.mark.parametrize("format", list(VIEWS))
+    def test_render_is_what_decode_prints(self, format: str) -> None:
+        path = CAPTURES / "first-contact.pcap"
+        one = next(kdbg.read_capture(path))
+        done = subprocess.run(
+            [sys.executable, "-m", "kdbg", "decode", path, "-f", format, "--limit", "1", "--full"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert kdbg.render(one, format, width=80) in done.stdout
+
+    def test_render_is_a_function_whatever_was_imported(self) -> None:
+        import kdbg.render.tree
+
+        message = kdbg.decode(b"\0\6", api="heartbeat", version=0, direction="response", header=False)
+        assert kdbg.render(message).startswith("Heartbeat response v0\n└── error_code  6  NOT_LEADER")
+        assert kdbg.render(message, "json") == '{"error_code":6}\n'
+        with pytest.raises(kdbg.InputError, match="has no view 'hex'"):
+            kdbg.render(message, "hex")
+        with pytest.raises(kdbg.InputError, match="did you mean json"):
+            kdbg.render(message, "jsn")
+
+    def test_every_api_is_listed(self) -> None:
+        assert [api.key for api in kdbg.apis()] == sorted({api.key for api in kdbg.apis()})
+        assert "Metadata" in {api.name for api in kdbg.apis()}
+
+
+@pytest.mark.parametrize("name", kdbg.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    assert getattr(kdbg, name).__doc__
+    assert name in dir(kdbg)

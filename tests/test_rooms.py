@@ -36,11 +36,15 @@ ARROWS: dict[str, set[str]] = {
         "definitions",
     },
     "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture"},
-    "library": {"capture", "engine", "messages", "filters", "grammars", "wire", "definitions"},
-    "__init__": {"library", "messages"},
+    "reading": {
+        "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
+        "extras",
+    },
+    "library": {"reading", "filters", "messages", "grammars", "wire", "definitions"},
+    "__init__": {"library", "reading", "render.shown", "messages"},
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
-        "filters", "grammars", "wire", "definitions", "library", "encode", "decode", "read",
+        "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -51,7 +55,8 @@ OWNERS = {
     "click": {"cli"},
     "opentelemetry": {"wire"},
     "pyspark": {"spark"},
-    "pyarrow": {"spark"},
+    "pyarrow": {"spark", "tables", "reading"},
+    "pandas": {"reading"},
     "plotly": {"report"},
     "jinja2": {"report"},
     "sqlite3": {"report"},

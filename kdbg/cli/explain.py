@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
-CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
-"""How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
 NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
 IN_A_LOG = re.compile(r"(?:size|length)\D{0,20}?(-?[0-9]{3,10})\b", re.IGNORECASE)
 
@@ -133,6 +131,8 @@ def _file(name: str) -> bytes:
 
 def _limited(data: bytes, name: str) -> bytes:
     """The bytes, if they are no capture and not too many."""
+    from ..reading.files import CAPTURES
+
     if data.startswith(CAPTURES):
         raise InputError(f"{name!r} is a capture: `kdbg decode` shows what was said in it")
     if len(data) > MOST:

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from ..capture import Capture, Packet
-from ..capture.source import open_source
 from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.filter import Check
 from ..findings import Finding
 from ..messages.exchange import Exchange
+from ..reading.files import open_any
 from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.values import escape
 from ..render.views import view
 from . import INTERRUPTED, REFUSED, UNDECODED
-from .explain import CAPTURES
 from .output import Writer
 
 if TYPE_CHECKING:
@@ -80,17 +79,16 @@ class Run:
             self.decode(opened, escape(opened.name))
 
     def open(self, file: str) -> Capture | SegmentRun:
-        """A capture, or a file of a broker's disk."""
-        source = open_source(file)
-        try:
-            if source.feed.ahead(4).startswith(CAPTURES):
-                return Capture(source)
-            from .segment import SegmentRun, recognised
+        """Open a capture, or a file of a broker's disk."""
+        opened = open_any(file)
+        if isinstance(opened, Capture):
+            return opened
+        from .segment import SegmentRun
 
-            found = recognised(source)
-            return Capture(source) if found is None else SegmentRun(self, source, found)
+        try:
+            return SegmentRun(self, opened.source, opened.file)
         except BaseException:
-            source.close()
+            opened.source.close()
             raise
 
     def decode(self, capture: Capture, name: str) -> None:

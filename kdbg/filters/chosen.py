@@ -71,13 +71,20 @@ class Filters:
         asked = sorted(self.given, key=lambda name: FILTERS[name].reads)
         return [make(self.given[name], topics) for name in asked if (make := FILTERS[name].make) is not None]
 
+    def check(self, topics: Topics = NO_TOPICS) -> Check:
+        """Return whether all checks hold, as one question."""
+        checks = self.checks(topics)
+        if not checks:
+            return lambda exchange: True
+        return checks[0] if len(checks) == 1 else lambda exchange: all(check(exchange) for check in checks)
+
     def select(self, exchanges: Iterable[Exchange], topics: Topics = NO_TOPICS) -> Iterator[Exchange]:
         """Yield those of `exchanges` that fit, no more than `limit`; `topics` tells the names of topic ids."""
-        fits, left = self.checks(topics), self.limit
+        fits, left = self.check(topics), self.limit
         if left == 0:
             return
         for exchange in exchanges:
-            if all(check(exchange) for check in fits):
+            if fits(exchange):
                 yield exchange
                 if left is not None and (left := left - 1) == 0:
                     return

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..findings import Finding
+from ..grammars.errors import ERRORS
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
+from ..wire.readings.outline import outline
 from ..wire.readings.topic_names import ALWAYS
 from .message import Message, read
 from .payloads import Context, may_hold_payloads, open_payloads
@@ -106,6 +108,28 @@ class CapturedMessage:
         return message
 
 
+class ErrorFound(NamedTuple):
+    """An error code in a message; `topic` and `partition` where it is theirs, a topic by its id if that is all."""
+
+    code: int
+    name: str
+    topic: str | UUID | None = None
+    partition: int | None = None
+
+
+def errors_in(message: Message) -> list[ErrorFound]:
+    """Return the error codes of a message that are not 0: those of topics and partitions, then all others."""
+    found = outline(message.grammar)(message.body)
+    named = [ErrorFound(row.error, name_of(row.error), row.topic, row.partition) for row in found.rows if row.error]
+    others = Counter(found.errors) - Counter(error.code for error in named)
+    return [*named, *(ErrorFound(code, name_of(code)) for code in others.elements())]
+
+
+def name_of(code: int) -> str:
+    """Return the name of an error code."""
+    return ERRORS[code].name if code in ERRORS else f"error {code}"
+
+
 class Exchange:
     """A request and its response; either may be missing from the capture.
 
@@ -134,6 +158,23 @@ class Exchange:
         if self.request is None or self.response is None:
             return None
         return self.response.first_time - self.request.last_time
+
+    @property
+    def latency_ms(self) -> float | None:
+        """Milliseconds from the last byte of the request to the first byte of the response."""
+        latency = self.latency
+        return None if latency is None else latency / 1e6
+
+    @property
+    def errors(self) -> list[ErrorFound]:
+        """The error codes in its messages that are not 0, in their order, each with what it is about."""
+        return [error for message in self.messages(shallow=True) for error in errors_in(message)]
+
+    def __repr__(self) -> str:
+        api = f"{self.api.name} v{self.version}" if self.api is not None else "response of unknown API"
+        latency = "" if self.latency_ms is None else f", {self.latency_ms:.3g} ms"
+        errors = "".join(f", {name}" for name in dict.fromkeys(error.name for error in self.errors))
+        return f"<Exchange {self.number}: {api}, correlation id {self.correlation_id}{latency}{errors}>"
 
     @property
     def size(self) -> int:

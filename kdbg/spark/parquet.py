@@ -13,9 +13,9 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..tables.arrow import TABLES
 from .archive.store import resolve
 from .commit import HIDDEN
-from .schemas import TABLES
 
 TableRow = tuple[Any, ...]
 ROWS = 16_384

@@ -32,10 +32,10 @@ from ..errors import SparkError
 from ..filters.chosen import Filters
 from ..filters.filter import Form
 from ..filters.table import FILTERS
+from ..tables.arrow import TABLES
 from ..tables.rows import TableRow, Wanted
 from .alone import Alone
 from .archive.plan import Plan, nanoseconds, plan
-from .schemas import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

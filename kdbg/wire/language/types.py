@@ -54,10 +54,15 @@ from ..nodes import (
     WireStruct,
     documented,
 )
+from ..nodes.leaves import AnyConstruct
 from .duplicates import refuse_duplicates
 
 if TYPE_CHECKING:
     from .payload import Holding
+
+    AnySubconstruct = construct.Subconstruct[Any, Any, Any, Any]
+else:  # construct's classes cannot be subscripted while a program runs
+    AnySubconstruct = construct.Subconstruct
 
 FOREVER = 1 << 15
 """One more than any version: API versions are INT16."""
@@ -81,7 +86,7 @@ class At(NamedTuple):
     optional: bool = False
 
 
-class Declaration(construct.Construct):  # type: ignore[type-arg]
+class Declaration(AnyConstruct):
     """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct.
 
     It is a construct that reads and writes by itself once construct's context says which version is meant:
@@ -259,7 +264,7 @@ class FieldRules:
         return self.nullable_from <= version <= self.nullable_until
 
 
-class Word(construct.Subconstruct):  # type: ignore[type-arg]
+class Word(AnySubconstruct):
     """A word in front of a type: it changes the field's rules, never the bytes of the type behind it."""
 
     def __init__(self, subcon: construct.Construct[Any, Any], **rules: Any) -> None:

@@ -22,9 +22,11 @@ from .named import number_of
 if TYPE_CHECKING:
     from ..language.payload import Holding
 
+    AnyConstruct = construct.Construct[Any, Any]
+else:  # construct's classes cannot be subscripted while a program runs
+    AnyConstruct = construct.Construct
+
 Stream = IO[bytes]
-
-
 Type = TypeVar("Type", bound="construct.Construct[Any, Any]")
 
 
@@ -35,7 +37,7 @@ def documented(of: Type, text: str) -> Type:
     return same
 
 
-class Node(construct.Construct):  # type: ignore[type-arg]
+class Node(AnyConstruct):
     """`bnf` is the type's word in the guide; `kind` says what the value means, for renderers and filters."""
 
     bnf = ""

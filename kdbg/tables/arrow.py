@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ..tables.columns import TABLES as COLUMNS
+from .columns import TABLES as COLUMNS
 
 
 def _list(item: pa.DataType) -> pa.DataType:

@@ -1,0 +1,93 @@
+"""Bytes that somebody has, explained for a program: what each piece of them is, how likely, what else it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from .. import grammars
+from ..capture.pasted import read_bytes
+from ..errors import InputError
+from ..findings import Finding
+from ..guess.infer import Guess, Told
+from ..guess.pieces import Piece, pieces
+from ..messages.message import Message
+from ..render.explained import Explained
+from ..render.look import Look
+from ..render.shown import html
+from ..render.views import view
+from ..wire.language.api import Direction
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One piece of the bytes, `start` to `end` (not included).
+
+    `guesses` are what it may be, the likeliest first, with a likelihood each; none where no layout fits. `message` is
+    the first of them, read; `findings` is what is odd in it; `explained` counts the bytes that it accounts for.
+    """
+
+    start: int
+    end: int
+    guesses: tuple[Guess, ...]
+    message: Message | None
+    findings: tuple[Finding, ...]
+    explained: int
+    _data: bytes
+    _piece: Piece
+
+    def text(self, format: str = "hex", *, width: int = 100, full: bool = True, show_secrets: bool = False) -> str:
+        """Return it as `kdbg explain` shows it; raise `InputError` for a view that does not explain bytes."""
+        show = view(format).explained
+        if show is None:
+            raise InputError(f"the view {format!r} does not explain bytes")
+        text, _ = show(self._data, self._piece, Look("", width, full, show_secrets))
+        return text.decode() if isinstance(text, bytes) else text
+
+    def to_dict(self, *, show_secrets: bool = False) -> dict[str, Any]:
+        """Return what `kdbg explain --format json` prints of it."""
+        found: dict[str, Any] = orjson.loads(self.text("json", show_secrets=show_secrets))
+        return found
+
+    def __repr__(self) -> str:
+        what = "unknown" if not self.guesses else f"{self.guesses[0].api.name} {self.guesses[0].direction}"
+        return f"<Explanation {self.start}–{self.end}: {what}, {self.explained} of {self.end - self.start} bytes>"
+
+    def _repr_html_(self) -> str:
+        """Return the explained hexdump for a notebook."""
+        return html(self.text())
+
+
+def explain(
+    data: bytes | str,
+    *,
+    api: str | int | None = None,
+    version: int | None = None,
+    direction: Direction | None = None,
+    header: bool = True,
+) -> list[Explanation]:
+    """Explain bytes, or text that holds some (hex, base64, a literal, a hexdump): the pieces one after another.
+
+    What is known of them may be said: `api`, `version`, `direction`, and `header=False` for a body alone.
+
+    Raises `InputError` for text without bytes in it, `UnknownApi` for an API that is not known.
+    """
+    if version is not None and api is None:
+        raise InputError("version of which API? Say so with api")
+    told = Told(grammars.api(api) if api is not None else None, version, direction, header)
+    raw = data if isinstance(data, bytes) else read_bytes(data).data
+    if not raw:
+        raise InputError("there are no bytes to explain")
+    return [_explanation(raw, piece) for piece in pieces(raw, told)]
+
+
+def _explanation(data: bytes, piece: Piece) -> Explanation:
+    if not piece.guesses:
+        return Explanation(piece.start, piece.end, (), None, (), 0, data, piece)
+    found = Explained(data, piece)
+    findings = tuple(found.findings)
+    return Explanation(
+        piece.start, piece.end, tuple(piece.guesses), found.message, findings, found.explained, data, piece
+    )

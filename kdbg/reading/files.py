@@ -1,0 +1,43 @@
+"""A file that was named: a capture, or a file of a broker's disk; found out by what it holds."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO, NamedTuple
+
+from ..capture import Capture
+from ..capture.source import Source, open_source
+from ..segments import File, more_wanted, open_file
+
+CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
+"""How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
+
+
+class BrokerFile(NamedTuple):
+    """A file of a broker's disk, and where its bytes come from."""
+
+    source: Source
+    file: File
+
+
+def open_any(name: str | os.PathLike[str] | BinaryIO) -> Capture | BrokerFile:
+    """Open a file, "-" or a binary stream; raise `CaptureError` where it is neither a capture nor a broker's file."""
+    source = open_source(name)
+    try:
+        if source.feed.ahead(4).startswith(CAPTURES):
+            return Capture(source)
+        found = recognised(source)
+        return Capture(source) if found is None else BrokerFile(source, found)
+    except BaseException:
+        source.close()
+        raise
+
+
+def recognised(source: Source) -> File | None:
+    """Return the broker's file that a source is, if it is one; nothing of the source is used up."""
+    head = source.feed.ahead(1)
+    while more_wanted(head):
+        seen, head = head, source.feed.ahead(len(head) + 1)
+        if head == seen:
+            break
+    return open_file(source.name, head, source.stream.read1)

@@ -1,0 +1,145 @@
+"""A file that is being read: exchanges or entries one after another, and what is odd beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
+from uuid import UUID
+
+from ..capture import Capture
+from ..engine.engine import Engine
+from ..errors import CaptureError
+from ..filters.chosen import Filters
+from ..findings import Finding
+from ..messages.exchange import Peers
+from .exchange import Exchange
+from .files import BrokerFile, open_any
+from .log import LogEntry, entries
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Read = TypeVar("Read", covariant=True)
+TABLE = "exchanges"
+
+
+class Reading(Iterator[Read], Generic[Read]):
+    """What a file holds, one after another, in bounded memory; closed at its end, by `close`, or by a `with`.
+
+    `problems` are findings about the file itself (damage, a cut end), `findings` those about connections that belong to
+    no exchange, with the connection; both grow while it is read. `topic_names` are the names of topic ids as told so
+    far.
+    """
+
+    def __init__(self, opened: Capture | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None) -> None:
+        self._opened, self._filters, self._where = opened, filters, where
+        self._engine = Engine(ports=filters.port or ())
+        self._left = filters.limit
+        plain = filters.but(limit=None)
+        self._items: Iterator[Any] = (
+            _exchanges(opened, self._engine, plain) if isinstance(opened, Capture) else _entries(opened, plain)
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the file, as it was given."""
+        return self._opened.name if isinstance(self._opened, Capture) else self._opened.source.name
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether it is a capture; else it is a file of a broker's disk."""
+        return isinstance(self._opened, Capture)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """What is wrong with the file, as far as it was read."""
+        return tuple(self._opened.problems) if isinstance(self._opened, Capture) else ()
+
+    @property
+    def findings(self) -> tuple[tuple[Peers, Finding], ...]:
+        """What is odd about connections and belongs to no exchange, as far as the file was read."""
+        return tuple(self._engine.findings)
+
+    @property
+    def topic_names(self) -> Mapping[UUID, str]:
+        """The names of topic ids, as far as messages have told them."""
+        return MappingProxyType(self._engine.topic_names)
+
+    def __iter__(self) -> Reading[Read]:
+        return self
+
+    def __next__(self) -> Read:
+        while self._left != 0:
+            item = next(self._items)
+            if self._where is None or self._where(item):
+                self._left = None if self._left is None else self._left - 1
+                return item  # type: ignore[no-any-return]
+        self.close()
+        raise StopIteration
+
+    def close(self) -> None:
+        """Close the file; nothing more comes out."""
+        self._left = 0
+        (self._opened if isinstance(self._opened, Capture) else self._opened.source).close()
+
+    def __del__(self) -> None:
+        """Close a file that nobody reads on, as in `next(kdbg.read(path))`."""
+        if hasattr(self, "_opened"):
+            self.close()
+
+    def __enter__(self) -> Reading[Read]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        what = "capture" if isinstance(self._opened, Capture) else self._opened.file.kind.title
+        return f"<Reading of {self.name!r}, a {what}, {'closed' if self._left == 0 else 'open'}>"
+
+    def to_arrow(self, table: str = TABLE) -> pa.Table:
+        """Read the rest, and return it as one of the tables of `kdbg pipeline` (kdbg/tables/columns.py), in memory."""
+        from .frames import arrow
+
+        if not isinstance(self._opened, Capture):
+            raise CaptureError(self.name, "is no capture, and has no exchanges", "read its entries one by one")
+        return arrow(self, table)  # type: ignore[arg-type]
+
+    def to_pandas(self, table: str = TABLE) -> pd.DataFrame:
+        """Read the rest, and return it as a data frame of pandas; the columns are those of `to_arrow`."""
+        return self.to_arrow(table).to_pandas()
+
+
+def _exchanges(capture: Capture, engine: Engine, filters: Filters) -> Iterator[Exchange]:
+    """Yield the exchanges of a capture that pass the filters, and close it at the end."""
+    fits = None
+    with capture:
+        for exchange in engine.run(capture):
+            if fits is None:
+                fits = filters.dated(capture.first_time).check(engine.topic_names)
+            if fits(exchange):
+                yield Exchange.of(exchange, engine.topic_names)
+
+
+def _entries(opened: BrokerFile, filters: Filters) -> Iterator[LogEntry]:
+    """Yield the entries of a broker's file that pass the filters, and close it at the end."""
+    try:
+        yield from entries(opened.source, opened.file, filters)
+    finally:
+        opened.source.close()
+
+
+def open_reading(
+    source: str | os.PathLike[str] | BinaryIO, filters: Filters, where: Callable[[Any], bool] | None
+) -> Reading[Any]:
+    """Open a capture or a broker's file; raise `CaptureError` where it cannot be read, or be asked these filters."""
+    filters.dated(0).checks()  # an unknown API is refused before anything is read
+    return Reading(open_any(source), filters, where)
+
+
+__all__ = ["Exchange", "LogEntry", "Reading", "open_reading"]

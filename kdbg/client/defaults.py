@@ -8,6 +8,7 @@ matches, a broker that may take no time. Who asks with kdbg and leaves a filter 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from ..wire import Api
@@ -21,6 +22,8 @@ MAX_WAIT_MS, MAX_BYTES, MAX_RECORDS = 500, 1 << 20, 500
 SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS, TRANSACTION_TIMEOUT_MS = 30_000, 60_000, 60_000
 ANY = 1
 """Of resource types, pattern types, operations and permissions in a filter of ACLs."""
+QUORUM = [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]
+"""The one log that has a quorum."""
 ALL_REPLICAS = LATEST = CONSUMER = BROKERS_CHOICE = AT_ONCE = -1
 
 WAITS = {
@@ -62,6 +65,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "DescribeDelegationToken": {"owners": None},
     "ElectLeaders": {"topic_partitions": None},
     "IncrementalAlterConfigs": {"resources.configs.value": None},
+    "DescribeQuorum": {"topics": QUORUM},
     "DescribeClientQuotas": {"components.match": None},
     "AlterClientQuotas": {"entries.entity.entity_name": None},
     "DescribeUserScramCredentials": {"users": None},
@@ -114,7 +118,7 @@ def left_out(field: Field, path: str, table: Mapping[str, Any]) -> Any:
     """Return the value of a field that is left out."""
     nullable = isinstance(field.node, NullableStruct) or getattr(field.node, "nullable", False)
     found = table.get(path, field.default)
-    return field.default if found is None and not nullable else found
+    return field.default if found is None and not nullable else deepcopy(found)
 
 
 def fitting(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,10 @@ class TestLeftOut:
         (by_body,) = ask(either, "create-partitions", "--body", json.dumps(more))["results"]
         assert [one["error_code"] for one in (by_options, by_body)] == [0, 0], "a timeout of 0 is none"
 
+    def test_the_quorum(self, either: Broker) -> None:
+        (log,) = ask(either, "describe-quorum")["topics"]
+        assert (log["topic_name"], log["partitions"][0]["leader_id"]) == ("__cluster_metadata", either.node)
+
     def test_disks_of_all_topics(self, either: Broker, topic: str) -> None:
         (disk,) = ask(either, "describe-log-dirs")["results"]
         assert topic in [one["name"] for one in disk["topics"]]

@@ -196,6 +196,13 @@ def test_describing_acls_without_filters_asks_for_all() -> None:
     }  # fmt: skip
 
 
+def test_the_quorum_is_that_of_the_metadata() -> None:
+    for version in grammars.api("describe-quorum").versions:
+        (topic,) = filled(grammars.api("describe-quorum"), version, {})["topics"]
+        assert topic == {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
+        topic["partitions"].clear()  # the next one gets its own
+
+
 def test_all_topics_in_a_version_that_has_no_null() -> None:
     assert build(grammars.api("metadata").at("request", 0), filled(grammars.api("metadata"), 0, {})) == bytes(4)
 

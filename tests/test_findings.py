@@ -47,6 +47,7 @@ MADE: dict[str, Callable[[], Talk]] = {
     "null": lambda: metadata(b"\0\0\0\1\xff\xff"),
     "not-utf8": lambda: metadata(b"\0\0\0\1\0\1\xff"),
     "non-minimal-varint": lambda: metadata(b"\x81\0\0\0\0\0", 9),
+    "unused-bits": lambda: produce({"magic": 2, "attributes": 0x80, "records": [{"value": b"x"}]}),
     "unknown-api": lambda: good().ask_bytes(31_999, 0, b"what"),
     "unknown-version": lambda: good().ask_bytes(3, 99, b"what"),
     "unknown-tag": lambda: metadata(b"\1\0\0\0\1\x63\1x", 9),

@@ -57,6 +57,12 @@ class NoBoolean(NamedTuple):
     value: int
 
 
+class BitsSet(NamedTuple):
+    """Bits of a number are set that have no meaning; `bits` are those alone, as a number."""
+
+    bits: int
+
+
 class LongVarint(NamedTuple):
     """A number is written in `size` bytes, more than it needs."""
 
@@ -335,7 +341,8 @@ class NothingNear(NamedTuple):
 
 Fault: TypeAlias = (
     NoApi | NoVersion | NoSide | Leftover
-    | TooFewBytes | NoBoolean | LongVarint | EndlessVarint | WideVarint | NegativeLength | NullForbidden | NotUtf8
+    | TooFewBytes | NoBoolean | BitsSet | LongVarint | EndlessVarint | WideVarint | NegativeLength | NullForbidden
+    | NotUtf8
     | NoMarker | LengthUnfilled | MarkMissing | LongLengthOfLength | NoObjectId | ZerosInObjectId
     | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength
     | ChecksumWrong | EndsInBatch | NoEntry | NoMessageInside | NestedTooDeep | BatchUnfilled | MessageUnfilled

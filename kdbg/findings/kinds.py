@@ -51,6 +51,7 @@ class Kind(StrEnum):
     NULL = "null", "null where the grammar allows none", _ERROR, _SHIFTS
     NOT_UTF8 = "not-utf8", "a string that is not valid UTF-8", _ERROR, _HARMLESS
     NON_MINIMAL_VARINT = "non-minimal-varint", "a varint written in more bytes than it needs", _WARNING, _HARMLESS
+    UNUSED_BITS = "unused-bits", "bits are set that have no meaning and should be 0", _WARNING, _HARMLESS
     UNKNOWN_API = "unknown-api", "an API key that kdbg has no grammar for", _ERROR, _UNREAD
     UNKNOWN_VERSION = "unknown-version", "a version of a known API that kdbg has no grammar for", _ERROR, _UNREAD
     UNKNOWN_TAG = "unknown-tag", "a tagged field that the grammar does not name", _NOTE, _HARMLESS | _UNREAD

@@ -33,6 +33,13 @@ def _size_wrong(facts: of.SizeWrong) -> str:
     return f"the size says {count(facts.says, 'byte')}, {follow}: {wrong}"
 
 
+def _bits_set(facts: faults.BitsSet) -> str:
+    *others, last = [str(bit) for bit in range(facts.bits.bit_length()) if facts.bits >> bit & 1]
+    if not others:
+        return f"bit {last} is set, which has no meaning and should be 0"
+    return f"bits {', '.join(others)} and {last} are set, which have no meaning and should be 0"
+
+
 def _trouble(facts: of.CaptureTrouble) -> str:
     return facts.problem + (f" ({facts.times:,} times)" if facts.times > 1 else "")
 
@@ -65,6 +72,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.CaptureTrouble: _trouble,
     faults.TooFewBytes: lambda facts: f"{facts.type} wants {plural(facts.wanted, 'byte')}, {facts.left} left",
     faults.NoBoolean: "BOOLEAN is 0 or 1, here {value}",
+    faults.BitsSet: _bits_set,
     faults.LongVarint: "{value} written in {size} bytes",
     faults.EndlessVarint: "{type} goes on after {size} bytes",
     faults.WideVarint: "{type} has more than {bits} bits",

@@ -17,6 +17,7 @@ from ..wire import (
     Struct,
     Timestamp,
     UInt32,
+    Until,
     Varint32,
     Varint64,
     VarintBytes,
@@ -31,8 +32,9 @@ message_set = Array(
     "message" / Prefixed(Int32, Struct(
         "crc" / Int32.means("crc") * "CRC-32 of the rest of the message",
         "magic" / Int8 * "format: 0, or 1 with a timestamp",
-        "attributes" / Int8.means("message_attributes")
-            * "bits 0-2: codec of the value; bit 3 (magic 1): log append time",
+        "attributes" / Until(0, Int8.means("message_attributes_0").reserving(0xF8)) * "bits 0-2: codec of the value",
+        "attributes" / Since(1, Int8.means("message_attributes").reserving(0xF0))
+            * "bits 0-2: codec of the value; bit 3: log append time",
         "timestamp" / Since(1, Timestamp)
             * "creation time, or append time by attribute bit 3, in ms since 1970; -1 means unknown",
         "key" / Nullable(Bytes) * "decides the partition and what compaction keeps; null means none",
@@ -46,7 +48,7 @@ batch = Struct(
     "partition_leader_epoch" / Int32 * "leader epoch in which the batch was appended; the broker sets it",
     "magic" / Int8 * "format: 2",
     "crc" / UInt32.means("crc") * "CRC-32C of everything after it; the broker may change the fields before it",
-    "attributes" / Int16.means("batch_attributes")
+    "attributes" / Int16.means("batch_attributes").reserving(0xFF80)
         * "bits 0-2: codec; 3: log append time; 4: transactional; 5: control; 6: delete horizon",
     "last_offset_delta" / Int32 * "offset of the last record minus base_offset; compaction keeps it",
     "base_timestamp" / Timestamp
@@ -58,7 +60,7 @@ batch = Struct(
     "records_count" / Int32 * "number of records that follow",
 )
 records = Array(Prefixed(Varint32, Struct(
-    "attributes" / Int8 * "unused, 0",
+    "attributes" / Int8.reserving(0xFF) * "unused, 0",
     "timestamp_delta" / Varint64 * "timestamp minus base_timestamp, in ms",
     "offset_delta" / Varint32 * "offset minus base_offset",
     "key" / Nullable(VarintBytes) * "decides the partition and what compaction keeps; null means none",

@@ -129,7 +129,8 @@ _KINDS = {
     "timestamp": "milliseconds since 1970",
     "duration": "milliseconds",
     "batch_attributes": f"{_CODECS}, bit 3 append time, 4 transactional, 5 control batch, 6 delete horizon",
-    "message_attributes": f"{_CODECS}, bit 3 append time (since magic 1)",
+    "message_attributes": f"{_CODECS}, bit 3 append time",
+    "message_attributes_0": _CODECS,
 }
 
 

@@ -61,7 +61,7 @@ def _about(entry: dict[str, Any]) -> list[str]:
     attributes = entry.get("attributes", 0)
     words = [record["control"] for record in entry.get("records", ()) if "control" in record]
     words += ["txn"] if attributes & TRANSACTIONAL and not attributes & CONTROL else []
-    words += ["append time"] if attributes & APPEND_TIME else []
+    words += ["append time"] if entry.get("magic") != 0 and attributes & APPEND_TIME else []
     words += ["delete horizon"] if entry.get("magic") == 2 and attributes & DELETE_HORIZON else []
     if entry.get("producer_id", -1) >= 0:
         words.append(f"p{entry['producer_id']}/{entry['producer_epoch']}/{entry['base_sequence']}")

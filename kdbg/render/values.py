@@ -141,13 +141,13 @@ def bits(value: int, names: Mapping[int, str]) -> str:
     return f"{value}  {', '.join(found) or 'none'}"
 
 
-def attributes(value: int, *, batch: bool) -> str:
-    """The attributes of a batch or message: codec, kind of timestamp, and what a batch is for."""
+def attributes(value: int, magic: int) -> str:
+    """The attributes of a message of magic 0 or 1, or of a batch: codec, kind of timestamp, what a batch is for."""
     codec = value & CODEC_MASK
     words = [CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"] if codec else ["uncompressed"]
-    if batch or value & APPEND_TIME:  # messages of magic 0 have no time at all
+    if magic == 2 or (magic == 1 and value & APPEND_TIME):
         words.append("append time" if value & APPEND_TIME else "create time")
-    if batch:
+    if magic == 2:
         flags = ((TRANSACTIONAL, "transactional"), (CONTROL, "control"), (DELETE_HORIZON, "delete horizon"))
         words += [word for bit, word in flags if value & bit]
     return f"{value}  {', '.join(words)}"
@@ -169,8 +169,9 @@ def number(node: Node) -> Callable[[Any], str] | None:
         "api": api_key,
         "duration": duration,
         "crc": lambda value: f"0x{value & 0xFFFFFFFF:08x}",
-        "batch_attributes": lambda value: attributes(value, batch=True),
-        "message_attributes": lambda value: attributes(value, batch=False),
+        "batch_attributes": lambda value: attributes(value, 2),
+        "message_attributes": lambda value: attributes(value, 1),
+        "message_attributes_0": lambda value: attributes(value, 0),
     }
     if node.kind in simple:
         return simple[node.kind]

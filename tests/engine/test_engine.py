@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from kdbg.capture import Packet, open_capture
 from kdbg.engine import engine as room
 from kdbg.engine.engine import Engine
-from kdbg.filters.chosen import Filters, outlines_of
+from kdbg.filters.chosen import Filters
+from kdbg.filters.table import outlines_of
 from kdbg.wire.readings import topic_names as topicnames
 
 from .playbook import Lost, Playbook, flow, request, response, told

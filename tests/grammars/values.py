@@ -212,7 +212,7 @@ def control() -> Value:
 
 def extremes() -> Value:
     """The widest varints: offsets and times as far from their base as their types allow."""
-    far = [record(0, -(2**62)), record(2**31 - 1, 2**62, attributes=-1), record(-(2**31), 0, key=b"", value=b"")]
+    far = [record(0, -(2**62)), record(2**31 - 1, 2**62, key=b"\0"), record(-(2**31), 0, key=b"", value=b"")]
     return batch(records=far, base_offset=0, base_timestamp=0, max_timestamp=2**63 - 1, last_offset_delta=-1)
 
 

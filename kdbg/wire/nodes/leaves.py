@@ -72,6 +72,9 @@ def take(stream: Stream, length: int, path: str, type: str) -> bytes:
 class Fixed(Node):
     """An integer, boolean or float of fixed width; `code` is its letter in `struct`."""
 
+    unused = 0
+    """The bits that have no meaning and should be 0; one that is set is told, and kept."""
+
     def __init__(self, bnf: str, code: str, kind: str = "", names: Mapping[int, str] | None = None) -> None:
         super().__init__()
         self.bnf, self.code, self.kind, self.names = bnf, code, kind, names
@@ -81,6 +84,12 @@ class Fixed(Node):
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
         """The same type on the wire, with a meaning of its own."""
         return documented(Fixed(self.bnf, self.code, kind, names), self.docs)
+
+    def reserving(self, bits: int) -> Fixed:
+        """The same type, some of whose bits have no meaning."""
+        same = copy.copy(self)
+        same.unused = bits
+        return same
 
     def default(self) -> Any:
         return False if self.boolean else 0.0 if self.code == "d" else 0

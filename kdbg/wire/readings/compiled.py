@@ -99,7 +99,7 @@ class _Writer:
         self.count = 0
         self.names: dict[str, Any] = {
             "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "UUID": uuid.UUID,
-            "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
+            "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True), "bits_set": runtime.bits_set,
         }  # fmt: skip
 
     def function(self, node: Node) -> Reader:
@@ -190,6 +190,8 @@ class _Writer:
 
     def fixed(self, node: Fixed) -> str:
         self.run.append((node.code, value := self.fresh()))
+        if node.unused:
+            return f"({value} if not {value} & {node.unused} else bits_set())"
         return f"BOOLEANS[{value}]" if node.boolean else value
 
     def struct(self, node: WireStruct, depth: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..nodes.leaves import VARINT
 
@@ -17,6 +17,11 @@ Known = dict[int, tuple[str, Callable[[bytes, int], tuple[Any, int]]]]
 
 class Unreadable(IndexError):
     """Raised by generated code; says nothing on purpose."""
+
+
+def bits_set() -> NoReturn:
+    """A bit is set that should be 0."""
+    raise Unreadable
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:

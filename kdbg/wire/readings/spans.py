@@ -17,6 +17,7 @@ from ...errors import BadLength, Truncated, WireError
 from ...findings import Finding, Kind, Side
 from ...findings.facts import Facts, Stopped
 from ...findings.faults import (
+    BitsSet,
     Leftover,
     LengthUnfilled,
     LongVarint,
@@ -193,6 +194,8 @@ class Walker:
                 self.finding(Kind.BAD_VALUE, NoBoolean(number), path, start, 1)
         else:
             value = node._parse(self.stream, None, path)
+            if isinstance(node, Fixed) and node.unused and value & node.unused:
+                self.finding(Kind.UNUSED_BITS, BitsSet(value & node.unused), path, start, node.size)
         self.span(path, start, node.bnf, value, node)
         return value
 

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..capture.source import Source
 from ..errors import CaptureError
+from ..filters.chosen import Filters
 from ..findings import Finding, Kind
 from ..findings.facts import CaptureTrouble
 from ..messages.message import Message
 from ..reading.log import Chosen
+from ..render.look import Look
 from ..render.values import escape
+from ..render.views import View
 from ..segments import File, Piece
 from ..wire.readings.outline import count_records
+from .output import Writer
 
-if TYPE_CHECKING:
-    from .run import Run
+
+class Run(Protocol):
+    """The run of `kdbg decode` that a file is part of: what is shown, counted and said goes through it."""
+
+    view: View
+    look: Look
+    writer: Writer
+    filters: Filters
+    left: int | None
+    counts: Counter[str]
+
+    def note(self, finding: Finding) -> None:
+        """Count a finding."""
+
+    def say(self, text: str) -> None:
+        """Say a line beside what is shown."""
 
 
 class SegmentRun:

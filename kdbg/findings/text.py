@@ -6,19 +6,37 @@ apart again. Sentences have no full stop, and are not escaped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .facts import Facts, InPayload, Stopped
+from .kinds import Kind
 from .sentences import sentence
 
 if TYPE_CHECKING:
     from .faults import Fault
-    from .finding import Finding
+
+
+class Odd(Protocol):
+    """What of a finding its words are made of."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def side(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def start(self) -> int | None: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def facts(self) -> Facts | None: ...
+
 
 SENDERS = {"request": "client", "response": "broker", "": "peer"}
 
 
-def text_of(finding: Finding) -> str:
+def text_of(finding: Odd) -> str:
     """What a finding says; field and byte with it where reading stopped, or where a payload is meant."""
     facts = finding.facts
     if isinstance(facts, Stopped):
@@ -29,7 +47,7 @@ def text_of(finding: Finding) -> str:
     return _said(finding)
 
 
-def beside(finding: Finding) -> str:
+def beside(finding: Odd) -> str:
     """The same to stand beside the bytes: always the field in front, and never the byte."""
     facts, path = finding.facts, finding.path
     if isinstance(facts, Stopped):
@@ -56,7 +74,7 @@ def _in_payload(facts: InPayload) -> str:
     return sentence(fault)
 
 
-def _said(finding: Finding) -> str:
+def _said(finding: Odd) -> str:
     if finding.facts is None:
         return finding.kind.explanation
     side = finding.side

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ..errors import InputError
 from ..extras import install
@@ -15,14 +16,12 @@ from ..tables.rows import Rows, TableRow, Wanted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .reading import Reading
-
 TOLD = ("exchanges", "partitions", "records", "groups", "problems")
 """The tables that exchanges tell of; the others are about files and connections."""
 
 
-def arrow(reading: Reading[Exchange], table: str) -> pa.Table:
-    """Return a table of the exchanges that are left; raise `InputError` for no such table, or without pyarrow."""
+def arrow(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> pa.Table:
+    """Return a table of the exchanges of a capture; raise `InputError` for no such table, or without pyarrow."""
     if table not in TOLD:
         raise InputError(f"no table {table!r}; there are {', '.join(TOLD)}")
     if find_spec("pyarrow") is None:
@@ -31,21 +30,21 @@ def arrow(reading: Reading[Exchange], table: str) -> pa.Table:
 
     from ..tables.arrow import TABLES as SCHEMAS
 
-    columns: Any = list(zip(*rows(reading, table), strict=True)) or [()] * len(TABLES[table])
+    columns: Any = list(zip(*rows(name, exchanges, topics, table), strict=True)) or [()] * len(TABLES[table])
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMAS[table], strict=True)]
     return pa.Table.from_arrays(arrays, schema=SCHEMAS[table])
 
 
-def rows(reading: Reading[Exchange], table: str) -> Iterable[TableRow]:
+def rows(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> list[TableRow]:
     """Return the rows of one table."""
     found: list[TableRow] = []
 
-    def add(name: str, time: int | None, row: TableRow, size: int) -> None:
-        if name == table:
+    def add(kind: str, time: int | None, row: TableRow, size: int) -> None:
+        if kind == table:
             found.append(row)
 
     wanted = Wanted(records=table == "records", values=table == "records")
-    make = Rows(add, wanted, reading._engine.topic_names)
-    for exchange in reading:
-        make.exchange(reading.name, exchange)
+    make = Rows(add, wanted, topics)
+    for exchange in exchanges:
+        make.exchange(name, exchange)
     return found

@@ -108,7 +108,7 @@ class Reading(Iterator[Read], Generic[Read]):
 
         if not isinstance(self._opened, Capture):
             raise CaptureError(self.name, "is no capture, and has no exchanges", "read its entries one by one")
-        return arrow(self, table)  # type: ignore[arg-type]
+        return arrow(self.name, self, self._engine.topic_names, table)  # type: ignore[arg-type]
 
     def to_pandas(self, table: str = TABLE) -> pd.DataFrame:
         """Read the rest, and return it as a data frame of pandas; the columns are those of `to_arrow`."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..messages.exchange import CapturedMessage, Exchange
+from ..wire.readings.topic_names import Topics
 from .findings import finding_line
 from .heading import Headings, findings_of
 from .hexdump import hexdump
 from .look import Look
 from .tree import Tree
-from .views import Topics
 
 
 class TreeView:

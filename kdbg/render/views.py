@@ -7,8 +7,7 @@ of a broker's file and of explained bytes. What an entry needs is imported when 
 from __future__ import annotations
 
 import difflib
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from ..messages.message import Message
     from ..segments import File
     from ..segments import Piece as FilePiece
+    from ..wire.readings.topic_names import Topics
     from .look import Look
 
 Text: TypeAlias = str | bytes
-Topics: TypeAlias = Mapping[uuid.UUID, str]
 ExchangeView: TypeAlias = "Callable[[Exchange], Text]"
 """Renders an exchange, lines included."""
 PieceView: TypeAlias = "Callable[[int, FilePiece, Message | None], Text]"

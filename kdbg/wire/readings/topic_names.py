@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from ..nodes import Node, WireStruct
 from ..nodes.children import children
 
+Topics: TypeAlias = Mapping[UUID, str]
+"""The names of topic ids, as far as they are known."""
 Pairs = Callable[[Any], Iterator[tuple[UUID, str]]]
 """Gives each (id, name) in a value, which may have been read only in part."""
 ALWAYS = {UUID(int=1): "__cluster_metadata"}

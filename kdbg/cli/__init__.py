@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
 from ..errors import KdbgError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
@@ -26,9 +31,33 @@ COMMANDS = {
     "pipeline": "Decode archives of captures into tables, on Spark.",
     "query": "Ask a pipeline's tables, in SQL or by questions that are ready.",
     "report": "Make a page to look at, of captures or of a pipeline's tables.",
+    "guide": "Read the manual, topic by topic.",
+    "completion": "Print the script that completes kdbg's command lines in a shell.",
 }
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
+
+
+class Modules(MutableMapping[str, click.Command]):
+    """The commands by their names; each is a module, imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        command: click.Command = import_module(f".{name}", __name__).command
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        raise TypeError("a command is a module of kdbg.cli, and a line of COMMANDS")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a command is a module of kdbg.cli, and a line of COMMANDS")
 
 
 class Commands(click.Group):
@@ -37,11 +66,13 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f".{cmd_name}", __name__).command
-        return command
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Offer the commands, without importing them, and after a dash the options."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -60,7 +91,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, commands=Modules(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="kdbg %(version)s")
 def commands() -> None:
     """A protocol debugger for Apache Kafka: what really went over the wire, decoded, paired and explained."""
@@ -70,6 +101,10 @@ def main() -> None:
     """Run the command line; the one place where errors become messages and exit codes."""
     if sys.stdout is None:  # closed by whoever called
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if asked := os.environ.get("_KDBG_COMPLETE"):  # by the script that `kdbg completion` prints
+        from .completion import answer
+
+        sys.exit(answer(asked))
     sys.exit(run(sys.argv[1:]))
 
 

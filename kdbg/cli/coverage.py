@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completing import api_names
 from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
@@ -20,7 +21,7 @@ SPECIAL = "payloads"
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("api", required=False)
+@click.argument("api", required=False, shell_complete=api_names)
 @click.option("--missing", type=click.Choice(PROOFS), help="List the versions that have no such proof.")
 @format_option
 @color_option

@@ -35,5 +35,7 @@ def serve(context: click.Context, option: click.Parameter, paths: tuple[str, ...
     from ..library import using_definitions
     from . import printable
 
+    quiet = context.resilient_parsing  # a shell is asking what could come next
     for note in context.with_resource(using_definitions(*paths)):
-        click.echo(f"kdbg: {printable(note)}", err=True)
+        if not quiet:
+            click.echo(f"kdbg: {printable(note)}", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completing import api_names, api_versions
 from .definitions import definitions_option
 from .output import Writer
 
@@ -18,8 +19,8 @@ FORMATS = ("hex", "raw", "base64")
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("api", default="-", metavar="[API|-|@FILE]")
-@click.option("--version", "-v", type=int, metavar="N", help="The version of the API.")
+@click.argument("api", default="-", metavar="[API|-|@FILE]", shell_complete=api_names)
+@click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="The version of the API.")
 @click.option("--request", "direction", flag_value="request", help="A request; so it is if not said.")
 @click.option("--response", "direction", flag_value="response", help="A response.")
 @click.option("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default. {} if not given.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completing import error_codes
 from .options import color_option, format_option
 from .output import Writer, look
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"max_content_width": 100, "ignore_unknown_options": True})  # -1 is a code
-@click.argument("errors", nargs=-1, metavar="[CODE|NAME]…")
+@click.argument("errors", nargs=-1, metavar="[CODE|NAME]…", shell_complete=error_codes)
 @format_option
 @color_option
 def command(errors: tuple[str, ...], format: str, color: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..errors import InputError
+from .completing import api_names, api_versions, finding_kinds
 from .definitions import definitions_option
 from .output import Writer, look, look_options, view_option
 
@@ -39,9 +40,16 @@ class NumbersToo(click.Command):
 
 
 @click.command(cls=NumbersToo, context_settings={"max_content_width": 100})
-@click.argument("bytes_given", nargs=-1, metavar="[HEX|-|@FILE]")
-@click.option("--api", "-a", help="The API, by name, alias or key.")
-@click.option("--version", "-v", type=click.IntRange(0, 32767), metavar="N", help="The API's version.")
+@click.argument("bytes_given", nargs=-1, metavar="[HEX|-|@FILE|FINDING]", shell_complete=finding_kinds)
+@click.option("--api", "-a", shell_complete=api_names, help="The API, by name, alias or key.")
+@click.option(
+    "--version",
+    "-v",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=api_versions,
+    help="The API's version.",
+)
 @click.option("--request", "direction", flag_value="request", help="It is a request.")
 @click.option("--response", "direction", flag_value="response", help="It is a response.")
 @click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
@@ -66,6 +74,8 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     nothing said about them kdbg finds out what they are: a request by its header, a response by which layouts read it
     to the last byte. Several messages one after the other, each behind its size, are explained one by one.
 
+    A kind of finding, such as leftover, is explained by the manual.
+
     A decimal number, or the line of an error log with a size in it, is explained as well: digits are a number if they
     do not begin with 0, are at most 2147483647, and nothing is said about them; any others are hex.
 
@@ -75,6 +85,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     xxd message.bin | kdbg explain
     kdbg explain 369295616
     """
+    from ..findings import Kind
     from ..guess.infer import Told
 
     if not bytes_given and sys.stdin.isatty():
@@ -85,10 +96,20 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     told = Told(_api(api), version, direction, not no_header)
     given = _given(bytes_given)
     shape, writer = look(color, full, show_secrets, meanings), Writer()
+    if len(bytes_given) == 1 and told == Told() and bytes_given[0] in set(Kind):
+        return _finding(bytes_given[0], color)
     value = as_number(given.text) if given.text is not None and told == Told() else None
     clean = _number(value, format, shape, writer) if value is not None else _bytes(given, told, format, shape, writer)
     writer.flush()
     return 0 if clean else 1
+
+
+def _finding(kind: str, color: str) -> int:
+    """Show what the manual says of a kind of finding."""
+    from .guide import of_finding, show
+
+    show(of_finding(kind), False, color)
+    return 0
 
 
 def _api(name: str | None) -> Any:

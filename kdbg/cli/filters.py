@@ -10,6 +10,7 @@ import click
 from ..filters.chosen import Filters
 from ..filters.filter import Filter, Form
 from ..filters.table import FILTERS
+from .completing import FILTER_VALUES
 from .times import Milliseconds, When
 
 Command = Callable[..., Any]
@@ -53,5 +54,6 @@ def _with(filters: dict[str, Filter], command: Command) -> Command:
             takes = takes | {
                 "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
             }
-        command = click.option(option_name(name), metavar=one.metavar, help=one.help, **takes)(command)
+        takes = takes | {"metavar": one.metavar, "help": one.help, "shell_complete": FILTER_VALUES.get(name)}
+        command = click.option(option_name(name), **takes)(command)
     return command

@@ -9,6 +9,7 @@ import click
 
 from ..errors import InputError, UnknownApi
 from .compatible import check
+from .completing import api_versions, grammar_names
 from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("names", nargs=-1, metavar="[API]")
+@click.argument("names", nargs=-1, metavar="[API]", shell_complete=grammar_names)
 @click.option(
     "--definition",
     "files",
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Check a message definition by the rules on compatible change: the files of all its releases, oldest first.",
 )
-@click.option("--version", "-v", type=int, metavar="N", help="Print the grammar of this version.")
-@click.option("--diff", type=int, nargs=2, metavar="N M", help="Compare two versions.")
+@click.option(
+    "--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="Print the grammar of this version."
+)
+@click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Only the request.")
 @click.option("--response", "direction", flag_value="response", help="Only the response.")
 @format_option

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .completing import api_names
 from .definitions import definitions_option
 from .sending.command import OWN, SendCommand
 from .sending.options import (
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=SendCommand, context_settings={"max_content_width": 100})
-@click.argument("api", required=False)
+@click.argument("api", required=False, shell_complete=api_names)
 @request_options
 @broker_options
 @output_options

@@ -1,8 +1,9 @@
-"""`python -m tests.benchmarks [decode|pipeline] [--captures DIR] [--rounds N] [--readme]`: how fast kdbg is.
+"""`python -m tests.benchmarks [decode|pipeline] [--captures DIR] [--rounds N] [--write]`: how fast kdbg is.
 
 `decode` is measured beside tshark and others (three minutes), `pipeline` beside `decode` (half an hour, 10 GB of disk).
 Records the two captures first where they are missing (needs root and tcpdump, see record.py). Prints Markdown tables;
-`--readme` puts them into README.md between its markers. Nothing here is asserted: compare the ratios.
+`--write` puts them into the manual's page on speed, and the first one into the README, between their markers. Nothing
+here is asserted: compare the ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .decoders import report as decoders
 from .measure import costs, table
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+TOP = HERE.parents[1]
+README, SPEED = TOP / "README.md", TOP / "kdbg" / "guide" / "speed.md"
 TSHARK = {
     "summary": ("-T", "fields", "-e", "frame.number", "-e", "kafka.api_key", "-e", "kafka.correlation_id"),
     "json": ("-T", "json", "-J", "kafka"),
@@ -106,15 +108,25 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=("decode", "pipeline"), default="decode")
     parser.add_argument("--captures", type=Path, default=Path.home() / ".cache" / "kdbg" / "benchmarks")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into the manual and the README")
     options = parser.parse_args()
     paths = captures(options.captures)
     text = decode(paths, options.rounds) if options.what == "decode" else pipeline(paths, options.captures)
     print(text)
-    if options.readme:
-        mark = {"decode": "benchmarks", "pipeline": "pipeline"}[options.what]
-        old = README.read_text()
-        README.write_text(re.sub(rf"(?s)(<!-- {mark} -->\n).*(<!-- /{mark} -->)", rf"\g<1>{text}\n\g<2>", old))
+    if options.write and options.what == "decode":
+        write(SPEED, "benchmarks", text)
+        _, views_alone, *_ = text.split("\n\n")
+        write(README, "benchmarks", "\n".join(line for line in views_alone.splitlines() if "| big" not in line))
+    elif options.write:
+        write(SPEED, "pipeline", text)
+
+
+def write(path: Path, mark: str, text: str) -> None:
+    """Put a text between the markers of a Markdown file."""
+    old = path.read_text(encoding="utf-8")
+    path.write_text(
+        re.sub(rf"(?s)(<!-- {mark} -->\n).*(<!-- /{mark} -->)", rf"\g<1>{text}\n\g<2>", old), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ...render.views import VIEWS
+from ..completing import api_versions
 from .command import Grouped
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,7 +85,7 @@ broker_options = _decorator(
 
 requests = _options("The request")
 request_options = _decorator(
-    requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N",
+    requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N", shell_complete=api_versions,
              help="Send this version, whatever the broker thinks of it; else the highest that both know."),
     requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
     requests("--set", "sets", multiple=True, metavar="PATH=VALUE",

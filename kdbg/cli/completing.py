@@ -1,0 +1,216 @@
+"""What the shell offers when Tab is pressed: the values of arguments and options, as click's `shell_complete` wants.
+
+Each takes (context, parameter, what is typed so far) and returns what may stand there. None of them raises, prints or
+takes long; what a capture says is offered only where no shell would read more into it than a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from ..messages.exchange import Exchange
+    from ..wire.readings.outline import Outline
+
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
+Found: TypeAlias = Iterable[tuple[str, str | None]]
+"""Values, each with a word on it or None."""
+MOST_BYTES = 4 << 20
+"""Bytes of a capture that are read to complete a word."""
+MOST_EXCHANGES = 5000
+SAFE = re.compile(r"[A-Za-z0-9._@%+-]+")
+"""What is offered, for shells insert it without quotes: more than Kafka allows in names of topics."""
+
+
+def completer(find: Callable[[click.Context, str], Found]) -> Completer:
+    """Make a completer of a function that finds values; where it fails, it found nothing."""
+
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        found: list[CompletionItem[str]] = []
+        try:
+            with defined(context):
+                found += [CompletionItem(value, help=about) for value, about in find(context, typed)
+                          if value.startswith(typed) and SAFE.fullmatch(value)]  # fmt: skip
+        except Exception:
+            return found
+        return found
+
+    return complete
+
+
+def defined(context: click.Context) -> AbstractContextManager[Any]:
+    """Return a context that serves the message definitions that the command line names."""
+    from .definitions import GIVEN
+
+    paths = context.meta.get(GIVEN, ())
+    if not paths:
+        return nullcontext()
+    from ..library import using_definitions
+
+    return using_definitions(*paths)
+
+
+@completer
+def guide_topics(context: click.Context, typed: str) -> Found:
+    """Topics of the manual."""
+    from ..guide import topics
+
+    return topics().items()
+
+
+@completer
+def guide_sections(context: click.Context, typed: str) -> Found:
+    """Headings of the topic that is named before."""
+    from ..guide import headings
+
+    return [(text, None) for _, _, text in headings(words(context, "topic")[0])]
+
+
+@completer
+def finding_kinds(context: click.Context, typed: str) -> Found:
+    """Kinds of findings."""
+    from ..findings import Kind
+
+    return [(str(kind), kind.explanation) for kind in Kind]
+
+
+@completer
+def api_names(context: click.Context, typed: str) -> Found:
+    """APIs: with dashes, or in CamelCase after a capital letter, or by key after a digit; then aliases."""
+    from .. import grammars
+
+    for api in grammars.apis():
+        if typed[:1].isdecimal():
+            yield str(api.key), api.name
+        else:
+            yield (api.name if typed[:1].isupper() else dashed(api.name)), f"key {api.key}"
+    for api in grammars.apis() if typed else ():
+        for alias in grammars.aliases(api):
+            yield (alias if typed[:1].isupper() else dashed(alias)), f"now called {api.name}"
+
+
+@completer
+def grammar_names(context: click.Context, typed: str) -> Found:
+    """What `kdbg grammar` knows: APIs, payloads, and what is special."""
+    from ..grammars.payloads import payloads
+
+    yield from ((word, None) for word in ("frame", "header", "records", "payloads", "types", "notation"))
+    yield from [(item.value, item.help) for item in api_names(context, click.Argument(["api"]), typed)]
+    for payload in payloads() if typed else ():
+        yield (payload.name if typed[:1].isupper() else dashed(payload.name)), "payload"
+
+
+@completer
+def api_versions(context: click.Context, typed: str) -> Found:
+    """Versions of the API or payload that is named before, the highest first."""
+    from .grammar import api_or_payload
+
+    (name, *_) = words(context, "api", "names")
+    return [(str(version), None) for version in reversed(api_or_payload(name).versions)]
+
+
+@completer
+def error_codes(context: click.Context, typed: str) -> Found:
+    """Error codes after a digit or a dash, names else."""
+    from ..grammars.errors import ERRORS
+
+    by_code = typed[:1].isdecimal() or typed[:1] == "-"
+    for code, error in ERRORS.items():
+        yield (str(code), error.name) if by_code else (error.name, str(code))
+
+
+@completer
+def capture_topics(context: click.Context, typed: str) -> Found:
+    """Topics that the captures name."""
+    return captured(context, lambda exchange: (row.topic for part in outlines(exchange) for row in part.rows))
+
+
+@completer
+def capture_groups(context: click.Context, typed: str) -> Found:
+    """Consumer groups that the captures name."""
+    return captured(context, lambda exchange: (group for part in outlines(exchange) for group in part.groups))
+
+
+@completer
+def capture_clients(context: click.Context, typed: str) -> Found:
+    """Client ids in the captures."""
+    return captured(context, lambda exchange: [exchange.client_id])
+
+
+@completer
+def capture_connections(context: click.Context, typed: str) -> Found:
+    """Numbers of the connections in the captures."""
+    return captured(context, lambda exchange: [str(exchange.peers.number)])
+
+
+FILTER_VALUES: dict[str, Completer] = {
+    "api": api_names,
+    "client_id": capture_clients,
+    "topic": capture_topics,
+    "group": capture_groups,
+    "connection": capture_connections,
+}
+"""What completes the values of filters, by the filters' names; a filter that is not here completes nothing."""
+
+
+def captured(context: click.Context, values: Callable[[Exchange], Iterable[Any]]) -> Found:
+    """Return what the captures that the command line names hold, in the order of their appearance."""
+    found: dict[str, None] = {}
+    for file in files_given(context):
+        try:
+            for exchange in first_exchanges(file):
+                found.update(dict.fromkeys(filter(is_value, values(exchange))))
+        except Exception:  # cut off where reading ended, or no capture: what was found before is good
+            continue
+    return [(value, None) for value in found]
+
+
+def files_given(context: click.Context) -> list[str]:
+    """Return the files that stand on the command line; pipes and folders are none."""
+    from pathlib import Path
+
+    return [name for name in words(context, "files", "sources", "captures") if Path(name).is_file()]
+
+
+def words(context: click.Context, *names: str) -> list[str]:
+    """Return what was given for the first of these arguments or options that was given.
+
+    While an option's value is missing, click leaves all arguments in `context.args`.
+    """
+    given: Any = next((context.params[name] for name in names if context.params.get(name)), ())
+    return context.args or ([given] if isinstance(given, str) else list(given))
+
+
+def first_exchanges(file: str) -> Iterator[Exchange]:
+    """Yield the exchanges of a capture's beginning."""
+    from io import BytesIO
+    from itertools import islice
+
+    from .. import read
+
+    with open(file, "rb") as opened:  # noqa: PTH123
+        beginning = BytesIO(opened.read(MOST_BYTES))
+    yield from islice(read(beginning), MOST_EXCHANGES)
+
+
+def outlines(exchange: Exchange) -> Iterator[Outline]:
+    """Yield what each message of an exchange is about."""
+    from ..wire.readings.outline import outline
+
+    return (outline(message.grammar)(message.body) for message in exchange.messages(shallow=True))
+
+
+def is_value(word: Any) -> bool:
+    """Whether captured text can be a value: what looks like an option cannot."""
+    return isinstance(word, str) and not word.startswith("-")
+
+
+def dashed(name: str) -> str:
+    """Return a name as command lines have it: ApiVersions is api-versions."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()

@@ -1,0 +1,40 @@
+"""`kdbg completion`: the script that makes a shell complete kdbg's command lines."""
+
+from __future__ import annotations
+
+import click
+
+VARIABLE = "_KDBG_COMPLETE"
+"""The environment variable by which the script asks kdbg what to offer."""
+PROGRAM = "kdbg"
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that completes kdbg's command lines in a shell.
+
+    Commands, options, APIs and their versions, error codes, topics of the manual; after the name of a capture also the
+    topics, groups, client ids and connections in it. Have it read when the shell starts:
+
+    \b
+    kdbg completion bash > ~/.local/share/bash-completion/completions/kdbg
+    kdbg completion zsh > ~/.zfunc/_kdbg          # a folder of $fpath
+    kdbg completion fish > ~/.config/fish/completions/kdbg.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from . import commands
+
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    click.echo(kind(commands, {}, PROGRAM, VARIABLE).source(), nl=False)
+
+
+def answer(instruction: str) -> int:
+    """Say what may stand where the cursor is, as the script asks; return the exit status."""
+    from click.shell_completion import shell_complete
+
+    from . import commands
+
+    return shell_complete(commands, {}, PROGRAM, VARIABLE, instruction)

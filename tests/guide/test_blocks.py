@@ -1,0 +1,42 @@
+"""The manual does what it says: every block of every topic is run, or its options are looked up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kdbg.cli import commands
+from kdbg.guide import text, topics
+
+from .blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, kdbg_commands, link
+
+ALL = [(topic, block) for topic in topics() for block in blocks(text(topic))]
+
+
+def of(*languages: str) -> pytest.MarkDecorator:
+    """Run a test for each block of these languages."""
+    chosen = [(topic, block) for topic, block in ALL if block.language in languages]
+    ids = [f"{topic}:{block.line}" for topic, block in chosen]
+    return pytest.mark.parametrize("block", [block for _, block in chosen], ids=ids)
+
+
+def test_every_block_is_of_a_language_that_is_known() -> None:
+    assert {block.language for _, block in ALL} <= LANGUAGES - {"sh"}
+
+
+@of("console")
+def test_commands_print_what_is_shown(block: Block, tmp_path: Path) -> None:
+    check_console(block, link(tmp_path))
+
+
+@of("python")
+def test_programs_run(block: Block, tmp_path: Path) -> None:
+    check_python(block, link(tmp_path))
+
+
+@of("shell")
+def test_options_of_commands_that_are_not_run_exist(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    for name, *arguments in kdbg_commands(block):
+        commands.commands[name].make_context(name, arguments).close()

@@ -1,0 +1,113 @@
+"""`kdbg guide`: topics, sections, names that are nearly right, and what it looks like on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from kdbg.findings import Kind
+from kdbg.guide import headings, section, text, topics
+
+from ..cli.calls import Outcome, call
+from .blocks import TOP
+
+FOLDER = TOP / "kdbg" / "guide"
+WANTED = (
+    "tutorial", "capturing", "findings", "json", "tables", "recipes", "filters", "send", "pipeline", "library", "speed",
+    "internals", "adding", "contributing", "changelog",
+)  # fmt: skip
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+Cli = Callable[..., Outcome]
+
+
+def anchors(markdown_of: str) -> set[str]:
+    """Return what a code host makes of a topic's headings."""
+    return {
+        re.sub(r"[^\w -]", "", heading).strip().replace(" ", "-").lower() for _, _, heading in headings(markdown_of)
+    }
+
+
+def test_every_file_is_a_topic_with_a_line_and_the_wanted_ones_are_there() -> None:
+    assert {path.stem for path in FOLDER.glob("*.md")} == {*topics(), "README"}
+    assert set(WANTED) <= topics().keys()
+    for name, about in topics().items():
+        assert about.endswith("."), name
+        assert text(name).startswith("# ")
+
+
+@pytest.mark.parametrize("topic", ["README", *topics()])
+def test_links_lead_somewhere(topic: str) -> None:
+    for target, anchor in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text(topic), flags=re.DOTALL)):
+        if not target.startswith("http"):
+            place = (FOLDER / target).resolve() if target else FOLDER / f"{topic}.md"
+            assert place.exists(), target
+            assert not anchor or anchor in anchors(place.stem), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_lines_are_no_longer_than_the_code_s(topic: str) -> None:
+    for line in re.sub(r"^```.*?^```$", "", text(topic), flags=re.DOTALL | re.MULTILINE).splitlines():
+        assert len(line) <= 120 or line.startswith("|"), line
+
+
+def test_without_a_topic_the_list(cli: Cli) -> None:
+    outcome = cli("guide")
+    assert (outcome.status, outcome.err) == (0, "")
+    for name, about in topics().items():
+        assert f"- `{name}`: {about}\n" in outcome.out
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_topic_in_a_pipe_is_its_markdown(cli: Cli, topic: str) -> None:
+    assert cli("guide", topic) == (0, text(topic), "")
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_topic_is_rendered_with_colour_and_keeps_its_words(cli: Cli, topic: str) -> None:
+    outcome = cli("guide", topic, "--color", "always")
+    assert outcome.status == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", outcome.out)
+    assert "\x1b[" in outcome.out
+    assert "```" not in shown
+    assert ".md" not in re.sub(r"[\w/*]*/\w+\.md|README\.md|\*\.md|capturing\.md", "", shown)
+
+
+def test_raw_is_markdown_whatever_the_colour(cli: Cli) -> None:
+    assert cli("guide", "tutorial", "--raw", "--color", "always").out == text("tutorial")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["tutorail"], "did you mean 'tutorial'?"),
+        (["leftovers"], "did you mean 'leftover'?"),
+        (["zzz"], "`kdbg guide` lists them"),
+        (["findings", "leftver"], "did you mean 'leftover'?"),
+        (["findings", "zzz"], "there are "),
+    ],
+    ids=str,
+)
+def test_names_that_are_nearly_right(cli: Cli, arguments: list[str], hint: str) -> None:
+    outcome = cli("guide", *arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert hint in outcome.err
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_of_finding_has_a_section_with_its_severity(cli: Cli, kind: Kind) -> None:
+    found = section("findings", kind)
+    assert found is not None
+    assert found.startswith(f"### {kind}\n\n*{kind.severity.value.capitalize()}")
+    for part in ("**Cause:**", "**What to do:**"):
+        assert part in found
+    assert cli("explain", kind) == cli("guide", kind) == cli("guide", "findings", kind) == (0, found, "")
+
+
+def test_a_word_with_more_said_about_it_is_bytes_still() -> None:
+    assert "payload" not in call("explain", "order", "--api", "metadata", "--version", "0").out
+
+
+def test_headings_inside_blocks_are_none() -> None:
+    assert "# a folder of $fpath" not in [heading for _, _, heading in headings("recipes")]

@@ -1,0 +1,84 @@
+"""The manual's references say what the code does: tables and filters are made of it, JSON's keys are looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.guide import section, text
+
+from ..cli.calls import CAPTURES, SHIPPED, Outcome
+from .generated import PARTS, comments, filled
+
+SEGMENTS = [path for path in sorted((CAPTURES / "real-segments-4.4.0").rglob("*")) if path.is_file()]
+Keys = dict[str, set[str]]
+Cli = Callable[..., Outcome]
+
+
+@pytest.mark.parametrize(("topic", "marker"), PARTS)
+def test_what_is_generated_is_up_to_date(topic: str, marker: str) -> None:
+    assert text(topic) == filled(topic, marker), "python -m tests.guide"
+
+
+def test_comments_of_columns_are_found() -> None:
+    found = comments()
+    assert found["WHO", "client"] == "address:port"
+    assert found["groups", "event"].startswith("join")
+    assert ("exchanges", "notes") in found
+
+
+@cache
+def documented(heading: str) -> set[str]:
+    """Return the keys in the table of a section of the page on JSON."""
+    found = section("json", heading)
+    assert found is not None, heading
+    return set(re.findall(r"^\| `(\w+)` \|", found, re.MULTILINE))
+
+
+def keys_of(value: Any, found: Keys) -> None:
+    """Collect the keys of record sets and bytes, wherever in a value they are."""
+    if isinstance(value, list):
+        for item in value:
+            keys_of(item, found)
+    elif isinstance(value, dict):
+        if value.keys() & {"base64", "hidden"}:
+            found["Bytes"] |= value.keys()
+        if "magic" in value:
+            found["A batch" if value["magic"] == 2 else "A message of the old formats"] |= value.keys()
+            for record in value.get("records") or ():
+                if "magic" not in record:
+                    found["A record"] |= record.keys()
+        for item in value.values():
+            keys_of(item, found)
+
+
+def printed(line: Any, found: Keys) -> None:
+    """Collect the keys of a line of JSON by the sections that describe them."""
+    keys_of(line, found)
+    for finding in line["findings"]:
+        found["A finding"] |= finding.keys()
+    if "connection" not in line:
+        found["A piece of a file"] |= line.keys()
+        return
+    found["An exchange"] |= line.keys()
+    found["A connection"] |= line["connection"].keys()
+    for half in filter(None, (line["request"], line["response"])):
+        found["A message"] |= half.keys()
+
+
+def test_every_key_of_json_is_described_and_every_described_key_is_there(cli: Cli, tmp_path: Path) -> None:
+    found: Keys = defaultdict(set)
+    zeros = tmp_path / "00000000000000000000.timeindex"
+    zeros.write_bytes(bytes(36))
+    for path in (*SHIPPED, *SEGMENTS, zeros):
+        for line in cli("decode", path, "--format", "json").out.splitlines():
+            printed(json.loads(line), found)
+    assert found == {heading: documented(heading) for heading in found}
+    assert len(found) == 9

@@ -192,11 +192,11 @@ def first_exchanges(file: str) -> Iterator[Exchange]:
     from io import BytesIO
     from itertools import islice
 
-    from .. import read
+    from ..library import read_capture
 
     with open(file, "rb") as opened:  # noqa: PTH123
         beginning = BytesIO(opened.read(MOST_BYTES))
-    yield from islice(read(beginning), MOST_EXCHANGES)
+    yield from islice(read_capture(beginning), MOST_EXCHANGES)
 
 
 def outlines(exchange: Exchange) -> Iterator[Outline]:

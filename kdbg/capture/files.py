@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from kdbg.capture.formats import Damaged, open_packets
 from kdbg.capture.links import Found, dissector
@@ -49,7 +49,8 @@ class Capture:
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
         self._source = source
-        self._walk = self._packets(open_packets(source, self._note))
+        self._pause: float | None = None
+        self._walk = self._packets(open_packets(source, self._note, self._is_silent))
 
     @property
     def problems(self) -> list[Finding]:
@@ -57,10 +58,15 @@ class Capture:
         return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in self._notes.items()]
 
     def __iter__(self) -> Iterator[Packet]:
-        return self._walk  # the generator itself: a call less for every packet
+        return cast(Iterator[Packet], self._walk)  # the generator itself: a call less for every packet
 
     def __next__(self) -> Packet:
-        return next(self._walk)
+        return next(iter(self))
+
+    def with_pauses(self, seconds: float) -> Iterator[Packet | None]:
+        """Iterate over the packets, with None among them where nothing comes from a pipe for so many seconds."""
+        self._pause = seconds
+        return self._walk
 
     def __enter__(self) -> Capture:
         return self
@@ -75,10 +81,12 @@ class Capture:
         self._walk.close()
         self._source.close()
 
-    def _packets(self, arrived: Iterator[list[RawPacket]]) -> Generator[Packet, None, None]:
+    def _packets(self, arrived: Iterator[list[RawPacket]]) -> Generator[Packet | None, None, None]:
         dissectors: dict[int, Callable[[bytes], Found]] = {}
         number = self.packets
         for packets in self._sound(arrived):
+            if not packets:
+                yield None
             for time, link, data in packets:
                 self.packets = number = number + 1
                 self.bytes += len(data)
@@ -97,6 +105,9 @@ class Capture:
                 self.other += 1
                 if found is not None:
                     self._note(FRAGMENTED)
+
+    def _is_silent(self) -> bool:
+        return self._pause is not None and self._source.is_silent(self._pause)
 
     def _sound(self, arrived: Iterator[list[RawPacket]]) -> Iterator[list[RawPacket]]:
         """Yield the packets before the damage, if there is any."""

@@ -30,10 +30,13 @@ class Reader(Protocol):
     def take(self, data: bytes, /) -> Taken: ...
 
 
-def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[list[RawPacket]]:
+def open_packets(
+    source: Source, note: Callable[[str], None], is_silent: Callable[[], bool] = lambda: False
+) -> Iterator[list[RawPacket]]:
     """Read the file's header; return what yields its packets, as many at a time as have come.
 
-    `note` is told of what is odd but does not end the reading. Raises UnknownCapture; the iterator raises Damaged,
+    `note` is told of what is odd but does not end the reading. `is_silent` is asked before the source is waited on; if
+    it is, an empty list is yielded first. Raises UnknownCapture; the iterator raises Damaged,
     after the packets before the damage.
     """
     magic = _exactly(source.stream, 4)
@@ -41,10 +44,10 @@ def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[list[R
         layout = Layout.of(magic + _exactly(source.stream, HEADER - 4))
         if layout is None:
             raise _beginning(source)
-        return _packets(source.stream, PcapReader(layout), b"")
+        return _packets(source.stream, PcapReader(layout), b"", is_silent)
     if magic == MAGIC:
         reader = PcapngReader(note)
-        return _packets(source.stream, reader, _first_section(source, reader, magic))
+        return _packets(source.stream, reader, _first_section(source, reader, magic), is_silent)
     raise UnknownCapture(source.name, _unknown(magic, source.feed.trouble))
 
 
@@ -69,7 +72,9 @@ def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
         data += more
 
 
-def _packets(stream: io.BufferedReader, reader: Reader, data: bytes) -> Iterator[list[RawPacket]]:
+def _packets(
+    stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool]
+) -> Iterator[list[RawPacket]]:
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:
@@ -77,6 +82,8 @@ def _packets(stream: io.BufferedReader, reader: Reader, data: bytes) -> Iterator
         if damage:
             raise Damaged(damage)
         data = data[used:]
+        if is_silent():
+            yield []
         more = _exactly(stream, missing) if data else stream.read1(CHUNK)
         if not more:
             break

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import os
+import select
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -75,6 +77,15 @@ class Source(NamedTuple):
     feed: Feed
     stream: io.BufferedReader
     close: Callable[[], None]
+    pipe: int | None = None
+    """The descriptor that is waited on where bytes come as they are written: a pipe, a socket, a terminal."""
+
+    def is_silent(self, seconds: float) -> bool:
+        """Wait up to so many seconds for bytes; return whether none came. A file is never silent.
+
+        Bytes that were read and are still held here are not seen: they count as silence.
+        """
+        return self.pipe is not None and not select.select([self.pipe], [], [], seconds)[0]
 
 
 def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
@@ -91,7 +102,18 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
         close()
         raise _refused(name, error) from error
     feed = Feed(chunks)
-    return Source(name, feed, io.BufferedReader(feed, CHUNK), close)
+    return Source(name, feed, io.BufferedReader(feed, CHUNK), close, _pipe(raw))
+
+
+def _pipe(raw: Any) -> int | None:
+    """Return the descriptor of what is waited on while it is read; None for a file, and for a stream without one."""
+    try:
+        descriptor = int(raw.fileno())
+        mode = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError, ValueError):
+        return None
+    waited_on = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+    return descriptor if waited_on else None
 
 
 def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, Any, Callable[[], None]]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from ..capture import Capture, Packet
+from ..engine.driver import PAUSE, Drive, Fits
 from ..engine.engine import Engine
+from ..engine.sides import Depth
 from ..errors import CaptureError
 from ..filters.chosen import Filters
-from ..filters.filter import Check
 from ..findings import Finding
 from ..messages.exchange import Exchange
 from ..reading.files import open_any
@@ -26,8 +28,6 @@ from .output import Writer
 
 if TYPE_CHECKING:
     from .segment import SegmentRun
-
-CHUNK, CHUNK_BYTES = 64, 1 << 18
 
 
 class Run:
@@ -93,91 +93,73 @@ class Run:
 
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
-        session = Engine(ports=self.filters.port or ())
-        render = self.view.exchange(self.look, session.topic_names)
-        checks: list[Check] | None = None
+        engine = Engine(ports=self.filters.port or (), reads=self.depth)
+        render = self.view.exchange(self.look, engine.topic_names)
+        choose = partial(self.choose, capture, engine)
+        drive = Drive(engine, self.packets(capture), choose, left=self.left, hear=self.count)
         try:
-            for chunk in self.chunks(session.run(self.packets(capture))):
-                if checks is None:
-                    checks = self.checks(capture, session)
-                shown = [exchange for exchange in chunk if all(check(exchange) for check in checks)]
-                self.count(chunk, shown)
-                for exchange in shown:
-                    self.writer.write(render(exchange))
-                self.tell(session, name)
+            for exchange in drive:
+                self.writer.write(render(exchange))
+                if engine.findings:
+                    self.tell(engine, name)
         finally:
+            self.left = drive.left
             self.counts["packets"] += capture.packets
-            self.counts["connections"] += session.connections
-            self.counts["others"] += session.other_connections
-            self.tell(session, name)
+            self.counts["connections"] += engine.connections
+            self.counts["others"] += engine.other_connections
+            self.tell(engine, name)
             for problem in capture.problems:
                 self.note(problem)
                 self.say(f"{name}: {escape(problem.text)}")
 
-    def packets(self, capture: Capture) -> Iterable[Packet]:
+    def packets(self, capture: Capture) -> Iterable[Packet | None]:
         """The packets; where somebody waits for them, Ctrl-C is their end, and what is known by then is shown."""
-        return self.until_interrupted(capture) if self.writer.live else capture
+        return self.until_interrupted(capture.with_pauses(PAUSE)) if self.writer.live else capture
 
-    def until_interrupted(self, capture: Capture) -> Iterator[Packet]:
+    def until_interrupted(self, packets: Iterator[Packet | None]) -> Iterator[Packet | None]:
         """The packets up to Ctrl-C, which is heard while one is waited for: nothing is left half done."""
         hear = getattr(signal, "pthread_sigmask", deaf)
         try:
             while True:
                 hear(signal.SIG_UNBLOCK, {signal.SIGINT})
-                packet = next(capture, None)
-                hear(signal.SIG_BLOCK, {signal.SIGINT})
-                if packet is None:
+                try:
+                    packet = next(packets)
+                except StopIteration:
                     return
+                hear(signal.SIG_BLOCK, {signal.SIGINT})
                 yield packet
         except KeyboardInterrupt:
             self.status = INTERRUPTED
         finally:
             hear(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-    def checks(self, capture: Capture, session: Engine) -> list[Check]:
-        """The filters, once the capture's first day is known."""
-        return self.filters.dated(capture.first_time).checks(session.topic_names)
+    @property
+    def depth(self) -> Depth:
+        """How far all messages are read: whole if all are shown, and the view wants it."""
+        return "shallow" if self.view.shallow or self.filters.but(limit=None, port=None) else "whole"
 
-    def chunks(self, exchanges: Iterator[Exchange]) -> Iterator[list[Exchange]]:
-        """Exchanges that go through each step together: one where somebody waits, else as many as caches like."""
-        most = 1 if self.writer.live or self.left is not None else CHUNK
-        chunk: list[Exchange] = []
-        size = 0
-        if self.left == 0:
-            return
-        for exchange in exchanges:
-            chunk.append(exchange)
-            size += exchange.size
-            if len(chunk) >= most or size > CHUNK_BYTES:
-                yield chunk
-                chunk, size = [], 0
-                if self.left == 0:
-                    return
-        if chunk:
-            yield chunk
+    def choose(self, capture: Capture, engine: Engine) -> Fits:
+        """Return the filters as one, once the capture's first day is known."""
+        return self.filters.dated(capture.first_time).check(engine.topic_names)
 
-    def count(self, exchanges: list[Exchange], shown: list[Exchange]) -> None:
-        """Read the messages, each once and only as far as the view will show it, and count what is odd in them."""
-        self.counts["exchanges"] += len(exchanges)
-        self.counts["shown"] += len(shown)
-        if self.left is not None:
-            self.left -= len(shown)
-        seen = set(map(id, shown)) if not self.view.shallow else ()
-        for exchange in exchanges:
-            for finding in exchange.all_findings(shallow=id(exchange) not in seen):
-                self.note(finding)
+    def count(self, exchange: Exchange, shown: bool) -> None:
+        """Read an exchange once, only as far as the view will show it, and count what is odd in it."""
+        self.counts["exchanges"] += 1
+        self.counts["shown"] += shown
+        for finding in exchange.all_findings(shallow=self.view.shallow or not shown):
+            self.note(finding)
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1
         if finding.kind.is_error and not self.status:
             self.status = UNDECODED
 
-    def tell(self, session: Engine, name: str) -> None:
+    def tell(self, engine: Engine, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now."""
-        for peers, finding in session.findings:
+        for peers, finding in engine.findings:
             self.note(finding)
             self.say(f"{name}: {endpoint(peers.client)} → {endpoint(peers.broker)}: {escape(str(finding))}")
-        session.findings.clear()
+        engine.findings.clear()
 
     def say(self, text: str) -> None:
         """A line on stderr, behind what was shown so far."""

@@ -260,14 +260,14 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     def eof_received(self) -> None:
-        waits = bool(self._conversation.waiting)
+        waits = bool(self._conversation.in_flight)
         self._fail(failures.hung_up(self.address, self._incoming.received, waits))
 
     def connection_lost(self, error: Exception | None) -> None:
         for sending in self._outgoing.abandon():
             self._tell_tap(sending)
         self._lost.set()
-        waits = bool(self._conversation.waiting)
+        waits = bool(self._conversation.in_flight)
         self._fail(failures.lost(self.address, error, self._incoming.received, waits))
 
     # Answers
@@ -289,7 +289,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, frame: Frame) -> None:
         """Give the frame to the request it answers: the oldest, as brokers answer in order."""
         half = CapturedMessage(frame.data, frame.times, (0, 0), "response")
-        waiting = self._conversation.waiting
+        waiting = self._conversation.in_flight
         if not self._waits_for_token:
             (number,) = _size.unpack_from(frame.data)
             if not waiting or waiting[0].correlation_id != number:
@@ -300,7 +300,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _waits_for_token(self) -> bool:
-        waiting = self._conversation.waiting
+        waiting = self._conversation.in_flight
         return bool(waiting) and waiting[0].api is not None and waiting[0].api.headerless
 
     def _deliver(self, exchange: Exchange) -> None:
@@ -330,7 +330,7 @@ class Connection(asyncio.Protocol):
             if not future.done():
                 future.set_exception(error)
         self._futures.clear()
-        waiting = self._conversation.waiting
+        waiting = self._conversation.in_flight
         while waiting and isinstance(error, ClientError):  # otherwise it may be `seen` that broke
             self._conversation.give_up(waiting.popleft())
 

@@ -16,12 +16,16 @@ from . import requests
 from .foreign import is_tls, looks_like
 from .framing import Framer
 from .search import Buffer, Search
+from .states import CLASSIFICATION, Classification, Sign, next_state
 
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 """Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
 HELD = 4 << 20
 """Bytes held of one direction; the oldest are given up, for they have been looked at."""
 HELD_BY_ALL = 64 << 20
+
+
+_OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
 
 
 class Budget:
@@ -37,24 +41,24 @@ class HeldSide:
     `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
     """
 
-    def __init__(self, opening: Classifier) -> None:
-        self.opening = opening
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
         self.first = b""
         self.run = bytearray()
         self.held = self.passed = self.lost = 0
         self.guess = False
-        self.intact = opening.certain
+        self.intact = classifier.certain
         self._search = Search(requests.AnyRequest())
         self._events: deque[tuple[bytes | int | None, int, int]] = deque()
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         self._events.append((payload, time, number))
         self.held += len(payload)
-        self.opening.budget.left -= len(payload)
+        self.classifier.budget.left -= len(payload)
         self.run += payload
         if len(self.first) < 8:
             self.first += payload[:8]
-        self.opening.look(self)
+        self.classifier.look(self)
         if self.held > HELD:
             self._forget()
 
@@ -62,14 +66,14 @@ class HeldSide:
         self.intact = False
         self._events.append((length, time, number))
         self.guess = self.guess or _is_request(self.run)
-        self.opening.look(self, final=True)
+        self.classifier.look(self, final=True)
         self.run.clear()
         self._search.start()
 
     def end(self, time: int, number: int) -> None:
         self._events.append((None, time, number))
         self.guess = self.guess or _is_request(self.run)
-        self.opening.end(self)
+        self.classifier.end(self)
 
     def shows_request(self, final: bool) -> bool:
         """Whether a request that proves itself stands in what came since the last gap."""
@@ -84,7 +88,7 @@ class HeldSide:
             if not isinstance(what, bytes) or len(head) > requests.LONGEST_HEADER:
                 break
             head += what
-        return self.opening.certain or _is_request(head)
+        return self.classifier.certain or _is_request(head)
 
     def replay(self, framer: Framer) -> None:
         """Give what was held to who can read it."""
@@ -101,7 +105,7 @@ class HeldSide:
 
     def release(self) -> deque[tuple[bytes | int | None, int, int]]:
         """Hold nothing any more."""
-        self.opening.budget.left += self.held
+        self.classifier.budget.left += self.held
         self.held = 0
         self.run.clear()
         events, self._events = self._events, deque()
@@ -115,7 +119,7 @@ class HeldSide:
             if isinstance(what, bytes):
                 self.held -= len(what)
                 self.passed += len(what)
-                self.opening.budget.left += len(what)
+                self.classifier.budget.left += len(what)
             else:
                 self.lost += what or 0
         idle = max(len(self.run) - self.held, 0)
@@ -136,12 +140,11 @@ class Classifier:
         self.connection, self.budget, self._kafka, self._other = connection, budget, kafka, other
         self.certain = connection.handshake
         self.sides = HeldSide(self), HeldSide(self)
-        self._ended = 0
-        self._decided = False
+        self.state = Classification.UNKNOWN
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
         """Decide, if it can be decided now."""
-        if self._decided:
+        if self.state not in _OPEN:
             return
         if self._is_client(side, final):
             self._decide(side)
@@ -149,17 +152,21 @@ class Classifier:
             self._settle()
 
     def end(self, side: HeldSide) -> None:
-        """One direction has ended; once both have, a guess is better than nothing."""
+        """Take notice that one direction has ended; once both have, a guess is better than nothing."""
         self.look(side, final=True)
-        self._ended += 1
-        if self._ended == 2 and not self._decided:
-            self._settle()
+        if self.state in _OPEN:
+            self._enter(Sign.END)
+            if self.state is Classification.ENDED:
+                self._settle()
 
     def replay(self, client: Framer, broker: Framer) -> None:
         """Give what was held to those who can read it: requests first, since responses are told by them."""
         first = self._client
         self.sides[first].replay(client)
         self.sides[1 - first].replay(broker)
+
+    def _enter(self, sign: Sign) -> None:
+        self.state = next_state(CLASSIFICATION, self.state, sign)
 
     def _is_client(self, side: HeldSide, final: bool) -> bool:
         if self.connection.handshake and side is self.sides[1]:
@@ -187,12 +194,12 @@ class Classifier:
         self._give_up()
 
     def _decide(self, side: HeldSide) -> None:
-        self._decided = True
+        self._enter(Sign.REQUEST)
         self._client = self.sides.index(side)
         self._kafka(self, self._client)
 
     def _give_up(self) -> None:
-        self._decided = True
+        self._enter(Sign.NO_REQUEST)
         what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
         size = self._seen()
         for side in self.sides:

@@ -20,15 +20,15 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.topic_names import learn, topic_names
 from .classifier import Budget, Classifier
-from .framing import Framer
-from .pairing import Pairing
-from .sides import RequestSide, ResponseSide
+from .conversation import Conversation
+from .outbox import Outbox
+from .sides import Depth
 
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
 def _nobody_watches(connection: Connection, client: int | None) -> None:
-    """What is done where nobody wants to know of connections."""
+    """Take no notice of connections."""
 
 
 class Engine:
@@ -37,9 +37,16 @@ class Engine:
     `ports` narrows to connections with one of these ports. `watch` is called with each new connection, and again when
     it proves to be Kafka: with 0 if its initiator sends the requests, else 1. `topic_names` fills with what the traffic
     tells; `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
+
+    An exchange that is handed out is final. It is handed out once the next frame of its connection proves it, at the
+    latest with the first packet that is `sides.HOLD` younger, or with `idle`; in the order in which exchanges were
+    completed, which their numbers tell, too. `reads` says how far whoever takes the exchanges reads all of them: then
+    they are read here already, and those that are sound are handed out at once.
     """
 
-    def __init__(self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches) -> None:
+    def __init__(
+        self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches, reads: Depth | None = None
+    ) -> None:
         self.ports, self.watch = frozenset(ports), watch
         self.table = Table(self._accept)
         self.known = Known.nothing()
@@ -47,38 +54,40 @@ class Engine:
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget = Budget()
-        self._done: list[Exchange] = []
+        self._outbox = Outbox(reads)
 
     def receive(self, packet: Packet) -> list[Exchange]:
-        """Take the next packet; the exchanges that it completed."""
+        """Take the next packet; return the exchanges that are final now."""
         self.table.receive(packet)
-        return self._take() if self._done else []
+        return self._tell(self._outbox.take(packet[1])) if self._outbox.held else []
 
-    def run(self, packets: Iterable[Packet]) -> Iterator[Exchange]:
-        """All exchanges of these packets, each as soon as it is complete."""
-        receive, done = self.table.receive, self._done
+    def idle(self) -> list[Exchange]:
+        """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
+        return self._tell(self._outbox.settle())
+
+    def run(self, packets: Iterable[Packet | None]) -> Iterator[Exchange]:
+        """Yield all exchanges of these packets, each as soon as it is final; None among them stands for `idle`."""
+        receive, held, take = self.table.receive, self._outbox.held, self._outbox.take
         for packet in packets:
+            if packet is None:
+                yield from self.idle()
+                continue
             receive(packet)
-            if done:
-                yield from self._take()
+            if held and (final := take(packet[1])):
+                yield from self._tell(final)
         yield from self.close()
 
     def close(self) -> list[Exchange]:
-        """The capture is over: what waits comes out as it is."""
+        """Take notice that the capture is over; return what waited, as it is."""
         self.table.close()
-        return self._take()
+        return self.idle()
 
     def findings_by_connection(self) -> dict[int, list[Finding]]:
-        """The findings that belong to no exchange, by the numbers of their connections."""
+        """Return the findings that belong to no exchange, by the numbers of their connections."""
         found: dict[int, list[Finding]] = {}
         for peers, finding in self.findings:
             found.setdefault(peers.number, []).append(finding)
         return found
-
-    def _take(self) -> list[Exchange]:
-        done = self._done[:]
-        self._done.clear()
-        return done
 
     def _accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
         self.watch(connection, None)
@@ -86,44 +95,46 @@ class Engine:
             connection.ignore()
         return Classifier(connection, self.budget, self._speaks_kafka, self._does_not).sides
 
-    def _speaks_kafka(self, opening: Classifier, client: int) -> None:
-        """A connection proved to be Kafka; `client` is 0 if its initiator sends the requests, else 1."""
-        connection, sides = opening.connection, opening.sides
+    def _speaks_kafka(self, classifier: Classifier, client: int) -> None:
+        """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
+        connection, sides = classifier.connection, classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         self.connections += 1
         self.watch(connection, client)
-        peers = Peers(connection.number, ends[client], ends[1 - client])
-        conversation = Pairing(peers, self._deliver, whole=sides[client].intact, known=self.known)
-        requests = Framer(RequestSide(conversation), synced=sides[client].starts_with_frame())
-        responses = Framer(ResponseSide(conversation), synced=opening.certain)
-        conversation.retry, conversation.closed = responses.retry, self._closed
-        streams[client].attach(requests)
-        streams[1 - client].attach(responses)
-        opening.replay(requests, responses)
+        conversation = Conversation(
+            Peers(connection.number, ends[client], ends[1 - client]),
+            self._outbox.add,
+            self._left_over,
+            whole=sides[client].intact,
+            synced=(sides[client].starts_with_frame(), classifier.certain),
+            known=self.known,
+        )
+        streams[client].attach(conversation.requests)
+        streams[1 - client].attach(conversation.responses)
+        classifier.replay(conversation.requests, conversation.responses)
 
-    def _does_not(self, opening: Classifier, finding: Finding | None) -> None:
-        """A connection turned out to be something else, or nothing that can be read."""
-        connection = opening.connection
+    def _does_not(self, classifier: Classifier, finding: Finding | None) -> None:
+        """Let go of a connection that turned out to be something else, or nothing that can be read."""
+        connection = classifier.connection
         self.other_connections += 1
         if finding is not None:
-            peers = Peers(connection.number, connection.initiator, connection.acceptor)
-            self.findings.append((peers, finding))
+            self._left_over(Peers(connection.number, connection.initiator, connection.acceptor), finding)
         connection.ignore()
 
-    def _deliver(self, exchange: Exchange) -> None:
-        self.count += 1
-        exchange.number = self.count
-        for half in (exchange.request, exchange.response):
-            if half is not None and half.api is not None and _names_topics(half.api, half.version, half.direction):
-                message = half.message()
-                assert message is not None
-                learn(message.grammar, message.body, self.topic_names)
-        self._done.append(exchange)
+    def _left_over(self, peers: Peers, finding: Finding) -> None:
+        self.findings.append((peers, finding))
 
-    def _closed(self, conversation: Pairing) -> None:
-        """A connection is over: what was odd at its end has no exchange to go with."""
-        self.findings.extend((conversation.peers, finding) for finding in conversation.findings)
-        conversation.findings.clear()
+    def _tell(self, final: list[Exchange]) -> list[Exchange]:
+        """Number the exchanges that go out now, and learn from them."""
+        for exchange in final:
+            self.count += 1
+            exchange.number = self.count
+            for half in (exchange.request, exchange.response):
+                if half is not None and half.api is not None and _names_topics(half.api, half.version, half.direction):
+                    message = half.message()
+                    assert message is not None
+                    learn(message.grammar, message.body, self.topic_names)
+        return final
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,10 @@
 A frame is believed when its owner accepts its header. Where a header is not believable, or bytes are missing, the
 framer searches on for the next frame that its owner can prove, and says how many bytes it passed over. A frame whose
 middle is missing from the capture is handed over as far as it goes: its end is known, so the next one is found
-without a search. A frame that claims more bytes than its message has is cut down to it where the rest turns out to be
-frames of their own. Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`).
+without a search. A frame that claims more bytes than its message has is shortened to it where the rest turns out to be
+frames of their own: so the last frame of a direction is final only when another stands behind it.
+
+Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import Any, Protocol
 
+from ..messages.exchange import CapturedMessage
 from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
+from .states import FRAMING, Framing, Step, next_state
 
 LONG, TOO_LONG = 1 << 16, 1 << 20
 """A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
@@ -41,11 +45,27 @@ class Times:
         return (first[0], last[0]), (first[1], last[1])
 
     def drop(self, length: int) -> None:
-        """The first bytes are gone; negative: so many have come in front."""
-        self._base += length
+        """Forget the first bytes; what is known of those dropped last is kept, for they may be put back."""
         past = bisect_right(self._starts, self._base) - 1
         if past > 0:
             del self._starts[:past], self._packets[:past]
+        self._base += length
+
+    def put_back(self, length: int, packet: tuple[int, int] | None) -> tuple[int, int]:
+        """Put so many bytes in front again; return the time and the number of the packet of the byte before them.
+
+        `packet` is that of all of them and that byte, if it is one.
+        """
+        if packet is not None:
+            del self._packets[: (old := bisect_left(self._starts, self._base))], self._starts[:old]
+            self._starts.insert(0, self._base - length - 1)
+            self._packets.insert(0, packet)
+        self._base -= length
+        (_, time), (_, number) = self.of(-1, 0)
+        return time, number
+
+
+_SYNCED = Framing.SYNCED
 
 
 class Owner(Seeker, Protocol):
@@ -57,14 +77,25 @@ class Owner(Seeker, Protocol):
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """One frame without its length; `missing` bytes of its end cannot be had."""
 
-    def surplus(self) -> bytes:
-        """The bytes at the end of the last frame that its message has no use for."""
+    @property
+    def last(self) -> CapturedMessage:
+        """The last frame, until it is final; then a frame of no bytes."""
 
-    def give_back(self, length: int) -> None:
-        """So many bytes are taken from the last frame; no more will be."""
+    @property
+    def quiescent(self) -> bool:
+        """Whether nothing waits in the conversation that the frames belong to."""
+
+    def surplus(self, time: int) -> bytes:
+        """Return the bytes at the end of `last` that its message has no use for, if it is not final at this time."""
+
+    def shorten(self, length: int, time: int, number: int) -> None:
+        """Take so many bytes from the end of `last`, which ends with this packet then, and is final."""
+
+    def proved(self) -> None:
+        """Take `last` as final."""
 
     def wrong_length(self, excess: int) -> None:
-        """The length of the next frame claims so many bytes too many."""
+        """The length of the frame handed over last claimed so many bytes too many, which it has not been given."""
 
     def skipped(self, length: int) -> None:
         """So many bytes belong to no frame."""
@@ -80,81 +111,93 @@ class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
     def __init__(self, owner: Owner, *, synced: bool) -> None:
-        self.owner, self.synced = owner, synced
+        self.owner = owner
+        self.state = Framing.SYNCED if synced else Framing.SEARCHING
         self._search = Search(owner)
         self._data = bytearray()
         self._times = Times()
+        self._now = 0
         self._needed = 4
         self._passed = 0
         self._ignored = 0
         self._fresh = True
 
     @property
-    def resting(self) -> bool:
-        """Whether the next byte begins a frame, and nothing is left to be said of those before."""
-        return self.synced and not (self._data or self._ignored or self._passed)
+    def quiescent(self) -> bool:
+        """Whether the next byte begins a frame, and nothing is due or left to be said of those before."""
+        return self.state is Framing.SYNCED and not (self._data or self._passed) and self.owner.quiescent
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
-        if self._ignored:
-            payload = self._ignore(payload)
-            if not payload:
-                return
-        if self.synced and not self._data:
+        if self.state is _SYNCED and not self._data:
             size = len(payload) - 4
             if size >= 0 and size_at(payload)[0] == size:
                 accepted, token = self.owner.judge(payload, 4, size)
                 if accepted:
                     self.owner.frame(payload[4:], (time, time), (number, number), 0, token)
                     return
+        elif self.state is Framing.IGNORING:
+            payload = payload[self._ignore(len(payload)) :]
+            if not payload:
+                return
+        self._now = time
         self._times.mark(len(self._data), time, number)
         self._data += payload
         if len(self._data) >= self._needed:
             self._advance()
 
     def gap(self, length: int, time: int, number: int) -> None:
-        """So many bytes of the stream are not in the capture."""
+        """Take notice that so many bytes of the stream are not in the capture."""
         self.owner.lost(length, number)
-        covered = min(self._ignored, length)
-        self._ignored -= covered
-        length -= covered
-        if not length:
-            return
-        if self.synced and not self._data:
+        if self.state is Framing.IGNORING:
+            length -= self._ignore(length)
+            if not length:
+                return
+        self._now = time
+        if self.state is Framing.SYNCED and not self._data:
             self._lose(True)
         self._advance(final=True)
         missing = self._break_off()
         if missing >= length:
-            self._ignored = missing - length
+            self._enter(Step.BROKEN_OFF)
+            self._ignored = missing
+            self._ignore(length)
         else:
             self._pass(len(self._data))
-            self.synced = False
+            self._enter(Step.HOLE)
             self._search.start()
         self._fresh = True
 
     def end(self, time: int, number: int) -> None:
-        """No more bytes will come."""
+        """Hand over what is left: no more bytes will come."""
+        self._now = time
         self._advance(final=True)
         self._break_off()
         self._pass(len(self._data))
         self._report()
+        self._enter(Step.END)
         self.owner.end()
 
     def retry(self) -> None:
-        """The owner knows more than it did: look again at what could not be decided."""
-        if not self.synced:
+        """Look again at what could not be decided: the owner knows more than it did."""
+        if self.state is Framing.SEARCHING:
             self._search.again(self._data)
         self._advance()
 
     def pass_over(self, length: int) -> None:
-        """So many bytes came before all others, and were given up."""
+        """Count bytes that came before all others, and were given up."""
         self._passed += length
 
-    def _ignore(self, payload: bytes) -> bytes:
-        """Pass over the rest of a frame that was handed over broken."""
-        covered = min(self._ignored, len(payload))
+    def _enter(self, step: Step) -> None:
+        self.state = next_state(FRAMING, self.state, step)
+
+    def _ignore(self, length: int) -> int:
+        """Pass over the rest of a frame that was handed over broken; return how many of `length` bytes that takes."""
+        covered = min(self._ignored, length)
         self._ignored -= covered
-        return payload[covered:]
+        if not self._ignored:
+            self._enter(Step.PASSED_OVER)
+        return covered
 
     def _drop(self, length: int) -> None:
         """Forget bytes at the front: they were handed over, or passed over."""
@@ -177,7 +220,7 @@ class Framer:
 
     def _advance(self, *, final: bool = False) -> None:
         """Hand over every complete frame; search where there is none. `final`: what is not here will not come."""
-        while self._data and (self._take(final) if self.synced else self._seek(final)):
+        while self._data and (self._take(final) if self.state is Framing.SYNCED else self._seek(final)):
             pass
 
     def _take(self, final: bool) -> bool:
@@ -219,22 +262,24 @@ class Framer:
         if final or LONG <= len(data) < 4 * TOO_LONG:
             end = 4 + (self.owner.extent(bytes(data[4:TOO_LONG]), token) or len(data))
             if len(data) - end >= 4 and self._judge(end)[0]:
-                self.owner.wrong_length(4 + size - end)
                 self._hand_over(end, 0, token)
+                self.owner.wrong_length(4 + size - end)
                 return True
         self._needed = min(4 + size, max(LONG, 4 * len(data)))
         return False
 
     def _lose(self, final: bool) -> None:
-        """No frame begins here: the one before may have claimed too much, its end is for the search to see."""
-        surplus = self.owner.surplus()
-        if surplus and not self._may_begin_in(surplus, final):
-            surplus = b""
-        self.owner.give_back(len(surplus))
-        self._search.start(0 if surplus or not self._data else 1)
-        self._data[:0] = surplus
-        self._times.drop(-len(surplus))
-        self.synced = False
+        """Search from here: no frame begins. The one before may have claimed too much, its end is searched as well."""
+        last, surplus = self.owner.last, self.owner.surplus(self._now)
+        if not (surplus and self._may_begin_in(surplus, final)):
+            self.owner.proved()
+            self._search.start(1 if self._data else 0)
+        else:
+            one = (last.last_time, last.last_packet) if last.first_packet == last.last_packet else None
+            self.owner.shorten(len(surplus), *self._times.put_back(len(surplus), one))
+            self._search.start()
+            self._data[:0] = surplus
+        self._enter(Step.NO_FRAME)
 
     def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
         """Whether a frame begins in the bytes that the last message has no use for, as far as one can see."""
@@ -250,13 +295,14 @@ class Framer:
         if place is None and final and self._fresh and len(self._data) >= 4 and self._judge(0)[0]:
             place = 0
         self._pass(self._search.idle(self._data) if place is None else place)
-        self.synced = place is not None
+        if place is not None:
+            self._enter(Step.FOUND)
         self._needed = len(self._data) + 1
-        return self.synced
+        return place is not None
 
     def _break_off(self) -> int:
-        """Hand over what there is of a frame that is broken off: how many bytes of it are missing."""
-        if not self.synced or len(self._data) < 4:
+        """Hand over what there is of a frame that is broken off; return how many bytes of it are missing."""
+        if self.state is not Framing.SYNCED or len(self._data) < 4:
             return 0
         accepted, token = self._judge(0)
         if not accepted:

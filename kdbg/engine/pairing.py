@@ -1,10 +1,11 @@
 """One connection's messages in, exchanges out.
 
-A request is registered from its header alone, before its body is looked at. Responses come in the order of the
-requests (the guide's "Network"); the correlation id confirms it, and tells which request was never answered where one
-is passed over. Either half may be missing from the capture, or come first where the capture is shuffled, so both wait
-for each other. After SaslHandshake v0 the frames are raw tokens until a request proves itself again; clients of 0.9
-send GSSAPI tokens without any handshake ("SASL Authentication Sequence" in the 0.10.1 guide).
+A request is registered from its header alone, before its body is looked at. Responses must come in the order of the
+requests (the guide's "Network"), but are paired by their correlation ids, whatever the order (see `stragglers`). Either
+half may be missing from the capture, or come first where the capture is shuffled, so both wait for each other: within
+bounds, and a finding says what was given up for them.
+
+After SaslHandshake v0 the frames are raw tokens (see `tokens`).
 """
 
 from __future__ import annotations
@@ -14,57 +15,69 @@ from collections import deque
 from collections.abc import Callable
 from functools import cache
 
-from ..findings import Finding, Kind
-from ..findings.facts import BrokenOff, RequestUnseen
+from ..findings import Finding
+from ..findings.facts import InFlightFull, ResponsesLost
 from ..grammars import by_key
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.message import header_grammar
 from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, reader
+from . import complaints, tokens
 from .requests import RequestHeader
+from .states import ENDS, Ending, Ends, next_state
+from .stragglers import Stragglers
 
-PRODUCE, SASL_HANDSHAKE = 0, 17
-ROUNDS = 16
-"""The most raw tokens a client sends to authenticate once: no mechanism needs more than a few."""
-MAX_WAITING, MAX_EARLY, MAX_HELD = 10_000, 100, 64 << 20
+PRODUCE = 0
+MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 100, 64 << 20
 """Halves that wait for the other one, by number and by bytes; beyond that the oldest are given up, to save memory."""
 LOOK = 64
-"""Halves after which the bytes are counted."""
+"""Requests in flight after which their bytes are counted."""
 _correlation_id = struct.Struct(">i").unpack_from
 
 
-def _nothing() -> None:
-    """What is done where nobody asked for anything."""
+def _nobody_asks(finding: Finding) -> None:
+    """Take the findings that no exchange has, where nobody wants them."""
 
 
 class Pairing:
-    """Pairs the halves of one connection's exchanges and hands them to `deliver`.
+    """Pair the halves of one connection's exchanges and hand them to `deliver`.
 
-    `whole` says that the capture holds the connection's beginning, `latest` is the newest request's correlation id,
-    `tokens` is how many of the client's next frames may be raw SASL tokens, `known` what helps to read later messages.
-    Who needs to know the next request sets `undecided`, and `retry` is called when it came; `closed` is called once
-    both directions have ended.
+    `left_over` takes the findings that no exchange has when the connection is over. `whole` says that the capture holds
+    the connection's beginning, `latest` is the newest request's correlation id, `tokens` is how many of the client's
+    next frames may be raw SASL tokens, `known` what helps to read later messages. `asked` counts the requests that want
+    a response, `answered` the responses. `undecided` is set by who needs to see the next request. `holds`: what
+    `deliver` is given may still change until it is final; without that, a request that wants no response (acks=0) is
+    not remembered, and a response to it is one to no request.
     """
 
     def __init__(
-        self, peers: Peers, deliver: Callable[[Exchange], None], *, whole: bool, known: Known | None = None
+        self,
+        peers: Peers,
+        deliver: Callable[[Exchange], None],
+        left_over: Callable[[Finding], None] = _nobody_asks,
+        *,
+        whole: bool,
+        known: Known | None = None,
+        holds: bool = False,
     ) -> None:
-        self.peers, self.deliver, self.whole = peers, deliver, whole
+        self.peers, self.deliver, self.left_over, self.whole = peers, deliver, left_over, whole
         self.known = known or Known.nothing()
-        self.waiting: deque[Exchange] = deque()
-        self.early: deque[CapturedMessage] = deque()
+        self.state = Ends.OPEN
+        self.in_flight: deque[Exchange] = deque()
+        self.unmatched: deque[CapturedMessage] = deque()
         self.findings: list[Finding] = []
-        self.latest = self.tokens = 0
+        self.latest = self.tokens = self.asked = self.answered = 0
         self.undecided = False
-        self.retry: Callable[[], None] = _nothing
-        self.closed: Callable[[Pairing], None] = lambda conversation: None
-        self._open = 2
+        self.stragglers = Stragglers()
+        self._holds = holds
+        self._lost_until: Exchange | None = None
 
     @property
-    def resting(self) -> bool:
+    def quiescent(self) -> bool:
         """Whether nothing waits: no request for its response, no token, no word on what was odd."""
-        return self._open == 2 and not (self.waiting or self.early or self.findings or self.tokens or self.undecided)
+        waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
+        return self.state is Ends.OPEN and not (waits or self.findings or self.undecided)
 
     def emit(self, exchange: Exchange) -> None:
         """Hand over an exchange, with what was odd on the connection since the last one."""
@@ -73,148 +86,230 @@ class Pairing:
             self.findings.clear()
         self.deliver(exchange)
 
-    def request(self, header: RequestHeader | None, half: CapturedMessage) -> None:
-        """A request came; None as header: a raw SASL token."""
+    # Requests
+
+    def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
+        """Register a request and return its exchange; None as header: a raw SASL token."""
         if header is None:
-            exchange = Exchange(self.peers, SASL_TOKEN, 0, 0, None)
-            half.api = SASL_TOKEN
-            self.tokens = (self.tokens or ROUNDS) - 1
+            exchange = self._token(half)
         else:
             api, version, correlation_id, client_id, known = header
             self.latest = correlation_id
             exchange = Exchange(self.peers, api, version, correlation_id, client_id)
             half.api, half.version = api, version
-            self.tokens = ROUNDS if api.key == SASL_HANDSHAKE and version == 0 else 0
             exchange.answered = not (api.key == PRODUCE and known and wants_no_answer(half))
-            if api.key == SASL_HANDSHAKE:
-                self._handshake(half)
+            self.tokens = tokens.expected_after(api, version)
+            if api.key == tokens.SASL_HANDSHAKE:
+                self.known = Known(self.known.topics, {"mechanism": tokens.mechanism_of(half)})
         exchange.request = half
         half.known = self.known
         if half.missing:
-            exchange.findings.append(_broken_off(half))
-        if not exchange.answered:
+            exchange.findings.append(complaints.broken_off(half))
+        if self.unmatched and self._meet(exchange):
+            return exchange
+        if exchange.answered:
+            self._put_in_flight(exchange)
+        else:
+            if self._holds:
+                self.stragglers.keep_silent(exchange, self.asked)
             self.emit(exchange)
-        elif not (self.early and self.meet(exchange)):
-            self._wait(exchange)
+        return exchange
 
-    def _handshake(self, half: CapturedMessage) -> None:
-        """The mechanism that a client chose: it says how the tokens that follow are laid out."""
-        message = half.message()
-        mechanism = message.body.get("mechanism") if message is not None else None
-        self.known = Known(self.known.topics, {"mechanism": mechanism})
+    def _token(self, half: CapturedMessage) -> Exchange:
+        """Return the exchange of a raw token; one that no handshake came before is of a client of 0.9."""
+        if not self.tokens and "mechanism" not in self.known.facts:
+            self.known = Known(self.known.topics, {"mechanism": tokens.DEFAULT_MECHANISM})
+        self.tokens = (self.tokens or tokens.ROUNDS) - 1
+        half.api = SASL_TOKEN
+        return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
-    def _wait(self, exchange: Exchange) -> None:
-        """A request waits for its response; what could not be told without knowing it, may be told now."""
-        self.waiting.append(exchange)
-        if not len(self.waiting) % LOOK:
+    def _put_in_flight(self, exchange: Exchange) -> None:
+        self.asked += 1
+        self.in_flight.append(exchange)
+        if not len(self.in_flight) % LOOK:
             self._make_room()
-        if self.undecided:
-            self.undecided = False
-            self.retry()
 
     def _make_room(self) -> None:
         """Give up the oldest requests where too many wait, or too large ones."""
-        held = sum(len(exchange.request.data) for exchange in self.waiting if exchange.request is not None)
-        while len(self.waiting) > MAX_WAITING or held > MAX_HELD:
-            exchange = self.waiting.popleft()
+        held = sum(len(exchange.request.data) for exchange in self.in_flight if exchange.request is not None)
+        while len(self.in_flight) > MAX_IN_FLIGHT or held > MAX_BYTES:
+            exchange = self.in_flight.popleft()
             held -= len(exchange.request.data) if exchange.request is not None else 0
-            self.give_up(exchange)
+            self.give_up(exchange, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
 
-    def meet(self, exchange: Exchange) -> bool:
-        """Give a request the response that came before it. What is older on either side has missed the other."""
-        for i, half in enumerate(self.early):
-            if _correlation_id(half.data)[0] == exchange.correlation_id:
-                while self.waiting:
-                    self.give_up(self.waiting.popleft())
-                for _ in range(i):
-                    self.orphan(self.early.popleft())
-                self.complete(exchange, self.early.popleft())
+    def _meet(self, exchange: Exchange) -> bool:
+        """Give a request the response that came before it; the requests before it have been passed over."""
+        for i, half in enumerate(self.unmatched):
+            if _correlation_id(half.data)[0] == exchange.correlation_id and exchange.api is not SASL_TOKEN:
+                del self.unmatched[i]
+                self._pass_over(exchange)
+                self._complete(exchange, half)
                 return True
         return False
 
-    def response(self, half: CapturedMessage) -> None:
-        """A response came."""
-        waiting = self.waiting
-        if waiting and waiting[0].api is SASL_TOKEN:
-            self._answer(waiting.popleft(), half)
-            return
-        correlation_id = _correlation_id(half.data)[0]
-        if waiting and waiting[0].correlation_id == correlation_id:
-            self._answer(waiting.popleft(), half)
-        elif (exchange := self.expected(correlation_id)) is not None:
-            while waiting[0] is not exchange:
-                self.give_up(waiting.popleft())
-            self._answer(waiting.popleft(), half)
+    def give_up(self, exchange: Exchange, why: complaints.NotAwaited | None = None) -> None:
+        """Hand over a request that no response will come for, as it seems."""
+        if exchange.api is SASL_TOKEN and self._ends_login(exchange):
+            exchange.answered = False
         else:
-            self.early.append(half)
-            if len(self.early) > MAX_EARLY or sum(len(early.data) for early in self.early) > MAX_HELD:
-                self.orphan(self.early.popleft())
+            exchange.findings.append(complaints.unanswered(why))
+            self.stragglers.remember(exchange, complaints.too_late())
+        self.emit(exchange)
 
-    def _answer(self, exchange: Exchange, half: CapturedMessage) -> None:
-        """The response that a request waited for: those before it would have met theirs by now, had it been seen."""
-        while self.early:
-            self.orphan(self.early.popleft())
-        self.complete(exchange, half)
+    def give_up_tokens(self) -> None:
+        """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
+        while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
+            self.give_up(self.in_flight.popleft())
+
+    def _ends_login(self, token: Exchange) -> bool:
+        """Whether a token is the last one of a mechanism in which the client has the last word: a request came next."""
+        followed = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
+        return followed and tokens.client_speaks_last(self.known.facts)
+
+    # Responses
+
+    def response(self, half: CapturedMessage) -> Exchange | None:
+        """Pair a response and return its exchange; None where its request is still to come, or was not seen."""
+        self.answered += 1
+        in_flight, data = self.in_flight, half.data
+        first = in_flight[0] if in_flight else None
+        if first is not None and first.api is SASL_TOKEN:
+            behind = self.behind_tokens(data, 0, len(data))
+            if behind is None:
+                self._answer(in_flight.popleft(), half)
+                return first
+            self.give_up_tokens()
+            first = behind
+        correlation_id = _correlation_id(data)[0]
+        if first is None or first.correlation_id != correlation_id:
+            return self._response_out_of_turn(correlation_id, half)
+        in_flight.popleft()
+        self._answer(first, half)
+        return first
+
+    def behind_tokens(self, data: bytes | bytearray, start: int, size: int) -> Exchange | None:
+        """Return the first request in flight behind raw tokens, if the response of `size` bytes at `start` is its.
+
+        The last token may have no answer.
+        """
+        for exchange in self.in_flight:
+            if exchange.api is not SASL_TOKEN:
+                whole = size >= 4 and len(data) - start >= 4
+                return exchange if whole and _correlation_id(data, start)[0] == exchange.correlation_id else None
+        return None
 
     def expected(self, correlation_id: int) -> Exchange | None:
-        """The request that waits for a response of this correlation id."""
-        for exchange in self.waiting:
+        """Return the request of this correlation id that a response may come for, due or not."""
+        return self._flying(correlation_id) or self.stragglers.find(correlation_id)
+
+    def _flying(self, correlation_id: int) -> Exchange | None:
+        for exchange in self.in_flight:
             if exchange.correlation_id == correlation_id and exchange.api is not SASL_TOKEN:
                 return exchange
         return None
 
-    def complete(self, exchange: Exchange, half: CapturedMessage) -> None:
+    def _response_out_of_turn(self, correlation_id: int, half: CapturedMessage) -> Exchange | None:
+        """Pair a response that is not to the oldest request in flight."""
+        exchange = self._flying(correlation_id)
+        if exchange is not None:
+            self._pass_over(exchange)
+            self.in_flight.popleft()
+            self._answer(exchange, half)
+            return exchange
+        straggler = self.stragglers.take(correlation_id)
+        if straggler is None:
+            self._keep_unmatched(half)
+            return None
+        straggler.exchange.findings.append(straggler.finding)
+        self._attach(straggler.exchange, half)
+        if not straggler.emitted:
+            self.emit(straggler.exchange)
+        return straggler.exchange
+
+    def _pass_over(self, exchange: Exchange) -> None:
+        """Take the requests before this one out of flight: their responses are late, or lost with what is missing."""
+        while self.in_flight and self.in_flight[0] is not exchange:
+            passed = self.in_flight.popleft()
+            if passed.api is SASL_TOKEN or self._lost_until is not None:
+                self.give_up(passed)
+            else:
+                self.stragglers.overtake(passed, exchange.correlation_id, self.answered)
+            self._forget_loss(passed)
+
+    def _answer(self, exchange: Exchange, half: CapturedMessage) -> None:
+        """Complete a request in flight: unmatched responses before it would have met their requests by now."""
+        if self.unmatched or self._lost_until is not None or self.stragglers.wait:
+            while self.unmatched:
+                self.orphan(self.unmatched.popleft())
+            self._forget_loss(exchange)
+            for late, why in self.stragglers.overdue(self.answered):
+                self.give_up(late, why)
+            self.stragglers.pass_silent(self.asked - len(self.in_flight))
+        self._complete(exchange, half)
+
+    def _complete(self, exchange: Exchange, half: CapturedMessage) -> None:
         """Both halves are there."""
+        self._attach(exchange, half)
+        if self.tokens and _is_handshake(exchange) and tokens.refused(half):
+            self.tokens = 0
+        self.emit(exchange)
+
+    def _attach(self, exchange: Exchange, half: CapturedMessage) -> None:
         exchange.response = half
         half.api, half.version = exchange.api, exchange.version
         half.asked, half.known = exchange.request, self.known
         if half.missing:
-            exchange.findings.append(_broken_off(half))
-        if self.tokens and exchange.api is not None and exchange.api.key == SASL_HANDSHAKE:
-            answer = half.message()
-            if answer is not None and answer.body.get("error_code"):
-                self.tokens = 0
-        self.emit(exchange)
+            exchange.findings.append(complaints.broken_off(half))
 
-    def give_up(self, exchange: Exchange) -> None:
-        """A request that no response will come for."""
-        exchange.findings.append(Finding(Kind.UNANSWERED, "request"))
-        self.emit(exchange)
+    def _keep_unmatched(self, half: CapturedMessage) -> None:
+        """Keep a response whose request may come yet."""
+        self.unmatched.append(half)
+        if len(self.unmatched) > MAX_UNMATCHED or sum(len(each.data) for each in self.unmatched) > MAX_BYTES:
+            self.orphan(self.unmatched.popleft(), len(self.unmatched))
 
-    def give_up_tokens(self) -> None:
-        """Where it is not known what comes next, a token's answer cannot be told from anything else."""
-        while self.waiting and self.waiting[0].api is SASL_TOKEN:
-            self.give_up(self.waiting.popleft())
-
-    def orphan(self, half: CapturedMessage) -> None:
-        """A response that no request was seen for: only its correlation id can be told."""
+    def orphan(self, half: CapturedMessage, waiting: int = 0) -> None:
+        """Hand over a response that no request was seen for: only its correlation id can be told."""
         exchange = Exchange(self.peers, None, 0, _correlation_id(half.data)[0], None)
         exchange.response = half
-        size = len(half.data) - 4
-        exchange.findings.append(Finding(Kind.UNASKED, "response", "body", 4, size, RequestUnseen()))
+        exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting))
         if half.missing:
-            exchange.findings.append(_broken_off(half))
+            exchange.findings.append(complaints.broken_off(half))
         self.emit(exchange)
+
+    def responses_lost(self) -> None:
+        """Bytes of the broker are missing, or could not be read: they may have answered what is in flight now."""
+        for exchange in self.stragglers.give_up():
+            self.give_up(exchange, ResponsesLost())
+        self._lost_until = self.in_flight[-1] if self.in_flight else None
+
+    def _forget_loss(self, exchange: Exchange) -> None:
+        if exchange is self._lost_until:
+            self._lost_until = None
 
     def end(self) -> None:
         """One direction has ended; once both have, nothing can be waited for."""
-        self._open -= 1
-        if self._open:
+        self.state = next_state(ENDS, self.state, Ending.END)
+        if self.state is not Ends.CLOSED:
             return
-        while self.waiting:
-            self.give_up(self.waiting.popleft())
-        while self.early:
-            self.orphan(self.early.popleft())
-        self.closed(self)
+        for exchange in self.stragglers.give_up():
+            self.give_up(exchange)
+        self.stragglers.end()
+        while self.in_flight:
+            self.give_up(self.in_flight.popleft())
+        while self.unmatched:
+            self.orphan(self.unmatched.popleft())
+        for finding in self.findings:
+            self.left_over(finding)
+        self.findings.clear()
 
 
-def _broken_off(half: CapturedMessage) -> Finding:
-    return Finding(Kind.TRUNCATED, half.direction, "", len(half.data), half.missing, BrokenOff())
+def _is_handshake(exchange: Exchange) -> bool:
+    return exchange.api is not None and exchange.api.key == tokens.SASL_HANDSHAKE
 
 
 @cache
 def _up_to_acks(version: int) -> tuple[Reader, Reader]:
-    """The readers of a Produce request's header, and of its fields up to `acks`: not of the records behind."""
+    """Return the readers of a Produce request's header, and of its fields up to `acks`: not of the records behind."""
     grammar = by_key(PRODUCE).at("request", version)
     names = [field.name for field in grammar.fields]
     fields = WireStruct(grammar.fields[: names.index("acks") + 1], None)

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from ..findings import Finding, Kind
-from ..findings.facts import BytesMissing, BytesUnproved, SizeCoversOthers
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from ..wire.language.api import Direction
-from . import requests
+from . import complaints, requests
 from .pairing import Pairing
 from .requests import RequestHeader
 from .search import MAX_FRAME, WEAK_FRAME, Buffer
-from .validation import excess, extent, fits, may_fit
+from .validation import excess, excess_of, extent, fits, may_fit
 
+HOLD = 50_000_000
+"""Nanoseconds after its last byte, a frame is final, though no other has come behind it."""
+Depth: TypeAlias = Literal["shallow", "whole"]
+"""How far messages are read: see `CapturedMessage.message`."""
 GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20
 AHEAD, FAR = 100, 10_000
@@ -34,66 +36,97 @@ GROUPS = 64
 _correlation_id = struct.Struct(">i").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
 _NOBODY = object()
+NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
 
 
 class _Side:
-    """What both ends have in common: the words of complaint, and the frame handed over last."""
+    """What both ends have in common: the words of complaint, and the last frame, until it is proved.
+
+    `last` is final once a frame stands behind it, or nothing can: until then bytes may be taken from its end. It is
+    `NO_FRAME` where there is none that is not final.
+    """
 
     direction: Direction
 
-    def __init__(self, conversation: Pairing) -> None:
-        self.conversation = conversation
-        self.last: CapturedMessage | None = None
+    def __init__(self, pairing: Pairing) -> None:
+        self.pairing = pairing
+        self.last = NO_FRAME
+        self._odd = NO_FRAME
+        self._exchange: Exchange | None = None
 
-    def surplus(self) -> bytes:
+    @property
+    def quiescent(self) -> bool:
+        return self.pairing.quiescent
+
+    def surplus(self, time: int) -> bytes:
         half = self.last
-        if half is None or half.api is None or half.missing:
+        if half.api is None or half.missing or time - half.last_time > HOLD:
             return b""
         length = excess(half.api, half.version, half.direction, half.data)
         return half.data[len(half.data) - length :]
 
-    def give_back(self, length: int) -> None:
-        if self.last is not None and length:
-            self.last.cut(length)
-            self.wrong_length(length)
-        self.last = None
+    def shorten(self, length: int, time: int, number: int) -> None:
+        half = self.last
+        half.data = half.data[: len(half.data) - length]
+        half.last_time, half.last_packet = time, number
+        self.wrong_length(length)
+        self.last = NO_FRAME
+
+    def proved(self) -> None:
+        self.last = NO_FRAME
+
+    def prove_by_reading(self, depth: Depth) -> bool:
+        """Whether `last` is final, because all its bytes are its own."""
+        last = self.last
+        if last is self._odd:
+            return last is NO_FRAME
+        message = last.message(shallow=depth == "shallow") if not last.missing else None
+        if message is not None and excess_of(message):
+            last.forget()
+            self._odd = last
+            return False
+        self.last = NO_FRAME
+        return True
 
     def wrong_length(self, excess: int) -> None:
-        found = Finding(Kind.BAD_LENGTH, self.direction, length=excess, facts=SizeCoversOthers())
-        self.conversation.findings.append(found)
+        found = self._exchange.findings if self._exchange is not None else self.pairing.findings
+        found.append(complaints.wrong_length(self.direction, excess))
 
     def skipped(self, length: int) -> None:
-        found = Finding(Kind.SKIPPED, self.direction, length=length, facts=BytesUnproved())
-        self.conversation.findings.append(found)
+        self.pairing.findings.append(complaints.skipped(self.direction, length))
 
     def lost(self, length: int, number: int) -> None:
-        found = Finding(Kind.GAP, self.direction, length=length, facts=BytesMissing(number))
-        self.conversation.findings.append(found)
+        self.pairing.findings.append(complaints.gap(self.direction, length, number))
 
     def end(self) -> None:
-        self.conversation.end()
+        self.last = NO_FRAME
+        self.pairing.end()
 
 
 class RequestSide(_Side, requests.AnyRequest):
-    """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token."""
+    """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token.
+
+    `retry` is called behind a request that the other side waits to see, before it can decide.
+    """
 
     direction: Direction = "request"
 
-    def __init__(self, conversation: Pairing) -> None:
-        super().__init__(conversation)
+    def __init__(self, pairing: Pairing, retry: Callable[[], None]) -> None:
+        super().__init__(pairing)
         self.client_id: Any = _NOBODY
+        self._retry = retry
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
-        if self.conversation.tokens:
+        if self.pairing.tokens:
             return self._judge_token(data, start, size)
         accepted, header = requests.read_header(data, start, size)
         if header is not None:
             if header.client_id == self.client_id:
                 return True, header
             if self.client_id is _NOBODY:
-                return self.conversation.whole or size < WEAK_FRAME, header
+                return self.pairing.whole or size < WEAK_FRAME, header
             return self._judge_stranger(data, start, start + size, header), header
-        if accepted is False and self.client_id is _NOBODY and self.conversation.whole:
+        if accepted is False and self.client_id is _NOBODY and self.pairing.whole:
             return _gssapi(data, start, size), None
         return accepted, None
 
@@ -127,10 +160,14 @@ class RequestSide(_Side, requests.AnyRequest):
         self.last = half = CapturedMessage(data, times, packets, "request", missing)
         if token is not None:
             self.client_id = token.client_id
-        self.conversation.request(token, half)
+        pairing = self.pairing
+        self._exchange = pairing.request(token, half)
+        if pairing.undecided:
+            pairing.undecided = False
+            self._retry()
 
     def lost(self, length: int, number: int) -> None:
-        self.conversation.whole = False
+        self.pairing.whole = False
         super().lost(length, number)
 
 
@@ -140,24 +177,25 @@ class ResponseSide(_Side):
     direction: Direction = "response"
     keep = KEEP_RESPONSES
 
-    def __init__(self, conversation: Pairing) -> None:
-        super().__init__(conversation)
+    def __init__(self, pairing: Pairing) -> None:
+        super().__init__(pairing)
         self._wanted: tuple[Any, ...] = ()
         self._pattern: re.Pattern[bytes] | None = None
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Exchange | None]:
-        waiting = self.conversation.waiting
-        if waiting:
-            first = waiting[0]
+        in_flight = self.pairing.in_flight
+        if in_flight:
+            first = in_flight[0]
             if first.api is SASL_TOKEN:
-                return 0 <= size <= MAX_TOKEN, first
+                first = self.pairing.behind_tokens(data, start, size) or first
+                return first.api is not SASL_TOKEN or 0 <= size <= MAX_TOKEN, first
             if size >= 4 and len(data) - start >= 4 and _correlation_id(data, start)[0] == first.correlation_id:
                 return True, first
         if size < 4:
             return False, None
         if len(data) - start < 4:
             return None, None
-        exchange = self.conversation.expected(_correlation_id(data, start)[0])
+        exchange = self.pairing.expected(_correlation_id(data, start)[0])
         if exchange is None:
             return self._judge_unasked(data, start, start + size), None
         return start + size > len(data) or self.prove(data, start, start + size), exchange
@@ -169,31 +207,31 @@ class ResponseSide(_Side):
         be far from those of the requests that were seen.
         """
         correlation_id = _correlation_id(data, start)[0]
-        if abs(_steps(self.conversation.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
+        if abs(_steps(self.pairing.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
             return False
         if end + 8 > len(data):
-            self.conversation.undecided = True
+            self.pairing.undecided = True
             return None
         size, following = _size_and_correlation_id(data, end)
         return 4 <= size <= MAX_FRAME and 0 < _steps(correlation_id, following) <= AHEAD
 
     def search(self, data: Buffer, start: int) -> int | None:
         """Where the correlation id of a waiting request stands behind a length that can be."""
-        waiting = self.conversation.waiting
-        self.conversation.undecided = True
-        self.conversation.give_up_tokens()
-        if not waiting:
+        in_flight = self.pairing.in_flight
+        self.pairing.undecided = True
+        self.pairing.give_up_tokens()
+        if not in_flight:
             return None
-        wanted = len(waiting), waiting[0], waiting[-1]
+        wanted = len(in_flight), in_flight[0], in_flight[-1]
         if self._pattern is None or wanted != self._wanted:
-            ids = dict.fromkeys(exchange.correlation_id for exchange in waiting)
+            ids = dict.fromkeys(exchange.correlation_id for exchange in in_flight)
             self._wanted, self._pattern = wanted, _candidate(ids)
         found = self._pattern.search(data, start)
         return found.start() if found else None
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         """A response to a waiting request whose body ends where its length says; an odd one, if another follows."""
-        exchange = self.conversation.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
+        exchange = self.pairing.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
         if exchange is None or exchange.api is None:
             return False
         frame = bytes(data[start:end])
@@ -207,14 +245,22 @@ class ResponseSide(_Side):
         if end + 8 > len(data):
             return True if final and end == len(data) else None
         size, correlation_id = _size_and_correlation_id(data, end)
-        return 4 <= size <= MAX_FRAME and self.conversation.expected(correlation_id) is not None
+        return 4 <= size <= MAX_FRAME and self.pairing.expected(correlation_id) is not None
 
     def extent(self, data: bytes, token: Any) -> int | None:
         return extent(token.api, token.version, "response", data) if token is not None else None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = CapturedMessage(data, times, packets, "response", missing)
-        self.conversation.response(half)
+        self._exchange = self.pairing.response(half)
+
+    def skipped(self, length: int) -> None:
+        self.pairing.responses_lost()
+        super().skipped(length)
+
+    def lost(self, length: int, number: int) -> None:
+        self.pairing.responses_lost()
+        super().lost(length, number)
 
 
 def _steps(one: int, other: int) -> int:

@@ -7,7 +7,7 @@ where what stands around it speaks for it.
 from __future__ import annotations
 
 from ..findings import Kind
-from ..messages.message import forms, read, read_slowly
+from ..messages.message import Message, forms, read, read_slowly
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
@@ -49,7 +49,12 @@ def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
 
 def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
     """How many bytes at the end of a message its grammar has no use for; 0 where it does not even get there."""
-    findings = read(api, version, direction, data, shallow=True).findings
-    if any(finding.kind.breaks for finding in findings):
+    return excess_of(read(api, version, direction, data, shallow=True))
+
+
+def excess_of(message: Message) -> int:
+    """Return how many bytes at the end of a message, as it was read, are none of its fields'."""
+    findings = message.findings
+    if not findings or any(finding.kind.breaks for finding in findings):
         return 0
     return sum(finding.length for finding in findings if finding.kind is Kind.LEFTOVER)

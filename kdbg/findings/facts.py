@@ -35,6 +35,53 @@ class RequestUnseen(NamedTuple):
     """The request of a response is not in the capture."""
 
 
+class RequestUnseenSoLong(NamedTuple):
+    """The request of a response is not in the capture, and `responses` of that sort were waiting for theirs."""
+
+    responses: int
+
+
+class InFlightFull(NamedTuple):
+    """A response is waited for no longer: so many requests, or bytes of them, may be in flight on a connection."""
+
+    requests: int
+    bytes: int
+
+
+class PassedOver(NamedTuple):
+    """A response is waited for no longer: so many came that answer later requests."""
+
+    responses: int
+
+
+class PassedOverMany(NamedTuple):
+    """A response is waited for no longer: more requests than so many were passed over by responses to later ones."""
+
+    requests: int
+
+
+class ResponsesLost(NamedTuple):
+    """A response is waited for no longer: bytes of the broker are missing from the capture, or could not be read."""
+
+
+class AnsweredAfter(NamedTuple):
+    """A response came after the one to a later request, with this correlation id."""
+
+    correlation_id: int
+
+
+class AnsweredTooLate(NamedTuple):
+    """A response came when its request had been told as unanswered."""
+
+
+class AnsweredUnasked(NamedTuple):
+    """A response came to a request that wants none (acks=0)."""
+
+
+class AnsweredUnaskedLate(NamedTuple):
+    """The same, when its request had been told."""
+
+
 class Foreign(NamedTuple):
     """A connection speaks another protocol."""
 
@@ -139,7 +186,9 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Foreign | NoRequest
+    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen
+    | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter
+    | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | NoRequest
     | SizeWrong | KnownForm | Stopped | InPayload
     | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
     | CaptureTrouble

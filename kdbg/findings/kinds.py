@@ -58,12 +58,12 @@ class Kind(StrEnum):
     TAG_ORDER = "tag-order", "tagged fields out of order, or one of them twice", _ERROR, _SHIFTS
     CRC = "crc", "a checksum that does not match its record batch or message"
     COMPRESSION = "compression", "a compressed batch that does not decompress"
-    ORDER = "order", "offsets or times in a file that only grow, and here do not"
+    ORDER = "order", "what comes in order does not: responses, or offsets and times in a file"
     RECORD_SET = "record-set", "bytes in a record set that are no batch and no message", _ERROR, _CUT
     PAYLOAD = "payload", "bytes inside a field or a record that are not what they should be", _ERROR, _HARMLESS
     DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
     UNANSWERED = "unanswered", "no response was seen", _WARNING
-    UNASKED = "unasked", "a response whose request was not seen", _WARNING
+    UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
     NOT_KAFKA = "not-kafka", "a connection that does not speak Kafka in the clear"
     CAPTURE = "capture", "the capture file itself is damaged"
 

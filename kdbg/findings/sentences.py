@@ -54,6 +54,18 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
     of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
+    of.RequestUnseenSoLong: "its request was not seen before {responses} more such responses; {length} bytes of body"
+    " cannot be read without it",
+    of.InFlightFull: "no response was seen before {requests:,} requests, or {bytes:,} bytes, were in flight",
+    of.PassedOver: "no response was seen among {responses} to later requests",
+    of.PassedOverMany: "no response was seen, as to {requests} other requests that were passed over",
+    of.ResponsesLost: "no response was seen; bytes of the broker are missing, or could not be read",
+    of.AnsweredAfter: "the response came after the one to a later request (correlation id {correlation_id}): a broker"
+    " must answer in the order of the requests, so it, or what stands between, is at fault",
+    of.AnsweredTooLate: "the response came after those to many later requests, when its request had been told as"
+    " unanswered: a broker must answer in the order of the requests",
+    of.AnsweredUnasked: "the request says acks=0, which wants no response, and got one",
+    of.AnsweredUnaskedLate: "the request says acks=0, which wants no response, and got one after it had been told",
     of.Foreign: "{protocol}; not decoded",
     of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
     of.SizeWrong: _size_wrong,

@@ -72,11 +72,6 @@ class CapturedMessage:
         """Bytes on the wire, the 4-byte size included."""
         return len(self.data) + self.missing + 4
 
-    def cut(self, length: int) -> None:
-        """Take the last bytes away: they turned out to be no part of the message."""
-        self.data = self.data[: len(self.data) - length]
-        self._message = None
-
     def message(self, *, shallow: bool = False) -> Message | None:
         """The message, read when first asked for; None for a response whose request nobody saw.
 
@@ -104,8 +99,13 @@ class CapturedMessage:
 
     def take(self) -> Message | None:
         """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""
-        message, self._message = self.message(), None
+        message = self.message()
+        self.forget()
         return message
+
+    def forget(self) -> None:
+        """Forget the message: it is read again when asked for."""
+        self._message = None
 
 
 class ErrorFound(NamedTuple):

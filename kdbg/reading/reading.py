@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
 
 from ..capture import Capture
+from ..engine.driver import PAUSE, Drive
 from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.chosen import Filters
@@ -36,9 +37,10 @@ class Reading(Iterator[Read], Generic[Read]):
 
     def __init__(self, opened: Capture | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None) -> None:
         self._opened, self._filters, self._where = opened, filters, where
-        self._engine = Engine(ports=filters.port or ())
-        self._left = filters.limit
         plain = filters.but(limit=None)
+        reads_all = where is None and not plain.but(port=None)
+        self._engine = Engine(ports=filters.port or (), reads="shallow" if reads_all else None)
+        self._left = filters.limit
         self._items: Iterator[Any] = (
             _exchanges(opened, self._engine, plain) if isinstance(opened, Capture) else _entries(opened, plain)
         )
@@ -117,13 +119,12 @@ class Reading(Iterator[Read], Generic[Read]):
 
 def _exchanges(capture: Capture, engine: Engine, filters: Filters) -> Iterator[Exchange]:
     """Yield the exchanges of a capture that pass the filters, and close it at the end."""
-    fits = None
+    drive = Drive(
+        engine, capture.with_pauses(PAUSE), lambda: filters.dated(capture.first_time).check(engine.topic_names)
+    )
     with capture:
-        for exchange in engine.run(capture):
-            if fits is None:
-                fits = filters.dated(capture.first_time).check(engine.topic_names)
-            if fits(exchange):
-                yield Exchange.of(exchange, engine.topic_names)
+        for exchange in drive:
+            yield Exchange.of(exchange, engine.topic_names)
 
 
 def _entries(opened: BrokerFile, filters: Filters) -> Iterator[LogEntry]:

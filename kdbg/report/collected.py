@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..capture import Capture
+from ..engine.driver import Drive, Fits
 from ..engine.engine import Engine
 from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
@@ -23,8 +23,6 @@ DERIVED = """
 ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client, '0123456789'), ':'));
 CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
 """
-HELD = 64
-"""Exchanges that wait a little before they are read: what follows may take bytes from them."""
 BATCH = 1000
 
 
@@ -108,45 +106,34 @@ class _Decoding:
     def __init__(self, to: Collected, name: str) -> None:
         self.to, self.name = to, name
         self.connections = Connections()
-        self.session = Engine(ports=to.filters.port or (), watch=self.connections.watch)
-        self.rows = Rows(to.add, Wanted(), self.session.topic_names)
+        reads_all = not to.filters.but(limit=None, port=None)
+        self.engine = Engine(
+            ports=to.filters.port or (), watch=self.connections.watch, reads="shallow" if reads_all else None
+        )
+        self.rows = Rows(to.add, Wanted(), self.engine.topic_names)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
     def run(self, capture: Capture) -> None:
-        waiting: deque[Exchange] = deque()
-        fits: Callable[[Exchange], bool] | None = None
-        for exchange in self.session.run(capture):
-            fits = fits or self._fits(capture)
-            waiting.append(exchange)
-            if len(waiting) > HELD:
-                self._take(waiting.popleft(), fits)
-            if self.to.left == 0:
-                break
-        for exchange in waiting:
-            assert fits is not None
-            self._take(exchange, fits)
+        drive = Drive(self.engine, capture, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
+        for exchange in drive:
+            number = exchange.peers.number
+            self.shown.add(number)
+            exchange.peers = self.connections[number].peers
+            self.rows.exchange(self.name, exchange)
+        self.to.left = drive.left
         self._tell()
 
-    def _fits(self, capture: Capture) -> Callable[[Exchange], bool]:
-        checks = self.to.filters.dated(capture.first_time).checks(self.session.topic_names)
-        return lambda exchange: all(check(exchange) for check in checks)
+    def _hear(self, exchange: Exchange, wanted: bool) -> None:
+        self.connections.heard(exchange)
 
-    def _take(self, exchange: Exchange, fits: Callable[[Exchange], bool]) -> None:
-        """Make rows of an exchange if it is wanted."""
-        number, spoken = exchange.peers.number, self.connections.heard(exchange)
-        if self.to.left == 0 or not fits(exchange):
-            return
-        if self.to.left is not None:
-            self.to.left -= 1
-        self.shown.add(number)
-        exchange.peers = spoken.peers
-        self.rows.exchange(self.name, exchange)
+    def _fits(self, capture: Capture) -> Fits:
+        return self.to.filters.dated(capture.first_time).check(self.engine.topic_names)
 
     def _tell(self) -> None:
         """The rows of connections: of all of them, or of those that a filter lets through."""
         whole = not self.to.filters.but(port=None)
-        findings = self.session.findings_by_connection()
+        findings = self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
                 spoken.tell(self.name, findings.get(number, ()), self.to.add)

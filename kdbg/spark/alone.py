@@ -1,4 +1,4 @@
-"""One capture in one go: its packets through one session, its rows out, table by table."""
+"""One capture in one go: its packets through one engine, its rows out, table by table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture import Packet
+from ..engine.driver import Drive
 from ..engine.engine import Engine
 from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
@@ -16,8 +17,8 @@ from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import Plan, Split
 from .stages.reading import Reading
 
-HELD = 64
-"""Exchanges that wait a little before they are told: what follows may take bytes from them."""
+PAUSE = 64
+"""Exchanges after which the rows can be taken away."""
 
 
 class Alone:
@@ -33,22 +34,19 @@ class Alone:
         self.plan, self.add, self.ports = plan, add, ports
         self.name = plan.captures[plan.splits[0].capture]
         self._connections = Connections()
-        self._session = Engine(watch=self._connections.watch)
-        topics = self._session.topic_names
-        self._rows, self._checks = Rows(add, wanted, topics), filters.checks(topics)
+        self._engine = Engine(watch=self._connections.watch)
+        topics = self._engine.topic_names
+        self._rows, self._fits = Rows(add, wanted, topics), filters.check(topics)
         self._read: list[Split] = []
         self._reports: list[dict[str, Any]] = []
 
     def run(self) -> Iterator[None]:
         """Read the capture; pauses now and then, so that the rows can be taken away."""
-        waiting: list[Exchange] = []
-        for exchange in self._session.run(self._packets()):
-            waiting.append(exchange)
-            if len(waiting) >= HELD:
-                self._exchanges(waiting)
-                waiting = []
+        drive = Drive(self._engine, self._packets(), lambda: self._wants)
+        for number, exchange in enumerate(drive, 1):
+            self._rows.exchange(self.name, exchange)
+            if not number % PAUSE:
                 yield
-        self._exchanges(waiting)
         self._tell()
         self._files()
         yield
@@ -63,15 +61,14 @@ class Alone:
             self._reports.append(reading.report | {"split": place})
             before += reading.report["packets"]
 
-    def _exchanges(self, exchanges: list[Exchange]) -> None:
-        for exchange in exchanges:
-            exchange.peers = self._connections.heard(exchange).peers
-            if all(check(exchange) for check in self._checks):
-                self._rows.exchange(self.name, exchange)
+    def _wants(self, exchange: Exchange) -> bool:
+        """Whether an exchange is wanted, by the number that its connection has in the whole capture."""
+        exchange.peers = self._connections.heard(exchange).peers
+        return self._fits(exchange)
 
     def _tell(self) -> None:
         """The connections, and what is odd about them and belongs to no exchange."""
-        findings = self._session.findings_by_connection()
+        findings = self._engine.findings_by_connection()
         for number, spoken in self._connections.items():
             spoken.tell(self.name, findings.get(number, ()), self.add)
 

@@ -84,7 +84,7 @@ class Stream:
             self._receiver = receiver
 
     @property
-    def resting(self) -> tuple[Receiver, int] | None:
+    def quiescent(self) -> tuple[Receiver, int] | None:
         """While it is regular: who takes the bytes, and the sequence number of the next one."""
         return (self._receiver, self._next & MASK) if self.regular else None
 

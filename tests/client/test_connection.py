@@ -105,7 +105,7 @@ async def test_many_in_flight_each_gets_its_own_answer() -> None:
 @in_loop
 async def test_more_in_flight_than_a_capture_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is given up for want of room: what waits is up to whoever sends."""
-    monkeypatch.setattr(conversation, "MAX_WAITING", 10)
+    monkeypatch.setattr(conversation, "MAX_IN_FLIGHT", 10)
     monkeypatch.setattr(conversation, "LOOK", 2)
     async with connected() as connection:
         futures = [connection.send(METADATA, 1) for _ in range(50)]

@@ -51,11 +51,12 @@ class Line:
 
     def __init__(self, *, synced: bool = True) -> None:
         self.exchanges: list[Exchange] = []
-        self.conversation = Pairing(PEERS, self.exchanges.append, whole=synced)
-        self.requests, self.responses = LoggedRequests(self.conversation), LoggedResponses(self.conversation)
+        self.pairing = Pairing(PEERS, self.exchanges.append, whole=synced)
+        self.responses = LoggedResponses(self.pairing)
+        responses = Framer(self.responses, synced=synced)
+        self.requests = LoggedRequests(self.pairing, responses.retry)
         self.requests.events, self.responses.events = [], []
-        self.framers = Framer(self.requests, synced=synced), Framer(self.responses, synced=synced)
-        self.conversation.retry = self.framers[1].retry
+        self.framers = Framer(self.requests, synced=synced), responses
         self.number = 0
 
     def feed(self, forth: bool, *pieces: bytes | int) -> Line:

@@ -5,7 +5,10 @@
 
 `>>` sends from the client, `<<` from the broker: bytes, or `Lost(n)` for n bytes that the capture lacks. What came out
 is written `5><` (request and response), `5>` (unanswered), `5>!` (wants no answer), `<5` (response without request),
-`token><` (a raw SASL token and its answer).
+`token><` (a raw SASL token and its answer), `5>!<` (answered, though it wanted no answer).
+
+To ask what came out is a pause: the engine is told that nothing more is there for now. `handed_out` is what came
+without.
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ def told(exchange: Exchange) -> str:
         return f"<{name}"
     if exchange.response is None:
         return f"{name}>" if exchange.answered else f"{name}>!"
-    return f"{name}><"
+    return f"{name}><" if exchange.answered else f"{name}>!<"
 
 
 class Playbook:
@@ -85,7 +88,7 @@ class Playbook:
         self.cut, self.path = cut, path or flow()
         self.number = 0
         self.next = {True: 1000, False: 5000}
-        self.exchanges: list[Exchange] = []
+        self.handed_out: list[Exchange] = []
         if syn:
             self.packet(True, SYN)
             self.packet(False, SYN | ACK, ack=1001)
@@ -98,7 +101,7 @@ class Playbook:
         packet: Packet = (
             self.number, self.number * 1000, path, self.next[forth], ack, flags, payload, len(payload),
         )  # fmt: skip
-        self.exchanges += self.session.receive(packet)
+        self.handed_out += self.session.receive(packet)
         self.next[forth] += len(payload)
 
     def send(self, forth: bool, what: bytes | Lost) -> Playbook:
@@ -122,8 +125,14 @@ class Playbook:
 
     def close(self) -> list[str]:
         """The capture is over: everything that came out of it."""
-        self.exchanges += self.session.close()
+        self.handed_out += self.session.close()
         return self.seen
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """What came out so far, after a pause."""
+        self.handed_out += self.session.idle()
+        return self.handed_out
 
     @property
     def seen(self) -> list[str]:

@@ -47,7 +47,7 @@ def test_whatever_the_first_request(playbook: Playbook, first: bytes) -> None:
 @pytest.mark.parametrize("first", [opaque(5, 31999, 0, b"?"), opaque(5, 3, 99, b"?"), opaque(5, 18, 99, b"?", None)])
 def test_an_opened_connection_may_begin_with_an_unknown_request(playbook: Playbook, first: bytes) -> None:
     playbook >> first >> request(6) << response(6)
-    assert playbook.close() == ["5>", "6><"]
+    assert playbook.close() == ["6><", "5>"]
 
 
 def test_a_first_request_that_is_long_is_not_held() -> None:

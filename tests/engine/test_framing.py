@@ -276,4 +276,4 @@ def test_a_long_frame_is_looked_into_before_it_is_complete() -> None:
     count = LONG // len(request(FIRST_ID)) + 1
     line.feed(True, *(request(FIRST_ID + 4 + n) for n in range(count)))
     assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1, 2, 3]
-    assert len(line.conversation.waiting) == count + 1
+    assert len(line.pairing.in_flight) == count + 1

@@ -6,7 +6,7 @@ import io
 
 from kdbg.capture import Packet, open_capture
 from kdbg.engine.engine import Engine
-from kdbg.engine.quiescent import at_rest
+from kdbg.engine.quiescent import quiescent_at
 from kdbg.tcp.table import Connection
 from tests.traffic import Talk, pcap
 
@@ -18,7 +18,7 @@ def rests(talk: Talk) -> list[tuple[int, int] | None]:
 
     def after(packet: Packet) -> tuple[int, int] | None:
         session.receive(packet)
-        return at_rest(found[0])
+        return quiescent_at(found[0])
 
     with open_capture(io.BytesIO(pcap(talk))) as capture:
         return [after(packet) for packet in capture]

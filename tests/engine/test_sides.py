@@ -17,8 +17,8 @@ from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 @pytest.fixture
 def sides() -> tuple[RequestSide, ResponseSide]:
     out: list[Exchange] = []
-    conversation = Pairing(Peers(1, ("a", 1), ("b", 2)), out.append, whole=False)
-    return RequestSide(conversation), ResponseSide(conversation)
+    pairing = Pairing(Peers(1, ("a", 1), ("b", 2)), out.append, whole=False)
+    return RequestSide(pairing, lambda: None), ResponseSide(pairing)
 
 
 def judge(side: RequestSide | ResponseSide, data: bytes) -> bool | None:

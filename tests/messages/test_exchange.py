@@ -59,13 +59,11 @@ def test_a_response_without_a_request_has_no_message() -> None:
     assert half(response(5), "response", None).take() is None
 
 
-def test_cut() -> None:
-    one = half(request(5) + b"abc")
+def test_forget() -> None:
+    one = half(request(5))
     first = one.message()
-    assert first is not None
-    assert [finding.kind for finding in first.findings] == ["leftover"]
-    one.cut(3)
-    assert one.data == request(5)[4:]
+    assert one.message() is first
+    one.forget()
     assert one.message() is not first
 
 

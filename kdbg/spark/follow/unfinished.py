@@ -20,7 +20,7 @@ import pyarrow as pa
 from ...capture import Packet
 from ...capture.packet import ACK, SYN, endpoint, reverse
 from ...engine.engine import Engine
-from ...engine.quiescent import at_rest
+from ...engine.quiescent import quiescent_at
 from ...findings import Finding, Kind, pack, unpack
 from ...findings.facts import CaptureTrouble
 from ...messages.exchange import Exchange, Peers
@@ -64,7 +64,7 @@ class Rest(NamedTuple):
     @classmethod
     def of(cls, connection: Connection, client: int | None) -> Rest | None:
         """Where the connection stands, if it can be taken up there."""
-        seq = (0, 0) if connection.ended else at_rest(connection)
+        seq = (0, 0) if connection.ended else quiescent_at(connection)
         if seq is None or connection.packets <= LATE_SYN:  # so early, a SYN may still be on its way
             return None
         seq = (seq[1], seq[0]) if client else seq
@@ -168,9 +168,12 @@ class Follower(Pairer):
             self._runs = [each for each in self._runs if each.last > self._rest.after]
 
     def _remember(self) -> None:
-        """All old packets have gone through: the connection stands where it stood."""
+        """All old packets have gone through: the connection stands where it stood, and what was complete was told."""
         told, self._told = self._told, None
-        if told is None or not self._spoken:
+        if told is None:
+            return
+        self._session.idle()
+        if not self._spoken:
             return
         spoken = self._latest()
         spoken.client = (spoken.client or 0) if told.kafka else None
@@ -199,8 +202,8 @@ class Follower(Pairer):
         self._clear()
 
     def _wait(self, spoken: ConnectionStatistics) -> None:
-        """Put the connection by, and tell of those that had its ports before."""
-        self._hand_on()
+        """Put the connection by, tell what is complete, and tell of those that had its ports before."""
+        self._keep(self._session.idle())
         self._learn()
         assert self._now is not None
         connection, key = spoken.connection, self._now[1]

@@ -1,8 +1,8 @@
 """The reduce side: the runs of a partition, sorted, go through the very engine that `kdbg decode` runs.
 
-One connection after the other, each through a `Engine` of its own; so memory holds one connection's loose ends, and a
-few bounded buffers. Exchanges are paired and proved here, and written as they are: decoding them is work for the next
-stage, where one large connection does not hold up the others.
+One connection after the other, each through an `Engine` of its own; so memory holds one connection's loose ends.
+Exchanges are paired and proved here, and written as they are: decoding them is work for the next stage, where one large
+connection does not hold up the others.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from .pieces import Pieces
 from .raw import pack
 from .runs import Run
 
-HELD, HELD_BYTES = 64, 1 << 18
-"""Exchanges of a connection, and bytes of them, that are kept back a little: what follows may take bytes from them."""
-
 
 class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
@@ -36,8 +33,6 @@ class Pairer:
         self._capture = 0
         self._session = Engine()
         self._spoken = Connections()
-        self._done: list[Exchange] = []
-        self._size = 0
 
     def run(self, capture: int, run: Run) -> None:
         """The next packets of a connection, or the first of the next one."""
@@ -65,27 +60,18 @@ class Pairer:
         }
 
     def _keep(self, done: list[Exchange]) -> None:
+        """Pack exchanges, and tell of connections that are over."""
         for exchange in done:
-            self._done.append(exchange)
-            self._size += exchange.size
-        if len(self._done) >= HELD or self._size > HELD_BYTES:
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        """Pack the exchanges that were kept back, and tell of connections that are over."""
-        for exchange in self._done:
             exchange.peers = self._spoken.heard(exchange).peers
             self.counts["exchanges"] += 1
             self.counts["frames"] += (exchange.request is not None) + (exchange.response is not None)
             self.counts["frame_bytes"] += exchange.size
             self.pieces.add(pack(exchange, self._capture), exchange.size)
-        self._done, self._size = [], 0
         self._tell_all(but=1)
 
     def _end(self) -> None:
         """The connection is over, and all that used its ports before."""
         self._keep(self._session.close())
-        self._hand_on()
         self._tell_all(but=0)
         self._now = None
         self._learn()
@@ -98,7 +84,7 @@ class Pairer:
 
     def _tell_all(self, *, but: int) -> None:
         """Tell of the connections, `but` for the latest: those before it are over, for their ports are used anew."""
-        for number in list(self._spoken)[: len(self._spoken) - but]:
+        for number in list(self._spoken)[: len(self._spoken) - but] if len(self._spoken) > but else ():
             self._tell(self._spoken.pop(number))
 
     def _tell(self, spoken: ConnectionStatistics) -> None:

@@ -1,0 +1,57 @@
+"""What the engine finds odd about a connection and its exchanges, each as a finding: one function for each."""
+
+from __future__ import annotations
+
+from ..findings import Finding, Kind
+from ..findings import facts as of
+from ..messages.exchange import CapturedMessage
+from ..wire.language.api import Direction
+
+NotAwaited = of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
+"""Why a response is waited for no longer."""
+
+
+def gap(direction: Direction, length: int, packet: int) -> Finding:
+    """Bytes of a direction are not in the capture; `packet` is the first one behind them."""
+    return Finding(Kind.GAP, direction, length=length, facts=of.BytesMissing(packet))
+
+
+def skipped(direction: Direction, length: int) -> Finding:
+    """Bytes of a direction are in no frame."""
+    return Finding(Kind.SKIPPED, direction, length=length, facts=of.BytesUnproved())
+
+
+def wrong_length(direction: Direction, excess: int) -> Finding:
+    """The size of a frame covers bytes that are frames of their own."""
+    return Finding(Kind.BAD_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
+
+
+def broken_off(half: CapturedMessage) -> Finding:
+    """The end of a message cannot be had."""
+    return Finding(Kind.TRUNCATED, half.direction, "", len(half.data), half.missing, of.BrokenOff())
+
+
+def unanswered(why: NotAwaited | None = None) -> Finding:
+    """No response came to a request; `why` is None at the end of the connection."""
+    return Finding(Kind.UNANSWERED, "request", facts=why)
+
+
+def unasked(size: int, waiting: int = 0) -> Finding:
+    """A response came to no request that was seen; `size` bytes are its body, `waiting` responses waited with it."""
+    facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
+    return Finding(Kind.UNASKED, "response", "body", 4, size, facts)
+
+
+def out_of_order(correlation_id: int) -> Finding:
+    """A response came after the one to a later request, which has this correlation id."""
+    return Finding(Kind.ORDER, "response", facts=of.AnsweredAfter(correlation_id))
+
+
+def too_late() -> Finding:
+    """A response came to a request that had been told as unanswered."""
+    return Finding(Kind.ORDER, "response", facts=of.AnsweredTooLate())
+
+
+def answer_to_no_acks(*, late: bool = False) -> Finding:
+    """A response came to a Produce request that wants none; `late`: when that had been told already."""
+    return Finding(Kind.UNASKED, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked())

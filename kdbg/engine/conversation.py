@@ -1,0 +1,62 @@
+"""A connection that speaks Kafka, put together: two framers, one pairing, and the word on when an exchange is final."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ..findings import Finding
+from ..messages.exchange import Exchange, Known, Peers
+from .framing import Framer
+from .pairing import Pairing
+from .sides import Depth, RequestSide, ResponseSide
+
+
+class Conversation:
+    """Everything that is remembered of a connection that speaks Kafka.
+
+    `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
+    both its halves are there, and may still change until `is_final` says that it does not. `left_over` takes the
+    findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame.
+    """
+
+    def __init__(
+        self,
+        peers: Peers,
+        complete: Callable[[Conversation, Exchange], None],
+        left_over: Callable[[Peers, Finding], None],
+        *,
+        whole: bool,
+        synced: tuple[bool, bool],
+        known: Known,
+    ) -> None:
+        self.pairing = Pairing(
+            peers, partial(complete, self), partial(left_over, peers), whole=whole, known=known, holds=True
+        )
+        self.broker = ResponseSide(self.pairing)
+        self.responses = Framer(self.broker, synced=synced[1])
+        self.client = RequestSide(self.pairing, self.responses.retry)
+        self.requests = Framer(self.client, synced=synced[0])
+
+    def is_final(self, exchange: Exchange) -> bool:
+        """Whether no byte will be taken from a complete exchange, and nothing be added to it."""
+        return (
+            exchange.response is not self.broker.last
+            and exchange.request is not self.client.last
+            and (exchange.answered or not self.pairing.stragglers.may_be_answered(exchange))
+        )
+
+    def prove_by_reading(self, exchange: Exchange, depth: Depth) -> bool:
+        """Whether a complete exchange is final, for its messages, when read, have a use for all their bytes."""
+        if exchange.request is self.client.last and not self.client.prove_by_reading(depth):
+            return False
+        if exchange.response is self.broker.last and not self.broker.prove_by_reading(depth):
+            return False
+        return self.is_final(exchange)
+
+    def settle(self, exchange: Exchange) -> None:
+        """Take a complete exchange as final, whatever comes."""
+        for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
+            if side.last is half:
+                side.proved()
+        self.pairing.stragglers.tell(exchange)

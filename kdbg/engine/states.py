@@ -1,0 +1,125 @@
+"""The states of a connection, what changes them, and how: the tables by which the rest of the engine goes.
+
+A connection is classified first. If it speaks Kafka, each of its directions is framed, and its messages are paired:
+
+    packets ──► Classification ──KAFKA──► two of Framing ──frames──► Pairing ──► exchanges
+                      └──FOREIGN──► let go
+
+What is in no table cannot happen, whatever the packets hold: `next_state` raises KeyError for it, which is a bug of the
+engine and never of the traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import TypeAlias, TypeVar
+
+State = TypeVar("State", bound=Enum)
+Event = TypeVar("Event", bound=Enum)
+Transitions: TypeAlias = Mapping[State, Mapping[Event, State]]
+
+
+class Classification(Enum):
+    """What is known of a connection: nothing yet, with no, one or both of its directions ended; or what it speaks."""
+
+    UNKNOWN = auto()
+    HALF_ENDED = auto()
+    ENDED = auto()
+    KAFKA = auto()
+    FOREIGN = auto()
+
+
+class Sign(Enum):
+    """What classifies a connection: a direction ends, a request shows, nothing will show any more."""
+
+    END = auto()
+    REQUEST = auto()
+    NO_REQUEST = auto()
+
+
+class Framing(Enum):
+    """Where one direction stands: a frame is due; one is searched for; the rest of a broken one is passed over."""
+
+    SYNCED = auto()
+    SEARCHING = auto()
+    IGNORING = auto()
+    ENDED = auto()
+
+
+class Step(Enum):
+    """What happens to one direction."""
+
+    NO_FRAME = auto()
+    """No frame begins where one is due."""
+    FOUND = auto()
+    """A frame proves itself behind other bytes."""
+    BROKEN_OFF = auto()
+    """A frame is handed over without its end, which is still to come or to be missed."""
+    PASSED_OVER = auto()
+    """That end is behind us."""
+    HOLE = auto()
+    """Bytes are missing, and it is not known where in a frame the next ones are."""
+    END = auto()
+
+
+class Ends(Enum):
+    """Which directions of a conversation are still open: both, one, none."""
+
+    OPEN = auto()
+    HALF_CLOSED = auto()
+    CLOSED = auto()
+
+
+class Ending(Enum):
+    """A direction ends."""
+
+    END = auto()
+
+
+CLASSIFICATION: Transitions[Classification, Sign] = {
+    Classification.UNKNOWN: {
+        Sign.END: Classification.HALF_ENDED,
+        Sign.REQUEST: Classification.KAFKA,
+        Sign.NO_REQUEST: Classification.FOREIGN,
+    },
+    Classification.HALF_ENDED: {
+        Sign.END: Classification.ENDED,
+        Sign.REQUEST: Classification.KAFKA,
+        Sign.NO_REQUEST: Classification.FOREIGN,
+    },
+    Classification.ENDED: {
+        Sign.REQUEST: Classification.KAFKA,
+        Sign.NO_REQUEST: Classification.FOREIGN,
+    },
+    Classification.KAFKA: {},
+    Classification.FOREIGN: {},
+}
+FRAMING: Transitions[Framing, Step] = {
+    Framing.SYNCED: {
+        Step.NO_FRAME: Framing.SEARCHING,
+        Step.BROKEN_OFF: Framing.IGNORING,
+        Step.HOLE: Framing.SEARCHING,
+        Step.END: Framing.ENDED,
+    },
+    Framing.SEARCHING: {
+        Step.FOUND: Framing.SYNCED,
+        Step.HOLE: Framing.SEARCHING,
+        Step.END: Framing.ENDED,
+    },
+    Framing.IGNORING: {
+        Step.PASSED_OVER: Framing.SYNCED,
+        Step.END: Framing.ENDED,
+    },
+    Framing.ENDED: {},
+}
+ENDS: Transitions[Ends, Ending] = {
+    Ends.OPEN: {Ending.END: Ends.HALF_CLOSED},
+    Ends.HALF_CLOSED: {Ending.END: Ends.CLOSED},
+    Ends.CLOSED: {},
+}
+
+
+def next_state(table: Transitions[State, Event], state: State, event: Event) -> State:
+    """Return the state that follows; raise KeyError where the table has none."""
+    return table[state][event]

@@ -53,7 +53,7 @@ ERRORS: dict[int, Error] = {error.code: error for error in (
           ("BrokerNotAvailable",), "0.9.0.1"),
     Error(9, "REPLICA_NOT_AVAILABLE", True,
           "No usable replica here. Refresh the metadata and retry; in a Metadata response, ignore it.",
-          since="0.9.0.1"),
+          ("Unused",), "0.9.0.1"),
     Error(10, "MESSAGE_TOO_LARGE", False,
           "A record or batch exceeds message.max.bytes (max.message.bytes of the topic). Send smaller ones.",
           ("MessageSizeTooLarge",), "0.8.2.2"),

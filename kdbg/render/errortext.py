@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
+from ..grammars.error_history import Change, changes
 from ..grammars.errors import ERRORS, Error
 from .columns import aligned, wrap
 from .look import Look
@@ -25,7 +26,16 @@ def one(error: Error, look: Look) -> str:
         rows.append(("formerly", ", ".join(error.former_names)))
     if error.since:
         rows.append(("since", error.since + (" or earlier" if error.since == OLDEST else "")))
+    rows += [(f"before {change.release}", before(change)) for change in changes(error.code)]
     return "\n".join([*lines, *aligned(rows, look, ("name",), indent=2)]) + "\n"
+
+
+def before(change: Change) -> str:
+    """What a code was before a release."""
+    words = [f"called {change.name}"] if change.name else []
+    if change.retriable is not None:
+        words.append("retriable" if change.retriable else "not retriable")
+    return ", ".join(filter(None, [*words, change.meaning]))
 
 
 def several(errors: Iterable[Error], look: Look) -> str:
@@ -64,6 +74,10 @@ def error_object(error: Error) -> dict[str, Any]:
     return {
         "code": error.code, "name": error.name, "retriable": error.retriable, "text": error.text,
         "former_names": list(error.former_names), "since": error.since or None,
+        "changes": [
+            {"before": it.release, "name": it.name or None, "retriable": it.retriable, "meaning": it.meaning or None}
+            for it in changes(error.code)
+        ],
     }  # fmt: skip
 
 

@@ -10,24 +10,37 @@ import sys
 import pytest
 
 from kdbg.cli import run
+from kdbg.grammars.error_history import CHANGES
 from kdbg.grammars.errors import ERRORS
-from kdbg.render.errortext import several, table
+from kdbg.render.errortext import error_object, several, table
 from kdbg.render.look import Look
 
 NOT_LEADER = """\
 6 NOT_LEADER_OR_FOLLOWER
   This broker does not lead the partition, or has no replica of it. Refresh the
   metadata, ask the leader.
-  retriable  yes
-  formerly   NOT_LEADER_FOR_PARTITION, NotLeaderForPartition
-  since      0.8.2.2 or earlier
+  retriable   yes
+  formerly    NOT_LEADER_FOR_PARTITION, NotLeaderForPartition
+  since       0.8.2.2 or earlier
+  before 2.6  called NOT_LEADER_FOR_PARTITION
 """
 UNKNOWN = """\
 -1 UNKNOWN_SERVER_ERROR
   The broker failed in a way that has no code of its own. Its log says more.
-  retriable  no
-  formerly   UNKNOWN, Unknown
-  since      0.8.2.2 or earlier
+  retriable   no
+  formerly    UNKNOWN, Unknown
+  since       0.8.2.2 or earlier
+  before 1.0  called UNKNOWN
+"""
+NINE = """\
+9 REPLICA_NOT_AVAILABLE
+  No usable replica here. Refresh the metadata and retry; in a Metadata
+  response, ignore it.
+  retriable     yes
+  formerly      Unused
+  since         0.9.0.1
+  before 0.9.0  Unused (0.8 guide)
+  before 2.6    not retriable
 """
 EPOCHS = """\
   74  FENCED_LEADER_EPOCH  retriable
@@ -107,6 +120,7 @@ def test_json(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert json.loads(capfdbinary.readouterr().out) == {
         "code": -1, "name": "UNKNOWN_SERVER_ERROR", "retriable": False, "text": ERRORS[-1].text,
         "former_names": ["UNKNOWN", "Unknown"], "since": "0.8.2.2",
+        "changes": [{"before": "1.0", "name": "UNKNOWN", "retriable": None, "meaning": None}],
     }  # fmt: skip
     assert run(["errors", "--format", "json"]) == 0
     assert [json.loads(line)["code"] for line in capfdbinary.readouterr().out.splitlines()] == list(ERRORS)
@@ -131,3 +145,22 @@ def test_no_match_names_near_ones(query: str, said: str, capfdbinary: pytest.Cap
 def test_an_unknown_option_is_still_refused(option: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(["errors", option]) == 2
     assert f"No such option '{option}'" in capfdbinary.readouterr().err.decode()
+
+
+@pytest.mark.parametrize("query", ["9", "unused", "REPLICA_NOT_AVAILABLE"])
+def test_what_a_code_was_in_older_releases(query: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["errors", query]) == 0
+    assert capfdbinary.readouterr() == (NINE.encode(), b"")
+
+
+def test_the_history_of_every_code_fits_80_columns_and_is_in_json(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    codes = [str(code) for code in CHANGES]
+    assert run(["errors", *codes]) == 0
+    out = capfdbinary.readouterr().out.decode()
+    assert max(map(len, out.splitlines())) <= 80
+    assert run(["errors", "-1", "9", "6", "--format", "json"]) == 0
+    minus, nine, six = map(json.loads, capfdbinary.readouterr().out.splitlines())
+    assert minus["changes"] == [{"before": "1.0", "name": "UNKNOWN", "retriable": None, "meaning": None}]
+    assert [change["retriable"] for change in nine["changes"]] == [None, False]
+    assert six["changes"][0]["name"] == "NOT_LEADER_FOR_PARTITION"
+    assert error_object(ERRORS[3])["changes"] == []

@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from kdbg.grammars.error_history import CHANGES
 from kdbg.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
 
 from .. import facts
 
-GUIDE = {code: name for name, code in facts.error_names("0.8").items() if name != "Unused"}
+GUIDE = {code: name for name, code in facts.error_names("0.8").items()}
 """The table "Error Codes" of the 0.8 guide; 9 is "Unused" there, 13 missing."""
 
 
@@ -43,8 +44,8 @@ def test_the_names_of_kafka_0_10_1_are_found():
         assert codes(name) == [code], name
 
 
-def test_the_old_guide_names_sixteen():
-    assert sorted(GUIDE) == [*range(-1, 9), 10, 11, 12, 14, 15, 16]
+def test_the_old_guide_names_seventeen():
+    assert sorted(GUIDE) == [*range(-1, 13), 14, 15, 16]
 
 
 @pytest.mark.parametrize(("code", "name"), GUIDE.items())
@@ -145,3 +146,34 @@ def test_nothing_is_found_where_there_is_nothing(query):
 )
 def test_a_code_in_words(code, expected):
     assert describe(code) == expected
+
+
+def test_the_history_is_of_known_codes_in_the_order_of_time():
+    for code, changes in CHANGES.items():
+        assert code in ERRORS
+        numbers = [[int(part) for part in change.release.split(".")] for change in changes]
+        assert numbers == sorted(numbers)
+        assert all(change.name or change.retriable is not None or change.meaning for change in changes)
+
+
+def test_a_name_that_a_code_had_is_a_former_name_and_no_flag_is_told_twice():
+    for code, changes in CHANGES.items():
+        for change in changes:
+            assert not change.name or change.name in ERRORS[code].former_names
+        flags = [change.retriable for change in changes if change.retriable is not None]
+        assert flags in ([], [not ERRORS[code].retriable])
+
+
+def test_the_names_of_0_10_1_are_those_before_they_changed():
+    """Every name of that guide that is not today's was changed since, and the other way round."""
+    then = {code: name for name, code in facts.error_names("0.10.1").items()}
+    renamed = {code: change.name for code, changes in CHANGES.items() for change in changes if change.name}
+    assert {code: name for code, name in then.items() if name != ERRORS[code].name} == renamed
+
+
+def test_meanings_before_0_9_name_what_the_guide_called_the_code():
+    told = {code: change.meaning for code, changes in CHANGES.items() for change in changes if change.meaning}
+    for code, meaning in told.items():
+        assert meaning.startswith(GUIDE[code].removesuffix("Code")), code
+        assert meaning.endswith("(0.8 guide)")
+    assert told[9] == "Unused (0.8 guide)"

@@ -60,6 +60,17 @@ def test_an_absurd_packet_length_ends_the_reading_and_takes_no_memory(length: in
     assert problem.startswith(f"packet 4 claims {length:,} bytes")
 
 
+def test_how_many_bytes_a_packet_may_have() -> None:
+    """As many as the file's snaplen says, at least those of libpcap's largest, at most 16 MiB."""
+    for snaplen, most in ((0, 262_144), (262_145, 262_145), (0xFFFFFFFF, 16_777_216)):
+        for size, problem in (
+            (most, "the file ends inside packet 1"),
+            (most + 1, f"packet 1 claims {most + 1:,} bytes"),
+        ):
+            (said,) = problems(pcap([], snaplen=snaplen) + struct.pack("<IIII", 1, 1, size, size) + bytes(100))
+            assert said.startswith(problem), snaplen
+
+
 def test_packets_larger_than_64_kib_are_whole() -> None:
     payload = b"k" * 100_000
     large = bytes(IP(src="10.0.0.1", dst="10.0.0.2", len=0) / TCP(seq=5) / payload)

@@ -217,6 +217,31 @@ def test_pcapng_a_damaged_section_header_ends_the_reading(header: bytes, expecte
     assert problems(pcapng(PACKETS[:1]) + header) == [expected]
 
 
+def test_pcapng_how_many_bytes_a_block_may_have() -> None:
+    for size, problem in (
+        (16_777_216, "the file ends inside the block"),
+        (16_777_217, "the block after packet 0 claims"),
+    ):
+        (said,) = problems(pcapng([]) + struct.pack("<II", 6, size) + bytes(100))
+        assert said.startswith(problem)
+
+
+def test_pcapng_the_smallest_blocks_there_are() -> None:
+    empty = block(0xBAD, b"")
+    assert len(empty) == 12
+    nothing = enhanced(b"", 5)
+    data = section() + empty + interface(RAW) + nothing + enhanced(PACKETS[0], 1) + empty
+    assert numbers(data) == [0]
+    _, capture = read(data)
+    assert (capture.packets, capture.problems) == (2, [])
+
+
+def test_pcapng_options_end_where_they_say_and_comments_are_none() -> None:
+    comment, nano, end, milli = option(1, b"seen"), option(9, b"\x09"), option(0, b""), option(9, b"\x03")
+    packets, _ = read(section() + interface(RAW, options=comment + nano + end + milli) + enhanced(PACKETS[0], 7))
+    assert packets[0][1] == 7
+
+
 def test_pcapng_two_different_lengths_end_the_reading() -> None:
     bad = bytearray(enhanced(PACKETS[1], 2))
     bad[-4:] = b"\1\2\3\4"

@@ -1,0 +1,134 @@
+"""A finding of every kind, from an input that has it: how serious it is, where it is, and what its facts say."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.engine.engine import Engine
+from kdbg.findings import Finding, Kind, Severity, faults, pack, unpack
+from kdbg.findings import facts as of
+from tests.segments.made import pieces
+from tests.test_findings import MADE, OF_FILES
+from tests.traffic import pcap
+
+TOPIC = "topics[0].name"
+BATCH = "topic_data[0].partition_data[0].records[0]"
+UNSUPPORTED = "the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
+ERROR, WARNING, NOTE = Severity
+EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
+    kind: (severity, Finding(Kind(kind), *place, facts), text)  # type: ignore[arg-type]
+    for kind, severity, place, facts, text in [
+        ("gap", ERROR, ("request", "", None, 100), of.BytesMissing(5),
+            "100 bytes from the client are missing from the capture before packet 5"),
+        ("skipped", ERROR, ("request", "", None, 120), of.BytesUnproved(),
+            "120 bytes from the client belong to no frame that could be proved"),
+        ("truncated", ERROR, ("request", TOPIC, 20, 0), of.Stopped(20, faults.TooFewBytes("STRING", 6, 5)),
+            f"{TOPIC}: STRING wants 6 bytes, 5 left at byte 20 (0x0014)"),
+        ("leftover", ERROR, ("request", "", 18, 2), faults.Leftover(2),
+            "2 bytes left over after the message was complete"),
+        ("bad-length", ERROR, ("request", "topics", 14, 0),
+            of.Stopped(14, faults.NegativeLength("NULLABLE_ARRAY", -7)),
+            "topics: NULLABLE_ARRAY says a length of -7 at byte 14 (0x000e)"),
+        ("bad-value", ERROR, ("request", "topics", 15, 0),
+            of.Stopped(15, faults.EndlessVarint("UNSIGNED_VARINT", 5)),
+            "topics: UNSIGNED_VARINT goes on after 5 bytes at byte 15 (0x000f)"),
+        ("null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"), "STRING must not be null"),
+        ("not-utf8", ERROR, ("request", TOPIC, 20, 1), faults.NotUtf8("STRING"), "STRING is not valid UTF-8"),
+        ("non-minimal-varint", WARNING, ("request", "topics", 15, 2), faults.LongVarint(1, 2), "1 written in 2 bytes"),
+        ("unknown-api", ERROR, ("request", "body", 14, 4), faults.NoApi(31_999, 4),
+            "kdbg has no grammar for API key 31999; 4 bytes of body left unread"),
+        ("unknown-version", ERROR, ("request", "body", 17, 1), faults.NoVersion("Metadata", 99, 1),
+            "kdbg has no grammar for version 99 of Metadata; 1 bytes of body left unread"),
+        ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
+        ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
+        ("crc", ERROR, ("request", f"{BATCH}.crc", 58, 4),
+            faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
+            "the batch says CRC-32C 0x00000001, its bytes give 0xdc16b1e2"),
+        ("compression", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
+            faults.CodecFault("gzip", faults.Refused("incorrect header check")), "gzip: incorrect header check"),
+        ("record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "neither a batch nor a message"),
+        ("payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
+            of.InPayload("ConsumerProtocolSubscription", of.Stopped(2, faults.TooFewBytes("INT32", 4, 0)), False),
+            "protocols[0].metadata.topics: no ConsumerProtocolSubscription: INT32 wants 4 bytes, 0 left"
+            " at byte 55 (0x0037)"),
+        ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
+        ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
+        ("unasked", WARNING, ("response", "body", 4, 6), of.RequestUnseen(),
+            "its request was not seen; 6 bytes of body cannot be read without it"),
+        ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
+            "an HTTP GET request; not decoded"),
+        ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
+            "the file ends inside packet 4"),
+        ("order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),
+            "relative_offset 10 behind 20: offsets only grow"),
+    ]
+}  # fmt: skip
+
+
+def found_in(data: bytes) -> list[Finding]:
+    """Every finding of a capture: of its exchanges, its connections, itself."""
+    session = Engine()
+    with open_capture(io.BytesIO(data)) as capture:
+        found = [finding for exchange in session.run(capture) for finding in exchange.all_findings()]
+        return [*found, *(finding for _, finding in session.findings), *capture.problems]
+
+
+def made(kind: str) -> list[Finding]:
+    if kind in OF_FILES:
+        entries = b"".join(struct.pack(">ii", 10 * n, 4096 * n) for n in (1, 2, 1))
+        return [finding for piece in pieces(entries, f"{0:020}.index") for finding in piece.findings]
+    return found_in(pcap(MADE[kind]())[: -1 if kind == "capture" else None])
+
+
+def test_no_kind_is_left_out() -> None:
+    assert EXPECTED.keys() == set(Kind)
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_finding_says_how_serious_it_is_where_and_what(kind: str) -> None:
+    severity, expected, text = EXPECTED[kind]
+    found = next(finding for finding in made(kind) if finding.kind == kind)
+    assert found == expected
+    assert type(found.facts) is type(expected.facts)
+    assert (found.severity, found.text, str(found)) == (severity, text, f"{kind}: {text}")
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
+    for found in made(kind):
+        again = unpack(json.loads(json.dumps(pack(found))))
+        assert again == found
+        assert type(again.kind) is Kind
+        assert (type(again.facts), again.text) == (type(found.facts), found.text)
+        assert len({found, again}) == 1
+
+
+TRAITS: dict[str, set[str]] = {
+    "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
+    "breaks": {"truncated", "bad-length", "bad-value"},
+    "harmless": {"not-utf8", "non-minimal-varint", "unknown-tag", "payload", "dialect"},
+    "unread": {"unknown-api", "unknown-version", "unknown-tag"},
+    "cut": {"truncated", "record-set"},
+}
+
+
+@pytest.mark.parametrize("trait", TRAITS)
+def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
+    assert {kind.value for kind in Kind if getattr(kind, trait)} == TRAITS[trait]
+
+
+def test_the_exit_status_goes_by_the_severity() -> None:
+    mild = {"dialect", "unknown-tag", "unanswered", "unasked", "non-minimal-varint"}
+    assert {kind for kind in Kind if not kind.is_error} == mild
+    assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
+
+
+def test_the_side_of_a_gap_is_the_message_that_its_sender_sends() -> None:
+    talk = MADE["truncated"]().lose(40, broker=True).ask("Metadata", 1).answer()
+    gap = next(finding for finding in found_in(pcap(talk)) if finding.kind is Kind.GAP)
+    assert (gap.side, gap.text[:24]) == ("response", "40 bytes from the broker")

@@ -1,0 +1,134 @@
+"""Sentences are made in one place, of facts alone; no other code makes one, and none takes one apart."""
+
+from __future__ import annotations
+
+import ast
+import string
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+import kdbg
+from kdbg.findings import Finding, Kind, faults
+from kdbg.findings import facts as of
+from kdbg.findings.sentences import SENTENCES, sentence
+from kdbg.findings.text import beside
+
+ROOT = Path(kdbg.__file__).parent
+FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "findings")
+FACTS = get_args(of.Facts)
+OF_A_FINDING = {"length", "side", "sender"}
+SHOWING = {"cli", "client", "errors.py", "render", "report", "spark", "tables"}
+"""Where something is shown to a person, or raised to them."""
+SURGERY = {
+    "endswith", "find", "index", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
+    "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "translate",
+}  # fmt: skip
+"""What takes a string apart."""
+SEARCHES = {"findall", "finditer", "fullmatch", "match", "search", "sub"}
+TEXTS = {"text", "problem", "explanation"}
+ERRORS = {"WireError", "BadValue", "BadLength"}
+NO_FINDINGS = {"given.text", "self.text"}
+"""Texts of other things: what the user gave, what a reader of definitions goes through."""
+ASKED_FOR = {"text": ("finding", "found", "odd"), "problem": ("error", "broken")}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0]
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def called() -> frozenset[str]:
+    """The names of all that is called anywhere."""
+    return frozenset(name_of(node.func) for path in FILES for node in nodes(path) if isinstance(node, ast.Call))
+
+
+def name_of(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def is_text(node: ast.expr) -> bool:
+    """Whether an expression may be what a finding or an error says: `x.text`, `str(finding)`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in TEXTS
+    named = isinstance(node, ast.Call) and name_of(node.func) == "str" and node.args
+    return bool(named) and isinstance(node.args[0], ast.Name) and node.args[0].id in ("finding", "found", "odd")  # type: ignore[attr-defined]
+
+
+def test_every_fact_has_a_sentence_and_every_sentence_its_facts() -> None:
+    assert set(FACTS) == SENTENCES.keys() | {of.Stopped, of.InPayload}
+    assert len({facts.__name__ for facts in FACTS}) == len(FACTS), "they are told apart by their names"
+
+
+@pytest.mark.parametrize("facts", SENTENCES, ids=lambda facts: facts.__name__)
+def test_a_sentence_is_made_of_values_that_the_facts_have(facts: Any) -> None:
+    words = SENTENCES[facts]
+    if not callable(words):
+        used = {name for _, name, _, _ in string.Formatter().parse(words) if name is not None}
+        assert used <= {*facts._fields, *OF_A_FINDING}
+        assert set(facts._fields) <= used, "a fact that nothing tells of"
+        assert not (used & OF_A_FINDING) - set(facts._fields) or facts not in get_args(faults.Fault)
+    values = [example(kind) for kind in get_type_hints(facts).values()]
+    said = sentence(facts(*values), length=3, side="request", sender="client")
+    assert said == said.strip()
+    assert said
+    assert said[-1] not in ".:;,"
+
+
+def example(kind: Any) -> Any:
+    if kind == tuple[str, ...]:
+        return "a", "b"
+    return {int: 7, str: "x"}.get(kind, faults.NoBoolean(2))
+
+
+@pytest.mark.parametrize("facts", FACTS, ids=lambda facts: facts.__name__)
+def test_every_fact_is_found_somewhere(facts: Any) -> None:
+    assert facts.__name__ in called()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_sentence_is_taken_apart(path: Path) -> None:
+    for node in nodes(path):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        cut = [node.func.value] if node.func.attr in SURGERY else []
+        cut += node.args if node.func.attr in SEARCHES else []
+        for each in filter(is_text, cut):
+            assert ast.unparse(each) in NO_FINDINGS, ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) not in SHOWING], ids=lambda path: path.name)
+def test_no_sentence_is_made_or_asked_for_where_nothing_is_shown(path: Path) -> None:
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom):
+            assert not f"{node.module}".endswith(("findings.text", "findings.sentences"))
+        if isinstance(node, ast.Attribute):
+            assert ast.unparse(node.value) not in ASKED_FOR.get(node.attr, ()), ast.unparse(node)
+        if isinstance(node, ast.Call) and name_of(node.func) in {"Finding", *ERRORS}:
+            given = [*node.args[2:], *(keyword.value for keyword in node.keywords if keyword.arg in ("fault", "facts"))]
+            assert not any(isinstance(value, ast.JoinedStr) for value in given), ast.unparse(node)
+            if name_of(node.func) in ERRORS:
+                assert not isinstance(node.args[2], ast.Constant), ast.unparse(node)
+
+
+def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
+    few = of.Stopped(20, faults.TooFewBytes("STRING", 6, 1))
+    assert beside(Finding(Kind.TRUNCATED, "request", "a.b", 20, 0, few)) == "a.b: STRING wants 6 bytes, 1 left"
+    assert beside(Finding(Kind.TRUNCATED, "request", "", 20, 0, few)) == "message: STRING wants 6 bytes, 1 left"
+    assert (
+        beside(Finding(Kind.NULL, "request", "a", 2, 2, faults.NullForbidden("STRING"))) == "a: STRING must not be null"
+    )
+    assert beside(Finding(Kind.LEFTOVER, "request", "", 2, 1, faults.Leftover(1))) == (
+        "1 byte left over after the message was complete"
+    )
+    inside = Finding(Kind.PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))
+    assert beside(inside) == "a: no B: message: STRING wants 6 bytes, 1 left"
+    assert inside.text == f"{beside(inside)} at byte 9 (0x0009)"
+    assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"

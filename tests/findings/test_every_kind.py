@@ -46,6 +46,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "kdbg has no grammar for version 99 of Metadata; 1 bytes of body left unread"),
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
         ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
+        ("unused-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
+            "bit 7 is set, which has no meaning and should be 0"),
         ("crc", ERROR, ("request", f"{BATCH}.crc", 58, 4),
             faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
             "the batch says CRC-32C 0x00000001, its bytes give 0xdc16b1e2"),
@@ -111,7 +113,7 @@ def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
 TRAITS: dict[str, set[str]] = {
     "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
     "breaks": {"truncated", "bad-length", "bad-value"},
-    "harmless": {"not-utf8", "non-minimal-varint", "unknown-tag", "payload", "dialect"},
+    "harmless": {"not-utf8", "non-minimal-varint", "unused-bits", "unknown-tag", "payload", "dialect"},
     "unread": {"unknown-api", "unknown-version", "unknown-tag"},
     "cut": {"truncated", "record-set"},
 }
@@ -123,7 +125,7 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 
 def test_the_exit_status_goes_by_the_severity() -> None:
-    mild = {"dialect", "unknown-tag", "unanswered", "unasked", "non-minimal-varint"}
+    mild = {"dialect", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
 

@@ -155,7 +155,7 @@ class Walker:
             self.span(path, self.result.end, "BYTES", self.data[self.result.end :], role="raw")
 
     def conceal(self) -> None:
-        """Make secret all text and bytes of a broken message that may hold secrets: its fields may have shifted."""
+        """Make secret all text and bytes of a broken message that may hold secrets: its fields may be misaligned."""
         if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
             return
         spans = self.result.spans

@@ -273,6 +273,31 @@ class TestMistakes:
             kdbg.encode({"topics": [5]}, api="Metadata", version=1, direction="request")
         assert kdbg.encode({"topics": None}, api="Metadata", version=1, direction="request") == b"\xff" * 4
 
+    def test_a_name_that_nobody_knows_is_told_as_it_was_given(self) -> None:
+        assert self.refused({"Bogus": [1]}) == "Bogus: there is no such field in this version"
+
+    @pytest.mark.parametrize("item", [5, None, "orders"])
+    def test_a_plain_value_is_no_structure_of_several_fields(self, item: Any) -> None:
+        with pytest.raises(BuildError, match=r"^topics\[0\]: .* is no structure"):
+            kdbg.encode({"topics": [item]}, api="ListOffsets", version=0, direction="request")
+
+    @pytest.mark.parametrize(
+        ("body", "path"),
+        [({"group_id": [1]}, "group_id"), ({"topics": 5}, "topics"), ({"topics": [5]}, "topics[0]"),
+         ({"topics": [{"TimeStamp": 1}]}, "topics[0].TimeStamp"), ({"TopicName": []}, "TopicName")],
+    )  # fmt: skip
+    def test_where_a_guide_has_a_form_of_its_own(self, body: dict[str, Any], path: str) -> None:
+        with pytest.raises(BuildError) as error:
+            kdbg.encode(body, api="OffsetCommit", version=0, direction="request")
+        assert error.value.path == path
+
+    def test_messages_have_other_names_in_version_0_alone(self) -> None:
+        entry = {"Offset": 0, "Message": {"MagicByte": 0, "Key": {"base64": "aw=="}, "Value": {"base64": "dg=="}}}
+        body = {"topic_data": [{"name": "t", "partition_data": [{"records": [entry]}]}]}
+        data = kdbg.encode(body, api="Produce", version=0, direction="request")
+        assert data.endswith(b"\0\0\0\1k\0\0\0\1v")
+        assert "there is no such field" in self.refused(body, 1)
+
     def test_what_was_given_is_not_changed(self) -> None:
         body = {"topics": ["a"]}
         kdbg.encode(body, api="Metadata", version=0, direction="request")

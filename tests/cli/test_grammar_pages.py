@@ -155,6 +155,8 @@ class TestGuides:
         assert "timeout_ms" in text
         assert "in the guides: Timeout (0.8), timeout (0.10.1)" in " ".join(text.split())
         assert "in the guides" not in grammar("produce", "--version", "3", "--request")
+        assert "base_offset" in grammar("produce", "--version", "0", "--response")
+        assert "Offset (0.8)" in grammar("produce", "--version", "0", "--response")
 
     def test_json(self) -> None:
         (sheet,) = map(json.loads, grammar("offset-fetch", "-v", "1", "--request", "-f", "json").splitlines())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +14,7 @@ from kdbg.findings import Kind
 from kdbg.guide import headings, section, text, topics
 
 from ..cli.calls import Outcome, call
-from .blocks import TOP
+from .blocks import TOP, environment
 
 FOLDER = TOP / "kdbg" / "guide"
 WANTED = (
@@ -111,3 +114,35 @@ def test_a_word_with_more_said_about_it_is_bytes_still() -> None:
 
 def test_headings_inside_blocks_are_none() -> None:
     assert "# a folder of $fpath" not in [heading for _, _, heading in headings("recipes")]
+
+
+def on_terminal(*arguments: str, lines: int, pager: str) -> str:
+    """Return what a terminal of so many lines gets, without its escape sequences."""
+    script = "import os, sys, pty; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    size = f"stty rows {lines} cols 80; exec {sys.executable} -m kdbg {' '.join(arguments)}"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "sh", "-c", size], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        env=environment() | {"PAGER": pager, "TERM": "xterm"}, cwd=TOP, timeout=60, check=True,
+    )  # fmt: skip
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).replace("\r", "")
+
+
+def test_what_is_longer_than_the_terminal_goes_through_the_pager(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho begin of pager\ncat\necho end of pager\n", encoding="utf-8")
+    pager.chmod(0o755)
+    shown = on_terminal("guide", "tutorial", lines=24, pager=str(pager)).splitlines()
+    assert (shown[0], shown[-1]) == ("begin of pager", "end of pager")
+    assert "begin of pager" not in on_terminal("guide", "tutorial", lines=500, pager=str(pager))
+
+
+def test_what_fits_the_terminal_is_shown_at_once() -> None:
+    shown = on_terminal("guide", "findings", "leftover", lines=50, pager="false")
+    assert "The message was complete before its length said so" in shown
+    assert "###" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_links_to_topics_are_commands_on_a_terminal() -> None:
+    shown = on_terminal("guide", "tutorial", lines=500, pager="false")
+    assert "how to do that is in kdbg guide capturing" in " ".join(shown.split())

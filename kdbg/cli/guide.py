@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import re
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +12,6 @@ from ..errors import InputError
 from .completing import guide_sections, guide_topics
 from .options import color_option
 from .output import Writer, look
-
-if TYPE_CHECKING:
-    from ..render.look import Look
-
-LINK = re.compile(r"\[([^\]]+)\]\(([a-z]+)\.md(?:#([a-z0-9-]+))?\)")
-SYSTEMS = {"STANDARD": "standard", "EIGHT_BIT": "256", "TRUECOLOR": "truecolor", "WINDOWS": "windows"}
-"""rich's own names of the colour systems, by those that a look has."""
-WIDEST = 100
-"""Columns of text that are still read with ease."""
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -97,30 +86,14 @@ def meant(name: str, known: list[str], otherwise: str) -> str:
 def show(markdown: str, raw: bool, color: str) -> None:
     """Render Markdown on a terminal, through the pager if it is long; write it as it is elsewhere."""
     terminal, shape = sys.stdout.isatty(), look(color, True, False)
-    text = markdown if raw or not (terminal or color == "always") else rendered(markdown, shape)
+    text = markdown
+    if not raw and (terminal or color == "always"):
+        from .markdown import rendered
+
+        text = rendered(markdown, shape)
     if terminal and text.count("\n") >= shutil.get_terminal_size().lines:
         click.echo_via_pager(text, color=bool(shape.colors))
     else:
         writer = Writer()
         writer.write(text)
         writer.flush()
-
-
-def rendered(markdown: str, look: Look) -> str:
-    """Return Markdown as a terminal shows it; links to topics become the commands that show these."""
-    from rich.console import Console
-    from rich.markdown import Markdown
-    from rich.text import Text
-
-    system: Any = SYSTEMS.get(look.colors)
-    console = Console(color_system=system, force_terminal=True, width=min(look.width, WIDEST), legacy_windows=False)
-    with console.capture() as captured:
-        console.print(Markdown(LINK.sub(_as_command, markdown), hyperlinks=False, code_theme="ansi_dark"))
-    text = captured.get() if look.colors else Text.from_ansi(captured.get()).plain
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
-
-
-def _as_command(link: re.Match[str]) -> str:
-    text, topic, heading = link.groups()
-    command = f"`kdbg guide {topic}{' ' + heading if heading else ''}`"
-    return command if text.strip("`") in (topic, heading) else f"{text} ({command})"

@@ -68,7 +68,7 @@ def shell(command: str, folder: Path) -> tuple[str, str]:
 def environment() -> dict[str, str]:
     """Return this process's environment, with kdbg to import and nothing that changes how output looks."""
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "KDBG_BROKER")}
-    return kept | {"PYTHONPATH": str(TOP)}
+    return kept | {"PYTHONPATH": str(TOP), "PYSPARK_PYTHON": sys.executable}
 
 
 def check_console(block: Block, folder: Path) -> None:

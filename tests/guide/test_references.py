@@ -34,6 +34,11 @@ def test_comments_of_columns_are_found() -> None:
     assert ("exchanges", "notes") in found
 
 
+def test_every_column_says_what_it_is() -> None:
+    silent = re.findall(r"^\| `(\w+)` \| \w+ \|  \|$", text("tables"), re.MULTILINE)
+    assert silent == []
+
+
 @cache
 def documented(heading: str) -> set[str]:
     """Return the keys in the table of a section of the page on JSON."""

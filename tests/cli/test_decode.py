@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import kdbg
+
 from ..traffic import PCAP_HEADER, Talk, record
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHIPPED, Outcome, call
 
@@ -210,6 +212,14 @@ class TestPipes:
             live.write(talk.ask("Heartbeat", 0).answer())
             assert b'"correlation_id":2' in live.line()
             assert live.end() == (0, b"")
+
+    def test_an_odd_answer_is_shown_without_another_packet(self) -> None:
+        """Its last byte could be the next message's first: that is waited for, but not for long."""
+        body = kdbg.encode({}, api="Metadata", version=1, direction="response")
+        with Live("-f", "json") as live:
+            live.write(Talk().ask("Metadata", 1, topics=[]).answer_bytes(body + b"\0"))
+            assert b'"kind":"leftover"' in live.line()
+            assert live.end()[0] == 1
 
     def test_a_limit_is_kept_while_the_pipe_stays_open(self) -> None:
         with Live("-f", "json", "--limit", "1") as live:

@@ -250,3 +250,27 @@ def test_a_frame_of_an_unknown_protocol_with_a_length_is_not_kafka(playbook: Pla
     playbook >> framed(b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\0\x80\0")
     assert playbook.close() == []
     assert [finding.kind for finding in playbook.findings] == ["not-kafka"]
+
+
+def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
+    """So that what is near the end is not lost, and giving up is rare."""
+    playbook = Playbook(1 << 16, syn=False)
+    for _ in range(HELD >> 16):
+        playbook << bytes(1 << 16)
+    left = playbook.session.budget.left
+    assert left == opening.HELD_BY_ALL - HELD, "all of it is still held"
+    playbook << bytes(1)
+    assert opening.HELD_BY_ALL - playbook.session.budget.left <= HELD // 2
+    assert opening.HELD_BY_ALL - playbook.session.budget.left > HELD // 2 - (1 << 16)
+
+
+def test_what_is_recent_survives_the_giving_up() -> None:
+    """A response just before its request is still there when the request shows who is the client."""
+    playbook = Playbook(1 << 16, syn=False)
+    for _ in range(HELD >> 16):
+        playbook << bytes(1 << 16)
+    playbook << response(6)
+    playbook >> request(6) >> request(7)
+    playbook << response(7)
+    assert playbook.close() == ["6><", "7><"]
+    assert sum(playbook.lengths("skipped")) == HELD

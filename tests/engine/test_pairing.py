@@ -14,10 +14,20 @@ from kdbg.engine import pairing as room
 from kdbg.engine import tokens
 from kdbg.engine.pairing import Pairing, wants_no_answer
 from kdbg.engine.requests import RequestHeader
+from kdbg.engine.stragglers import LATE
+from kdbg.findings.facts import (
+    AnsweredTooLate,
+    AnsweredUnasked,
+    AnsweredUnaskedLate,
+    PassedOver,
+    PassedOverMany,
+    ResponsesLost,
+)  # fmt: skip
 from kdbg.grammars import by_key
 from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
 
-from .playbook import Lost, Playbook, answer, framed, opaque, request, response
+from .damage import Line
+from .playbook import Lost, Playbook, answer, framed, opaque, request, response, told
 
 BATCH: dict[str, Any] = {"magic": 2, "records": [{"value": b"x"}]}
 
@@ -347,3 +357,184 @@ def test_every_request_comes_out_once(steps: list[str], first: int) -> None:
 
 def test_encode_is_the_other_half_of_these_tests() -> None:
     assert kdbg.decode(request(5)[4:], api="Metadata", version=1, direction="request").body["topics"]
+
+
+# Responses out of order
+
+
+def kinds(playbook: Playbook) -> dict[str, list[str]]:
+    """What is said of each exchange that something is said of."""
+    return {told(one): [str(found.kind) for found in one.findings] for one in playbook.exchanges if one.findings}
+
+
+def test_answers_in_another_order_are_paired_and_it_is_said(playbook: Playbook) -> None:
+    playbook >> request(1) >> request(2) >> request(3) << response(2) << response(1) << response(3)
+    assert playbook.close() == ["2><", "1><", "3><"]
+    assert kinds(playbook) == {"1><": ["order"]}
+    (finding,) = playbook.findings
+    assert "(correlation id 2)" in finding.text
+    assert finding.side == "response"
+
+
+def test_the_other_way_round(playbook: Playbook) -> None:
+    for n in range(5):
+        playbook >> request(n)
+    for n in reversed(range(5)):
+        playbook << response(n)
+    assert playbook.close() == ["4><", "3><", "2><", "1><", "0><"]
+    assert kinds(playbook) == {f"{n}><": ["order"] for n in range(4)}
+
+
+def test_a_request_that_was_passed_over_holds_up_nobody(playbook: Playbook) -> None:
+    playbook >> request(1) >> request(2) << response(2)
+    assert playbook.seen == ["2><"]
+    for n in range(3, 3 + LATE - 1):
+        playbook >> request(n) << response(n)
+    assert playbook.seen == [f"{n}><" for n in range(2, 2 + LATE)]
+    playbook >> request(998) << response(998) >> request(999) << response(999)
+    assert "1>" in playbook.seen, "given up, and said"
+    (finding,) = playbook.findings
+    assert finding.facts == PassedOver(LATE)
+
+
+def test_an_answer_that_comes_after_all_that_is_read_and_said() -> None:
+    playbook = Playbook() >> request(1) >> request(2) << response(2)
+    for n in range(3, 4 + LATE):
+        playbook >> request(n) << response(n)
+    playbook << response(1)
+    playbook >> request(999) << response(999)
+    assert playbook.close().count("1>") == 1
+    (late,) = [one for one in playbook.exchanges if told(one) == "<1"]
+    assert [finding.facts for finding in late.findings] == [AnsweredTooLate()]
+    assert late.messages()[0].body["brokers"], "it can be read as its"
+
+
+def test_only_so_many_requests_are_passed_over() -> None:
+    playbook = Playbook()
+    for n in range(LATE + 3):
+        playbook >> request(n)
+    playbook << response(LATE + 2)
+    assert playbook.seen == ["0>", "1>", f"{LATE + 2}><"]
+    assert {finding.facts for finding in playbook.findings} == {PassedOverMany(LATE)}
+
+
+def asked(*ids: int) -> Line:
+    """A conversation without TCP, which would wait for what is missing."""
+    return Line().feed(True, *map(request, ids))
+
+
+def test_what_was_lost_explains_what_is_missing() -> None:
+    """A hole in what the broker sent: nobody waits for what was in it."""
+    line = asked(1, 2, 3).feed(False, len(response(1)), response(2))
+    assert list(map(told, line.exchanges)) == ["1>", "2><"]
+    line.feed(False, response(3)).end()
+    assert list(map(told, line.exchanges)) == ["1>", "2><", "3><"]
+
+
+def test_a_hole_gives_up_what_was_passed_over() -> None:
+    line = asked(1, 2, 3, 4).feed(False, response(2), 9, response(3))
+    assert list(map(told, line.exchanges)) == ["2><", "1>", "3><"]
+    assert ResponsesLost() in [finding.facts for finding in line.exchanges[1].findings]
+    line.feed(False, response(4)).end()
+    assert list(map(told, line.exchanges)) == ["2><", "1>", "3><", "4><"]
+
+
+def test_requests_after_a_hole_may_be_answered_late() -> None:
+    line = asked(1, 2).feed(False, len(response(1)), response(2))
+    line.feed(True, request(3), request(4)).feed(False, response(4), response(3)).end()
+    assert list(map(told, line.exchanges)) == ["1>", "2><", "4><", "3><"]
+    assert [str(finding.kind) for finding in line.exchanges[3].findings] == ["order"]
+
+
+def test_an_answer_to_no_acks_pairs_and_it_is_said(playbook: Playbook) -> None:
+    playbook >> produce(5, 0) << response(5, 0, 9) >> request(6) << response(6)
+    assert playbook.close() == ["5>!<", "6><"]
+    assert [finding.facts for finding in playbook.findings] == [AnsweredUnasked()]
+    assert len(playbook.exchanges[0].messages()) == 2
+
+
+def test_an_answer_to_no_acks_among_others(playbook: Playbook) -> None:
+    playbook >> request(4) >> produce(5, 0) >> request(6) << response(4) << response(5, 0, 9) << response(6)
+    assert playbook.close() == ["5>!<", "4><", "6><"]
+
+
+def test_an_answer_to_no_acks_that_was_told(playbook: Playbook) -> None:
+    """Nobody holds a request back for an answer that it does not want."""
+    playbook >> produce(5, 0)
+    assert playbook.seen == ["5>!"]
+    playbook << response(5, 0, 9)
+    playbook >> request(6) << response(6)
+    assert playbook.close() == ["5>!", "<5", "6><"]
+    (finding,) = playbook.findings
+    assert (str(finding.kind), finding.facts) == ("unasked", AnsweredUnaskedLate())
+    assert playbook.exchanges[1].messages()[0].body["responses"] == []
+
+
+def test_no_acks_before_a_request_that_is_answered_are_done() -> None:
+    """Responses come in order: what came before needs no more patience."""
+    playbook = Playbook() >> produce(5, 0) >> request(6) << response(6) >> request(7)
+    assert [told(one) for one in playbook.handed_out] == ["5>!"]
+    playbook = Playbook() >> request(6) >> produce(7, 0) << response(6) >> request(8)
+    assert playbook.handed_out == [], "an answer to 7 may still come"
+
+
+# GSSAPI (RFC 4752): the client has the last word
+
+AP_REQ, AP_REP = framed(b"\x60\x82\x02\x10 from the client"), framed(b"\x60\x40 from the broker")
+OFFER, CHOICE = framed(b"\x05\x04\x05\xff\0\x0c" + bytes(22)), framed(b"\x05\x04\x04\xff\0\x0c" + bytes(38))
+GSSAPI = {"mechanism": "GSSAPI"}
+
+
+def test_the_last_gssapi_token_has_no_answer(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 0, **GSSAPI) << response(1, "SaslHandshake", 0, mechanisms=["GSSAPI"])
+    playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE >> request(2) << response(2) >> request(3) << response(3)
+    assert playbook.close() == ["1><", "token><", "token><", "token>!", "2><", "3><"]
+    assert playbook.findings == []
+
+
+def test_so_in_the_form_of_0_9(playbook: Playbook) -> None:
+    """No handshake, and the client asks for metadata right behind its last token."""
+    playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE + request(1) << response(1) >> request(2) << response(2)
+    assert playbook.close() == ["token><", "token><", "token>!", "1><", "2><"]
+    assert playbook.findings == []
+    first = playbook.exchanges[0].request
+    assert first is not None
+    assert first.known is not None
+    assert first.known.facts == GSSAPI
+
+
+def test_a_large_answer_behind_the_last_gssapi_token(playbook: Playbook) -> None:
+    """Larger than any token: it is told by the correlation id."""
+    large = [{"node_id": n, "host": "h" * 30_000, "port": 1, "rack": None} for n in range(40)]
+    playbook.cut = max(playbook.cut, 1448)
+    playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE >> request(1) << response(1, brokers=large)
+    assert playbook.close() == ["token><", "token><", "token>!", "1><"]
+
+
+def test_gssapi_tokens_that_end_early(playbook: Playbook) -> None:
+    """The connection ends behind the last token: nothing says that the broker took it."""
+    playbook >> request(1, "SaslHandshake", 0, **GSSAPI) << response(1, "SaslHandshake", 0, mechanisms=["GSSAPI"])
+    playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE
+    playbook.fin()
+    assert playbook.seen == ["1><", "token><", "token><", "token>"]
+    assert [str(finding.kind) for finding in playbook.findings] == ["unanswered"]
+
+
+def test_gssapi_with_a_request_nobody_answers(playbook: Playbook) -> None:
+    playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE >> request(1)
+    assert playbook.close() == ["token><", "token><", "token>!", "1>"]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "OWN"])
+def test_other_mechanisms_leave_the_last_word_to_the_broker(playbook: Playbook, mechanism: str) -> None:
+    playbook >> request(1, "SaslHandshake", 0, mechanism=mechanism) << response(1, "SaslHandshake", 0)
+    playbook >> PLAIN >> request(2) << response(2)
+    assert playbook.close() == ["1><", "token>", "2><"]
+    assert [str(finding.kind) for finding in playbook.findings] == ["unanswered"]
+
+
+def test_a_refused_handshake_of_gssapi_expects_no_tokens(playbook: Playbook) -> None:
+    playbook >> request(1, "SaslHandshake", 0, **GSSAPI) << response(1, "SaslHandshake", 0, error_code=33)
+    playbook >> request(2) << response(2)
+    assert playbook.close() == ["1><", "2><"]
+    assert playbook.findings == []

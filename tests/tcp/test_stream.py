@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from kdbg.tcp.stream import MASK, PATIENCE, Stream
@@ -304,3 +307,67 @@ def test_a_receiver_may_ignore_the_stream_from_within(places: tuple[int, ...]) -
     stream.close(9, 9)
     assert seen.events == [b"xy"]
     assert seen.ends == []
+
+
+def test_a_stream_is_regular_from_its_start_to_its_end_and_says_what_comes_next() -> None:
+    feed = Feeder(first=None)
+    assert feed.stream.resting is None
+    feed.stream.start(MASK)
+    assert feed.stream.regular
+    assert feed.stream.resting == (feed.seen, MASK)
+    feed.stream.receive(MASK, b"abc", 3, 1, 1)
+    assert feed.stream.resting == (feed.seen, 2)
+    feed.close()
+    assert feed.stream.resting is None
+
+
+def test_an_ignored_stream_has_nothing_to_come() -> None:
+    feed = Feeder()
+    feed.stream.ignore()
+    assert not feed.stream.regular
+    assert feed.stream.resting is None
+
+
+def test_an_ended_stream_frees_its_receiver() -> None:
+    feed = Feeder()
+    gone = weakref.ref(feed.seen)
+    feed.finish(0)
+    del feed.seen
+    gc.collect()
+    assert gone() is None
+    assert feed.stream.ended
+
+
+@pytest.mark.parametrize("off", [16 << 20, -(16 << 20), 5])
+def test_a_number_within_16_mib_is_of_now(off: int) -> None:
+    feed = Feeder(first=100 << 20)
+    assert feed.stream.near((100 << 20) + off)
+
+
+@pytest.mark.parametrize("off", [(16 << 20) + 1, -(16 << 20) - 1, 1 << 30])
+def test_a_number_further_off_is_of_an_earlier_connection(off: int) -> None:
+    feed = Feeder(first=100 << 20)
+    assert not feed.stream.near((100 << 20) + off)
+
+
+def test_an_acknowledgement_up_to_the_holes_end_gives_it_up() -> None:
+    feed = Feeder()
+    feed(2, b"cd")
+    feed.stream.acknowledged(1002, 1)
+    feed.stream.overdue(1 + PATIENCE)
+    assert feed.seen.events == [Gap(2), b"cd"]
+
+
+def test_a_fin_is_when_the_stream_ended_though_bytes_before_it_are_missing() -> None:
+    feed = Feeder()
+    feed.finish(10)
+    assert feed.close() == [Gap(10)]
+    assert feed.seen.ends == [(10, 1)]
+
+
+def test_what_waits_and_is_sent_again_counts_once() -> None:
+    feed = Feeder(segments=3)
+    for _ in range(10):
+        feed(2, b"x")
+    assert feed.seen.events == []
+    assert feed(0, b"ab") == [b"abx"]

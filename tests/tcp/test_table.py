@@ -53,6 +53,13 @@ def test_between_ephemeral_ports_who_speaks_first_is_the_initiator(desk: Desk) -
     assert desk.connections[0].initiator == ("10.0.0.1", 40_000)
 
 
+@pytest.mark.parametrize(("port", "listening"), [(32_767, True), (32_768, False)])
+def test_a_lower_port_listens_unless_it_is_ephemeral(desk: Desk, port: int, listening: bool) -> None:
+    flow = FLOW[:8] + port.to_bytes(2, "big") + (50_000).to_bytes(2, "big")
+    desk(flow, DATA, 7, b"x")
+    assert (desk.connections[0].acceptor == ("10.0.0.1", port)) is listening
+
+
 @pytest.mark.parametrize("flags", [ACK, RST, RST | ACK, FIN | ACK])
 def test_a_bare_packet_of_an_unknown_flow_opens_nothing(desk: Desk, flags: int) -> None:
     desk(FLOW, flags, 7)
@@ -134,6 +141,23 @@ def test_a_syn_shuffled_behind_the_data_is_the_same_connection(desk: Desk) -> No
     desk(FLOW, DATA, 106, b"second", 501)
     assert desk.events == [([b"first", b"second"], [])]
     assert desk.connections[0].handshake
+
+
+@pytest.mark.parametrize(("behind", "connections"), [(5, 1), (1 << 20, 1), ((1 << 20) + 1, 2)])
+def test_a_syn_of_bytes_before_the_first_seen_is_believed_within_a_mebibyte(
+    desk: Desk, behind: int, connections: int
+) -> None:
+    desk(FLOW, DATA, 101 + behind, b"second", 501)
+    desk(FLOW, SYN, 100)
+    assert len(desk.connections) == connections
+
+
+@pytest.mark.parametrize(("packets", "connections"), [(64, 1), (65, 2)])
+def test_a_syn_is_late_by_64_packets_at_most(desk: Desk, packets: int, connections: int) -> None:
+    for seq in range(201, 201 + packets):
+        desk(FLOW, DATA, seq, b"x", 501)
+    desk(FLOW, SYN, 100)
+    assert len(desk.connections) == connections
 
 
 def test_a_syn_long_after_data_without_one_is_another_connection(desk: Desk) -> None:
@@ -225,6 +249,20 @@ def test_the_number_in_a_packet_without_ack_flag_acknowledges_nothing(desk: Desk
     for turn in range(3 * PATIENCE):
         desk(BACK, DATA, 501 + turn, b"x", 101)
     assert desk.events[0][0] == []
+
+
+def test_a_reset_behind_lost_bytes_is_believed(desk: Desk) -> None:
+    desk.handshake()
+    desk(FLOW, DATA, 101, b"ask", 501)
+    desk(BACK, RST | ACK, 70_501, ack=104)
+    assert desk.ends == [(1, 1)]
+
+
+def test_a_table_that_was_closed_begins_anew(desk: Desk) -> None:
+    desk.handshake()
+    desk.table.close()
+    desk(FLOW, DATA, 101, b"more", 501)
+    assert [connection.opened_by for connection in desk.connections] == ["syn", "data"]
 
 
 def test_closing_the_table_ends_every_connection_once(desk: Desk) -> None:

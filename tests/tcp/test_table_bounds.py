@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 import weakref
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,14 @@ def test_a_full_table_forgets_those_silent_longest() -> None:
     desk(second, DATA, 101, b"again", 501)
     assert desk.connections[-1].number == 10
     assert third not in desk.table._entries
+
+
+@pytest.mark.parametrize(("room", "forgotten"), [(1, 1), (3, 1), (12, 3)])
+def test_a_full_table_forgets_a_quarter_and_one_at_least(room: int, forgotten: int) -> None:
+    desk = Desk(connections=room)
+    for flow in ports(room + 1):
+        desk.handshake(flow=flow)
+    assert desk.ends.count((1, 1)) == forgotten
 
 
 def test_memory_is_flat_however_many_connections_come() -> None:

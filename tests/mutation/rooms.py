@@ -1,0 +1,46 @@
+"""The rooms that are looked at, their modules, and the tests that answer for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+class Room(NamedTuple):
+    """A folder of kdbg, and the tests whose failing counts; `tests/<room>` is always among them."""
+
+    name: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def modules(self) -> list[str]:
+        """The room's files, as paths from the project's top."""
+        found = sorted((TOP / "kdbg" / self.name).rglob("*.py"))
+        return [str(path.relative_to(TOP)) for path in found if path.name != "__init__.py"]
+
+    @property
+    def tests(self) -> list[str]:
+        """The files of tests, as paths from the project's top."""
+        places = [f"tests/{self.name}", *self.also]
+        files = [path for place in places for path in ([TOP / place] if place.endswith(".py") else below(place))]
+        return [str(path.relative_to(TOP)) for path in files]
+
+
+def below(folder: str) -> list[Path]:
+    """Return the files of tests in a folder."""
+    return sorted((TOP / folder).rglob("test_*.py"))
+
+
+ROOMS = {
+    room.name: room
+    for room in (
+        Room("tcp"),
+        Room("wire", ("tests/cli/test_secrets_hidden.py", "tests/render/test_record_tree.py")),
+        Room("capture"),
+        Room("tables", ("tests/render/test_views.py", "tests/report")),
+        Room("render", ("tests/cli/test_decode.py", "tests/cli/test_explain.py", "tests/cli/test_hostile.py")),
+        Room("engine"),
+    )
+}

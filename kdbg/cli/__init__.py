@@ -104,7 +104,7 @@ def main() -> None:
     if asked := os.environ.get("_KDBG_COMPLETE"):  # by the script that `kdbg completion` prints
         from .completion import answer
 
-        sys.exit(answer(asked))
+        sys.exit(answer(commands, asked))
     sys.exit(run(sys.argv[1:]))
 
 

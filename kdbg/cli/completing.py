@@ -109,7 +109,7 @@ def grammar_names(context: click.Context, typed: str) -> Found:
 @completer
 def api_versions(context: click.Context, typed: str) -> Found:
     """Versions of the API or payload that is named before, the highest first."""
-    from .grammar import api_or_payload
+    from .named import api_or_payload
 
     (name, *_) = words(context, "api", "names")
     return [(str(version), None) for version in reversed(api_or_payload(name).versions)]

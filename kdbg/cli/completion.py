@@ -11,7 +11,8 @@ PROGRAM = "kdbg"
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
     """Print the script that completes kdbg's command lines in a shell.
 
     Commands, options, APIs and their versions, error codes, topics of the manual; after the name of a capture also the
@@ -24,17 +25,13 @@ def command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from . import commands
-
     kind = get_completion_class(shell)
     assert kind is not None, shell
-    click.echo(kind(commands, {}, PROGRAM, VARIABLE).source(), nl=False)
+    click.echo(kind(context.find_root().command, {}, PROGRAM, VARIABLE).source(), nl=False)
 
 
-def answer(instruction: str) -> int:
+def answer(commands: click.Group, instruction: str) -> int:
     """Say what may stand where the cursor is, as the script asks; return the exit status."""
     from click.shell_completion import shell_complete
-
-    from . import commands
 
     return shell_complete(commands, {}, PROGRAM, VARIABLE, instruction)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import InputError, UnknownApi
+from ..errors import InputError
 from .compatible import check
 from .completing import api_versions, grammar_names
 from .definitions import definitions_option
+from .named import api_or_payload
 from .options import color_option, format_option
 from .output import Writer, look
 
@@ -128,20 +129,6 @@ def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:
     if found is None:
         return None
     return [dump(typetext.type_object(found)) if json else typetext.type_page(found, look)]
-
-
-def api_or_payload(name: str) -> Api | Payload:
-    """What has this name; what looks like it is looked for among the APIs."""
-    from .. import grammars
-    from ..grammars.payloads import known
-
-    try:
-        return grammars.api(name)
-    except UnknownApi:
-        found = known(name)
-        if found is None:
-            raise
-        return found
 
 
 def defined(

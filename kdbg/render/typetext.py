@@ -203,7 +203,7 @@ NOTATION = (
         "|a b|",
         "Only in the guide of 0.8: optional fields, which say something only where there is no error. It has them "
         "once: ConsumerMetadataResponse => ErrorCode |CoordinatorId CoordinatorHost CoordinatorPort|. Brokers write "
-        'them all the same; beside an error they are -1, "" and -1.',
+        'them all the same: beside an error -1, "" and -1. kdbg reads an answer without them, too.',
     ),
     ("(a | b)", "Only in the guide of 0.8: one or the other; kdbg grammar frame."),
     ("#", "What follows on the line is a comment: what fields mean, and what BNF has no words for."),

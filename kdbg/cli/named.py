@@ -1,0 +1,25 @@
+"""What somebody names: an API, or a payload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import UnknownApi
+
+if TYPE_CHECKING:
+    from ..wire import Api
+    from ..wire.language.payload import Payload
+
+
+def api_or_payload(name: str) -> Api | Payload:
+    """What has this name; what looks like it is looked for among the APIs."""
+    from .. import grammars
+    from ..grammars.payloads import known
+
+    try:
+        return grammars.api(name)
+    except UnknownApi:
+        found = known(name)
+        if found is None:
+            raise
+        return found

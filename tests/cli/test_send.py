@@ -198,7 +198,7 @@ class TestBodies:
         ("arguments", "said"),
         [
             (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: there is no such field in this version; `kdbg"),
-            (["metadata", "--body", '{"topcs": []}'], f"Metadata v{NEWEST}: topcs: there is no such field"),
+            (["metadata", "--body", '{"topcs": []}'], "topcs: there is no such field"),
             (["metadata", "--body", "{"], "--body: no JSON"),
             (
                 ["find-coordinator", "--group", "g", "--set", "key_type=grup"],

@@ -35,7 +35,7 @@ class Bins(NamedTuple):
 
     @classmethod
     def over(cls, first: int, last: int) -> Bins:
-        """As few as MOST_BINS, or fewer, that cover this span; they begin on a full width."""
+        """Return at most MOST_BINS bins that cover this span; the first begins at a multiple of the width."""
         for width in WIDTHS:
             start = first - first % width
             if (last - start) // width < MOST_BINS:
@@ -43,7 +43,7 @@ class Bins(NamedTuple):
         return cls(start, width, (last - start) // width + 1)
 
     def of(self, column: str) -> str:
-        """The SQL for the number of the bin that a point in time lies in.
+        """Return the SQL for the number of the bin that a point in time lies in.
 
         Spark's `/` gives a fraction, SQLite's does not: of whole multiples both are exact.
         """
@@ -52,12 +52,12 @@ class Bins(NamedTuple):
 
     @property
     def times(self) -> list[int]:
-        """When each begins."""
+        """Return when each begins."""
         return [self.start + i * self.width for i in range(self.many)]
 
 
 def rounded(column: str, digits: int) -> str:
-    """The SQL for a number cut to so many digits: few enough values to count each, and close enough to the truth."""
+    """Return the SQL for a number cut down to so many digits, so that few enough values are left to count each."""
     cuts = (
         f"WHEN {column} < {10**power} THEN {column} - {column} % {10 ** (power - digits)}"
         for power in range(digits + 1, LONGEST)

@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
     @property
     def number(self) -> bool:
-        """Whether it holds numbers, which stand at the right."""
+        """Whether it holds numbers, which are aligned to the right."""
         return self.kind in ("count", "bytes", "duration")
 
 
@@ -48,7 +48,7 @@ class Table:
 
 
 def table(caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]]) -> Table:
-    """A table of rows whose values stand in the order of `columns`: their titles, each with its kind."""
+    """Make a table of rows; `columns` are the titles in the order of the values, each with its kind."""
     listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
     kinds = [KINDS[kind] for kind in columns.values()]
     rows = [[_cell(show, value) for show, value in zip(kinds, row, strict=False)] for row in listing.rows]
@@ -60,14 +60,14 @@ def _cell(show: Callable[[Any], Cell], value: Any) -> Cell:
 
 
 def shown(value: Any, most: int = LONGEST) -> str:
-    """Captured text, nothing in it that a reader could not see, cut where it is long."""
+    """Return captured text with invisible characters escaped, cut where it is long."""
     text = str(value)
     visible = text if text.isprintable() else "".join(each if each == "\\" else escape(each) for each in text)
     return visible if len(visible) <= most else visible[: most - 1] + "…"
 
 
 def size(number: float) -> str:
-    """Bytes in the unit that suits them."""
+    """Return a number of bytes in the unit that suits it."""
     unit = 0
     while abs(number) >= 999.5 and unit < len(UNITS) - 1:
         number, unit = number / 1000, unit + 1
@@ -75,7 +75,7 @@ def size(number: float) -> str:
 
 
 def duration(microseconds: int) -> str:
-    """A stretch of time in the unit that suits it."""
+    """Return a duration in the unit that suits it."""
     seconds = microseconds / 1e6
     if abs(seconds) < 120:
         return latency(microseconds * 1000)
@@ -90,7 +90,7 @@ def _short(number: float) -> str:
 
 
 def when(microseconds: int) -> str:
-    """A point in time (UTC), to the millisecond; the first or the last that a calendar has for those beyond."""
+    """Return a point in time (UTC) to the millisecond, clamped to what a calendar can hold."""
     shift = timedelta(microseconds=min(max(microseconds, FIRST), LAST))
     return (EPOCH + shift).isoformat(" ", "milliseconds")
 

@@ -60,7 +60,7 @@ class Chart:
 
 
 def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | None = None) -> Chart:
-    """Amounts over time on top of one another; names that the chart `beside` has too keep their colours."""
+    """Draw stacked amounts over time; names that the chart `beside` has too get the same colours."""
     x, colours = _middles(series.bins), _colours(series, beside.keys if beside else ())
     show = size if kind == "bytes" else "{:,}".format
     traces = [
@@ -74,7 +74,7 @@ def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | No
 
 
 def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
-    """Numbers over time, each for itself: durations as dots on a logarithmic axis, counts as steps.
+    """Draw numbers over time: durations as dots on a logarithmic axis, counts as steps.
 
     Where lines meet, those behind are broader.
     """
@@ -102,7 +102,7 @@ LATENCY_AXIS = {
 
 
 def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
-    """How many answers took how long, over time: the darker (on black: the brighter), the more."""
+    """Draw how many answers took how long, over time: the darker (on black: the brighter), the more."""
     labels = [f"≥ {duration(edge)}" if edge else f"< {duration(10)}" for edge in heat.edges]
     most = max((max(row) for row in heat.counts), default=1)
     ticks = range(int(math.log10(most)) + 1)
@@ -124,7 +124,7 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
 
 
 def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: Table) -> Chart:
-    """Rebalances as bars from their beginning to their end, a line for each group."""
+    """Draw rebalances as bars from their beginning to their end, a line for each group."""
     groups: dict[Any, list[tuple[Any, ...]]] = {}
     for row in rebalances.rows:
         groups.setdefault(row[0], []).append(row)
@@ -159,17 +159,17 @@ def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
 
 
 def _middles(bins: Bins) -> list[str]:
-    """Where a bin's bar stands: in the middle of its time."""
+    """Return where the bars stand: in the middle of each bin."""
     return [when(start + bins.width // 2) for start in bins.times]
 
 
 def _colours(series: Series, taken: Sequence[Key] = ()) -> dict[str, str]:
-    """A colour for each name: the one that it has already, or one that nobody has."""
+    """Return a colour for each name: the one that it has already, or one that is free."""
     colours = {key.name: key.colour for key in taken if key.name in series.lines} | {OTHERS: GREY}
     free = (colour for colour in PALETTE if colour not in colours.values())
     return colours | {name: next(free) for name in series.lines if name not in colours}
 
 
 def _name(name: Any, most: int = NAME) -> str:
-    """Captured text where Plotly would read HTML."""
+    """Escape captured text where Plotly would read HTML."""
     return html.escape(shown(name, most), quote=False)

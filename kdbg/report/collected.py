@@ -55,13 +55,13 @@ class Collected:
         self._database.executescript(DERIVED)
 
     def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        """The answer to a question in SQL."""
+        """Answer a question in SQL."""
         for table in KEPT:
             self._write(table)
         return self._database.execute(sql)
 
     def close(self) -> None:
-        """Forget all of it."""
+        """Close the database, and forget all rows."""
         self._database.close()
 
     def capture(self, capture: Capture) -> None:
@@ -78,7 +78,7 @@ class Collected:
         ))  # fmt: skip
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
-        """One row, as `tables.rows.Rows` gives it."""
+        """Take one row, as `tables.rows.Rows` gives it."""
         rows = self._waiting[table]
         rows.append(row)
         if len(rows) >= BATCH:
@@ -131,7 +131,7 @@ class _Decoding:
         return self.to.filters.dated(capture.first_time).check(self.engine.topic_names)
 
     def _tell(self) -> None:
-        """The rows of connections: of all of them, or of those that a filter lets through."""
+        """Add the rows of connections: of all, or of those that a filter lets through."""
         whole = not self.to.filters.but(port=None)
         findings = self.engine.findings_by_connection()
         for number, spoken in self.connections.items():

@@ -66,7 +66,7 @@ ANSWERED = "latency_us IS NOT NULL AND request_time IS NOT NULL"
 
 
 def total(ask: Ask) -> Total | None:
-    """The whole in numbers; None where there is no exchange."""
+    """Return totals over all exchanges; None where there is none."""
     [row] = ask("""
         SELECT MIN(request_time), MAX(request_time), COUNT(*),
                COALESCE(SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0)), 0),
@@ -83,7 +83,7 @@ def total(ask: Ask) -> Total | None:
 
 
 def listing(ask: Ask, sql: str, order: str, most: int = MOST_ROWS) -> Listing:
-    """The first `most` rows of an answer."""
+    """Return the first `most` rows of an answer."""
     rows = list(
         ask(f"SELECT answer.*, COUNT(*) OVER () AS all_rows FROM ({sql}) AS answer ORDER BY {order} LIMIT {most}")
     )
@@ -91,7 +91,7 @@ def listing(ask: Ask, sql: str, order: str, most: int = MOST_ROWS) -> Listing:
 
 
 def over_time(ask: Ask, bins: Bins, name: str, amount: str, source: str) -> Series:
-    """`amount` by `name` in each bin; names beyond the largest few together."""
+    """Return `amount` by `name` in each bin; all but the largest few names are put together."""
     where, bin = "request_time IS NOT NULL", bins.of("request_time")
     largest = ask(f"SELECT {name}, {amount} AS amount FROM {source} WHERE {where} GROUP BY {name} "
                   f"ORDER BY amount DESC, {name} LIMIT {MOST_SERIES + 1}")  # fmt: skip
@@ -109,7 +109,7 @@ def label(name: Any) -> str:
 
 
 def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """The PERCENTS of numbers given as (number, how often), by nearest rank."""
+    """Return the PERCENTS percentiles of numbers given as (number, how often), by nearest rank."""
     ordered = sorted(counts)
     whole = sum(count for _, count in ordered)
     found: list[int] = []
@@ -122,7 +122,7 @@ def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 
 
 def by_api(ask: Ask) -> Listing:
-    """(API, exchanges, request bytes, response bytes, error codes, unanswered)."""
+    """Return rows of (API, exchanges, request bytes, response bytes, error codes, unanswered)."""
     errors: dict[Any, int] = dict(ask("SELECT api, COUNT(*) FROM errors GROUP BY api"))
     found = ask("""
         SELECT api, COUNT(*) AS exchanges, SUM(request_bytes), SUM(response_bytes),
@@ -132,7 +132,7 @@ def by_api(ask: Ask) -> Listing:
 
 
 def latency_by_api(ask: Ask) -> Listing:
-    """(API, answered, PERCENTS of latency, longest)."""
+    """Return rows of (API, answered, PERCENTS of latency, longest)."""
     taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     where = f"FROM exchanges WHERE {ANSWERED}"
     for api, latency, count in ask(f"SELECT api, {rounded('latency_us', 3)}, COUNT(*) {where} GROUP BY 1, 2"):
@@ -142,7 +142,7 @@ def latency_by_api(ask: Ask) -> Listing:
 
 
 def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:
-    """Percentiles of latency over time, and how many answers took how long."""
+    """Return percentiles of latency over time, and how many answers took how long."""
     taken: dict[int, list[tuple[int, int]]] = defaultdict(list)
     sql = f"SELECT {bins.of('request_time')} AS bin, {rounded('latency_us', 2)} AS latency, COUNT(*) FROM exchanges "
     for i, latency, count in ask(f"{sql} WHERE {ANSWERED} GROUP BY 1, 2"):
@@ -159,13 +159,13 @@ def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:
 
 
 def errors_by_api(ask: Ask) -> Listing:
-    """(error, API, how often, first, last)."""
+    """Return rows of (error, API, how often, first, last)."""
     return listing(ask, "SELECT error, api, COUNT(*) AS times, MIN(request_time) AS first_time, MAX(request_time) AS "
                    "last_time FROM errors GROUP BY error, api", "times DESC, error, api")  # fmt: skip
 
 
 def errors_by_topic(ask: Ask) -> Listing:
-    """(topic, error, API, how often, partitions)."""
+    """Return rows of (topic, error, API, how often, partitions)."""
     return listing(
         ask,
         """
@@ -176,7 +176,7 @@ def errors_by_topic(ask: Ask) -> Listing:
 
 
 def topics(ask: Ask) -> Listing:
-    """(topic, partitions, records and bytes produced, records and bytes fetched, errors)."""
+    """Return rows of (topic, partitions, records and bytes produced, records and bytes fetched, errors)."""
     columns = ", ".join(f"SUM(CASE WHEN api = '{api}' THEN {amount} END) AS {amount}_{api}"
                         for api in ("Produce", "Fetch") for amount in ("records", "bytes"))  # fmt: skip
     return listing(
@@ -219,7 +219,7 @@ def rebalances(ask: Ask) -> Listing:
 
 
 def problems(ask: Ask) -> Listing:
-    """(severity, kind, what, API, how often, first)."""
+    """Return rows of (severity, kind, what, API, how often, first)."""
     return listing(ask, "SELECT severity, kind, text, api, COUNT(*) AS times, MIN(request_time) FROM problems "
                    "GROUP BY severity, kind, text, api",
                    "CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, times DESC, kind, text, api",
@@ -227,13 +227,13 @@ def problems(ask: Ask) -> Listing:
 
 
 def undecoded(ask: Ask) -> int:
-    """How many problems say that something could not be decoded."""
+    """Count the problems that say that something could not be decoded."""
     [(count,)] = ask("SELECT COUNT(*) FROM problems WHERE severity = 'error'")
     return int(count)
 
 
 def files(ask: Ask) -> Listing:
-    """(file, packets, bytes, first, last, what is wrong with it)."""
+    """Return rows of (file, packets, bytes, first, last, what is wrong with it)."""
     return listing(ask, "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files",
                    "first_time, file")  # fmt: skip
 
@@ -272,7 +272,7 @@ def lag(ask: Ask, bins: Bins) -> Lag:
 
 
 def _mark(series: Series, start: int, stop: int, behind: dict[str, int]) -> None:
-    """What was true at the end of a bin stays true until something else is heard."""
+    """Note the lag at the end of a bin; it stands until something else is heard."""
     for group, amount in behind.items():
         for i in range(start, stop):
             series.at(group, i, amount)

@@ -26,7 +26,7 @@ MOST_SOURCES = 5
 
 
 def page(report: Report, sources: Sequence[str]) -> str:
-    """The page; `sources` are the names of what it was made from."""
+    """Return the page as HTML; `sources` are the names of what it was made from."""
     named = ", ".join(shown(source) for source in sources[:MOST_SOURCES])
     more = f" and {len(sources) - MOST_SOURCES:,} more" if len(sources) > MOST_SOURCES else ""
     scripts = {"plotly": get_plotlyjs(), "js": _own("page.js")}
@@ -52,5 +52,5 @@ def _own(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """What a Content-Security-Policy calls a script."""
+    """Return a script's hash in the form of a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

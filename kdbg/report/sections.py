@@ -185,7 +185,7 @@ def files(ask: Ask) -> Section:
 
 
 def filled(*tables: Table) -> list[Table]:
-    """Those with rows."""
+    """Return the tables that have rows."""
     return [each for each in tables if each.rows]
 
 

@@ -40,12 +40,12 @@ Follows = Callable[[FixedEntry, FixedEntry], Odd]
 
 
 def alone(name: str, structure: Struct) -> Api:
-    """A structure that is read by itself."""
+    """Make an API of a structure that is read by itself."""
     return Api(-1, name, structure, structure, range(1), headerless=True)
 
 
 def offsets_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Of the offset index: both numbers do."""
+    """Compare entries of an offset index: both numbers must grow."""
     for name, growing in (("relative_offset", "offsets"), ("position", "positions")):
         if entry[name] <= before[name]:
             return Behind(name, entry[name], before[name], growing)
@@ -53,7 +53,7 @@ def offsets_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
 
 
 def times_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Of the time index: an entry says when the newest record so far was."""
+    """Compare entries of a time index: neither number may fall, for each entry is the newest record so far."""
     for name, growing in (("timestamp", "times"), ("relative_offset", "offsets")):
         if entry[name] < before[name]:
             return Behind(name, entry[name], before[name], growing)
@@ -61,7 +61,7 @@ def times_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
 
 
 def ends_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Of the index of aborted transactions: in the order in which they ended."""
+    """Compare entries of the index of aborted transactions: they come in the order in which they ended."""
     if entry["last_offset"] <= before["last_offset"]:
         return EndsBehind(entry["last_offset"], before["last_offset"])
     return None

@@ -51,25 +51,25 @@ class File:
 
 
 def open_file(name: str, head: bytes, read: Read) -> File | None:
-    """What a file is, by its first bytes; None if it is none of these. `read` begins where the file does."""
+    """Recognise a file by its first bytes; return None if it is no broker's. `read` gives the file from its start."""
     place = place_of(name)
     kind = recognise(head, place)
     return None if kind is None else File(Log(place.topic) if kind is log else kind, place, read)
 
 
 def more_wanted(head: bytes) -> bool:
-    """Whether more bytes of a file should be looked at before it is said what it is."""
+    """Whether more bytes of a file are needed to recognise it."""
     return len(head) < HEAD and not log.begins(head)
 
 
 def named_kind(name: str, head: bytes) -> FileKind | None:
-    """The kind that a file is if both its name and its first bytes say so."""
+    """Return a file's kind if both its name and its first bytes say so, else None."""
     named = SUFFIXES.get(place_of(name).suffix)
     return named if named is not None and named.begins(head[:HEAD]) else None
 
 
 def recognise(head: bytes, place: LogLocation) -> FileKind | None:
-    """The kind that a file is, by its first bytes and its name."""
+    """Return a file's kind by its first bytes, by its name where these leave a doubt; None for neither."""
     named = SUFFIXES.get(place.suffix)
     likely = (named, *KINDS) if named else KINDS
     found = next((kind for kind in likely if kind.begins(head)), None)

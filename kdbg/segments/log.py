@@ -100,5 +100,5 @@ class Log:
 
 
 def shortened(finding: Finding) -> Finding:
-    """A finding of the record set of one entry, as one of the entry, in a file."""
+    """Return a finding in a record set of one entry as a finding of that entry in a file."""
     return of_file(finding)._replace(path=finding.path.removeprefix(IN_FRONT))

@@ -38,17 +38,17 @@ class Piece:
         return len(self.data) or self.zeros
 
     def odd(self, message: Message | None) -> list[Finding]:
-        """What is odd about it, and in what it says; of damage it is known already."""
+        """Return its own findings, and those of its message; a damaged piece has only its own."""
         return [*self.findings, *(message.findings if message is not None and self.whole else ())]
 
     @property
     def padding(self) -> bool:
-        """Whether it is what a broker has put aside to write to, or left over of that: nothing to be shown."""
+        """Whether it is space that a broker has set aside and not written to: nothing to show."""
         return bool(self.zeros) and not self.findings
 
 
 def taken(read: Read, most: int) -> Iterator[bytes]:
-    """What there is to read, at most so many bytes."""
+    """Read to the end, at most so many bytes."""
     while most > 0 and (more := read(min(CHUNK, most))):
         yield more
         most -= len(more)
@@ -60,13 +60,13 @@ def of_file(finding: Finding) -> Finding:
 
 
 def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
-    """The last bytes of a file, where they are fewer than they should be."""
+    """Make the piece for a file that ends inside `what`, which should have `size` bytes."""
     odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), EntryCut(what, len(data), size))
     return Piece(position, data, (odd,), whole=False)
 
 
 def zeros_between(position: int, zeros: int) -> Piece:
-    """Bytes of zero that something follows."""
+    """Make the piece for bytes of zero that something follows."""
     return Piece(position, b"", (Finding(Kind.SKIPPED, "", "", 0, zeros, Zeros()),), False, zeros)
 
 
@@ -87,16 +87,16 @@ class FileKind(Protocol):
         """Whether a file that begins so may be of this kind; `head` is all of it if it is short."""
 
     def pieces(self, read: Read) -> Iterator[Piece]:
-        """The pieces of a file, which begins where `read` does; nothing is raised for what it holds."""
+        """Yield the pieces of a file that `read` gives from its start; never raise for what it holds."""
 
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
-        """What a piece says; `shallow` leaves the records of batches unread."""
+        """Read a piece; `shallow` leaves the records of batches unread."""
 
     def inspection(self, piece: Piece) -> Inspection:
-        """The same with the place of every byte, counted from the piece's first one."""
+        """Read a piece with the place of every byte, counted from the piece's first one."""
 
     def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
-        """What follows from a piece and the offset in the file's name: the offset that an index entry is for."""
+        """Return what a piece means with the offset in the file's name: the offset that an index entry is for."""
 
     def times(self, message: Message) -> tuple[int, int] | None:
-        """The earliest and the latest time that a piece tells of, in milliseconds since 1970."""
+        """Return the earliest and the latest time in a piece, in milliseconds since 1970; None without times."""

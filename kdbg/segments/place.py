@@ -28,7 +28,7 @@ class LogLocation(NamedTuple):
 
 
 def place_of(name: str) -> LogLocation:
-    """The place that a path, as the user wrote it, speaks of."""
+    """Return topic, partition and first offset of a path as the user wrote it."""
     *folders, file = name.replace("\\", "/").split("/")
     file = PASSING.sub("", file)
     stem, dot, suffix = file.rpartition(".")

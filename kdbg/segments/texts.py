@@ -29,7 +29,7 @@ class Form:
         self.grammar: WireStruct = self.api.at("response", 0)
 
     def fields(self, line: bytes) -> Iterator[tuple[Node, str, int, int, Any]]:
-        """(type, name, start, end, value) of each field; none where the line does not look so."""
+        """Yield (type, name, start, end, value) of each field; nothing where the line has another form."""
         found = self.pattern.fullmatch(line)
         for field in self.grammar.fields if found else ():
             assert found is not None
@@ -103,7 +103,7 @@ class Text:
         return None
 
     def _form(self, piece: Piece) -> Form:
-        """What the line looks like; the first of a checkpoint is its version, the second its count."""
+        """Return the form that a line has; the first of a checkpoint is its version, the second its count."""
         if self.counted and piece.position == 0:
             return VERSION
         return next((form for form in self.forms if form.pattern.fullmatch(piece.data)), UNKNOWN)

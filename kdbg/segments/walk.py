@@ -38,7 +38,7 @@ at every place."""
 
 
 def entry_size(data: bytes | bytearray, at: int) -> int | None:
-    """How long the entry is that begins here; None where none can."""
+    """Return the size of the entry that begins here; None where none can."""
     if len(data) - at < LEAST:
         return None
     offset, length, _, magic, attributes = MESSAGE.unpack_from(data, at)
@@ -81,7 +81,7 @@ def is_proved(entry: bytes) -> bool:
 
 
 def offsets(entry: bytes) -> tuple[int, int]:
-    """The first and the last offset of an entry, as its header tells; a message has but one."""
+    """Return the first and the last offset of an entry, from its header; those of a message are the same."""
     offset = PREAMBLE.unpack_from(entry)[0]
     delta = BATCH_TAIL.unpack_from(entry, record_format.crc_at + 4)[1] if entry[16] == 2 else 0
     return offset, offset + delta
@@ -102,7 +102,7 @@ class Walk:
             yield self.dropped(self.entry() or self.damage())
 
     def has(self, size: int) -> bool:
-        """Whether so many bytes are here, which are read if need be."""
+        """Read until so many bytes are there; return whether they are."""
         while len(self.data) < size:
             more = self.read(CHUNK)
             if not more:
@@ -111,7 +111,7 @@ class Walk:
         return True
 
     def dropped(self, piece: Piece) -> Piece:
-        """The piece; its bytes are dropped."""
+        """Drop the bytes of a piece, and return the piece."""
         self.drop(piece.position + piece.size - self.position)
         return piece
 
@@ -121,7 +121,7 @@ class Walk:
         self.credit = min(self.credit + CREDIT_PER_BYTE * size, CREDIT)
 
     def entry(self) -> Piece | None:
-        """The entry that begins here, if it is believed."""
+        """Return the entry that begins here, if it is sound; else None."""
         self.has(HEADER)
         data = self.whole(0)
         if data is None:
@@ -136,7 +136,7 @@ class Walk:
         return found
 
     def whole(self, at: int) -> bytes | None:
-        """The entry that begins there, if it is all there and its checksum may be computed."""
+        """Return the entry that begins there, if all of it is there and `credit` allows its checksum; else None."""
         size = entry_size(self.data, at)
         if size is None or size > self.credit or not self.has(at + size):
             return None
@@ -154,7 +154,7 @@ class Walk:
         return len(self.data) - at < 8 or 0 < offset - self.last < 1 << 31
 
     def damage(self) -> Piece:
-        """What lies before the next entry that proves itself, before many zeros, or before the file's end."""
+        """Return what lies before the next proved entry, before many zeros, or before the file's end."""
         if not any(self.data[:HEADER]):
             return self.zeros()
         if not self.has(HEADER) and self.is_cut(0):
@@ -166,7 +166,7 @@ class Walk:
         return Piece(self.position, data, (Finding(Kind.SKIPPED, "", "", 0, size, NoLogEntry()),), whole=False)
 
     def zeros(self) -> Piece:
-        """Bytes of zero; those before an entry's first byte may be the beginning of its offset and length."""
+        """Return a piece of zeros; the last of them are left if they may begin an entry's offset and length."""
         start = self.position
         while self.has(1) and not any(self.data):
             self.drop(len(self.data))
@@ -179,7 +179,7 @@ class Walk:
         return zeros_between(start, self.position - start)
 
     def search(self) -> int:
-        """How many bytes lie before what `damage` ends at; no more than MOST_DAMAGE."""
+        """Return how many bytes `damage` takes; no more than MOST_DAMAGE."""
         at = 1
         while at < MOST_DAMAGE:
             found = CANDIDATE.search(self.data, at)

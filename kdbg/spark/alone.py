@@ -52,7 +52,7 @@ class Alone:
         yield
 
     def _packets(self) -> Iterator[Packet]:
-        """The packets of all files, numbered through."""
+        """Yield the packets of all files, numbered through."""
         before = 0
         for place, split in enumerate(self.plan.splits):
             reading = Reading(self.plan, split._replace(shift=before), self.ports)
@@ -62,12 +62,12 @@ class Alone:
             before += reading.report["packets"]
 
     def _wants(self, exchange: Exchange) -> bool:
-        """Whether an exchange is wanted, by the number that its connection has in the whole capture."""
+        """Number an exchange's connection as in the whole capture; return whether the filters let it through."""
         exchange.peers = self._connections.heard(exchange).peers
         return self._fits(exchange)
 
     def _tell(self) -> None:
-        """The connections, and what is odd about them and belongs to no exchange."""
+        """Add the connections, and the findings of theirs that belong to no exchange."""
         findings = self._engine.findings_by_connection()
         for number, spoken in self._connections.items():
             spoken.tell(self.name, findings.get(number, ()), self.add)

@@ -41,7 +41,7 @@ class Output:
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
 
     def state(self) -> dict[str, Any]:
-        """What `_kdbg.json` says; {} where there is none."""
+        """Return the content of `_kdbg.json`; {} where there is none."""
         with refusals(self.out):
             if self.system.get_file_info(f"{self.root}/{STATE}").type != fs.FileType.File:
                 return {}
@@ -50,11 +50,11 @@ class Output:
         return found
 
     def known(self) -> dict[str, int]:
-        """The files that the tables hold, with the sizes that they had."""
+        """Return the files that the tables hold, with their sizes at that time."""
         return {name: size for run in self.state().get("runs", ()) for name, size in run["files"].items()}
 
     def begin(self) -> None:
-        """Make the run's folder, and clear away what runs that were killed have left."""
+        """Make the run's folder, and delete what killed runs have left."""
         with refusals(self.out):
             self.system.create_dir(self._hidden)
             for name in self._names(self.root):
@@ -67,17 +67,17 @@ class Output:
                     self.system.delete_file(path)
 
     def abandon(self) -> None:
-        """Nothing comes of this run: leave no trace of it."""
+        """Delete all that this run has written."""
         if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
             self.system.delete_dir(self._hidden)
 
     def drop(self, name: str) -> None:
-        """Take away a folder inside the run's folder that has done its service."""
+        """Delete a folder inside the run's folder that is not needed any more."""
         if self.system.get_file_info(f"{self._hidden}/{name}").type == fs.FileType.Directory:
             self.system.delete_dir(f"{self._hidden}/{name}")
 
     def commit(self, files: Iterable[str], run: dict[str, Any], *, append: bool) -> None:
-        """Put the files that finished tasks wrote in place, as the only ones or beside those that there are."""
+        """Move the files of finished tasks into the tables, in place of or beside those that are there."""
         before = self.state().get("runs", []) if append else []
         state = {
             "kdbg": __version__,
@@ -95,7 +95,7 @@ class Output:
         self.abandon()
 
     def _replace(self, files: set[str]) -> None:
-        """Put the run's tables where those of earlier runs are."""
+        """Replace the tables of earlier runs by the run's."""
         for path in self._tables(self._hidden):
             if path.removeprefix(f"{self._hidden}/") not in files:  # of an attempt that came to nothing
                 self.system.delete_file(path)
@@ -109,7 +109,7 @@ class Output:
                 self._put_in_place(table)
 
     def _put_away(self, name: str) -> None:
-        """Take a file or a folder out of the tables."""
+        """Move a file or a folder out of the tables."""
         if self.system.type_name in RENAMING:
             self.system.move(f"{self.root}/{name}", f"{self._hidden}/old/{name}")
         elif name == STATE:
@@ -118,14 +118,14 @@ class Output:
             self.system.delete_dir(f"{self.root}/{name}")
 
     def _put_in_place(self, table: str) -> None:
-        """Make a table of the run that of the folder."""
+        """Move a table of the run into the folder."""
         if self.system.type_name in RENAMING:
             self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
         else:
             self._add(path.removeprefix(f"{self._hidden}/") for path in self._files(f"{self._hidden}/{table}"))
 
     def _add(self, files: Iterable[str]) -> None:
-        """Put the run's files beside those that are there."""
+        """Move the run's files beside those that are there."""
         for name in files:
             self.system.create_dir(f"{self.root}/{name.rpartition('/')[0]}")
             self.system.move(f"{self._hidden}/{name}", f"{self.root}/{name}")
@@ -134,7 +134,7 @@ class Output:
         return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder))]
 
     def _tables(self, folder: str) -> list[str]:
-        """The tables' files in a folder."""
+        """Return the tables' files in a folder."""
         return [path for table in TABLES for path in self._files(f"{folder}/{table}")]
 
     def _files(self, folder: str) -> list[str]:
@@ -143,7 +143,7 @@ class Output:
 
 
 def _dead(run: str) -> bool:
-    """Whether the process that wrote a run is no more; that is only known of those on this machine."""
+    """Whether the process that wrote a run has ended; only known of processes on this machine."""
     host, _, process = run.partition("-")[2].rpartition("-")
     if host != platform.node() or not process.isdecimal():
         return False

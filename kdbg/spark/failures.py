@@ -14,7 +14,7 @@ ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
 
 
 def failure(error: Exception) -> SparkError:
-    """kdbg's own error in a task if there is one, else what Spark says, else the first line that names an error.
+    """Return kdbg's own error in a task if there is one, else Spark's, else the first line that names an error.
 
     py4j's errors, Spark's and gRPC's have nothing in common but their text.
     """

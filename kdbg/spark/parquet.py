@@ -42,7 +42,7 @@ class Tables:
         self._days: dict[int, str] = {}
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
-        """One row; `size` is what its large values take."""
+        """Add one row; `size` is the bytes of its large values."""
         day = self._day(time)
         rows = self._rows.setdefault((table, day), [])
         rows.append(row)
@@ -54,11 +54,11 @@ class Tables:
             self._write_all()
 
     def empty(self, table: str) -> None:
-        """A file without rows, so that a table is there."""
+        """Write a file without rows, so that the table exists."""
         self._writer(table, UNDATED)
 
     def close(self) -> dict[str, Any]:
-        """Write what is held; says which files there are and how many rows each table has."""
+        """Write what is held; return the files and the number of rows of each table."""
         self._write_all()
         for writer in self._open.values():
             writer.close()

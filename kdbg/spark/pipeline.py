@@ -76,7 +76,7 @@ class Outcome:
     files: list[str] = field(default_factory=list)
 
     def take(self, report: dict[str, Any]) -> None:
-        """Add what a task says."""
+        """Add a task's report."""
         self.files += report["files"]
         self.rows.update(report["rows"])
         self.counts.update(report.get("counts", {}))
@@ -110,11 +110,11 @@ class Pipeline:
         self.spark.interruptTag(self.output.run)
 
     def progress(self) -> tuple[str, float]:
-        """The stage, and the part of it that is done."""
+        """Return the stage, and the part of it that is done (0 to 1)."""
         return self.stage, self._tracker.part()
 
     def _counted(self, plan: Plan) -> Plan:
-        """The plan with all cuts proved and all packets numbered."""
+        """Return the plan with all cuts proved and all packets numbered."""
         places = uncounted(plan)
         walks = self._walks(plan, places)
         for file in (wrong := missed(plan, walks)):
@@ -185,7 +185,7 @@ class Pipeline:
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
 
     def _empty(self, outcome: Outcome) -> None:
-        """Give each table that nothing came of a file without rows, so that questions can be asked of it."""
+        """Give each table without rows an empty file, so that it can be asked."""
         tables = Tables(self.output.folder)
         for table in TABLES:
             if not outcome.rows[table] and (table != "records" or self.options.wanted.records):
@@ -193,7 +193,7 @@ class Pipeline:
         outcome.take(tables.close())
 
     def _said(self, plan: Plan, outcome: Outcome) -> dict[str, Any]:
-        """What `_kdbg.json` says of the run."""
+        """Return what `_kdbg.json` is to say of the run."""
         return {
             "options": self.options.said,
             "captures": plan.captures,
@@ -214,11 +214,11 @@ class Pipeline:
             return 4
 
     def _tasks(self, count: int) -> DataFrame:
-        """Numbers from 0, each for a task of its own."""
+        """Return a DataFrame of numbers from 0, each in a task of its own."""
         return self.spark.range(0, count, 1, max(count, 1))
 
     def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
-        """What the tasks report."""
+        """Return the tasks' reports."""
         self._go_on()
         self.stage = stage
         self.spark.addTag(self.output.run)
@@ -238,7 +238,7 @@ class Pipeline:
 
 
 def _shares(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
-    """Files put together to what a task each takes, of about the same size."""
+    """Group files into shares of about the same size, one for each task."""
     shares: list[list[str]] = []
     room = 0
     for name, size in sorted(pieces, key=lambda piece: -piece[1]):

@@ -48,7 +48,7 @@ LOCAL = {
 
 
 def check() -> None:
-    """Raises `SparkError` where what the pipeline needs is not installed."""
+    """Raise `SparkError` where what the pipeline needs is not installed."""
     _check(NEEDED)
 
 
@@ -59,7 +59,7 @@ def start(
     py_files: str | None = None,
     verbose: bool = False,
 ) -> SparkSession:
-    """The session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
+    """Return the session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
 
     None is the master that spark-submit or SPARK_REMOTE says, else this machine with all its cores.
 
@@ -98,7 +98,7 @@ def start(
 
 
 def stop(spark: SparkSession) -> None:
-    """End the session; what it says on the way is of no use to anybody."""
+    """End the session, without its messages about that."""
     with _quiet(False) as log:
         spark.stop()
     Path(log).unlink()
@@ -120,7 +120,7 @@ def _check_java() -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until this is over: in the midst of a start it would leave a Java process that nobody ends."""
+    """Hold Ctrl-C back until the end of the context: during a start it would leave a Java process behind."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -133,7 +133,7 @@ def _undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _quiet(verbose: bool) -> Iterator[str]:
-    """Give processes that are started in here a file for stderr; nothing of it is said on ours."""
+    """Send the stderr of processes that are started in the context to a file."""
     if verbose:
         yield ""
         return

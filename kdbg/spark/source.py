@@ -98,7 +98,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _time(name: str, text: str) -> float:
-    """Seconds since the epoch, from those or from a time in ISO's form."""
+    """Return seconds since the epoch, from those or from a time in ISO's form."""
     try:
         return float(text)
     except ValueError:
@@ -170,7 +170,7 @@ class Pushed:
     ports: set[int] = field(default_factory=set)
 
     def take(self, condition: Filter) -> None:
-        """Learn from a condition on a row, which must hold for every row that is wanted."""
+        """Narrow down what is read by a condition that holds for every row that is wanted."""
         column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
         if isinstance(condition, EqualTo) and column == ("capture",) and isinstance(value, str):
             self.captures.add(value)
@@ -193,7 +193,7 @@ class Captures(DataSourceReader):
         self.chosen, self.pushed = chosen, Pushed()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The captures that may have rows that are wanted. Raises `SparkError` where there is no capture at all."""
+        """Return the captures that may have rows that are wanted. Raise `SparkError` where there is no capture."""
         whole = plan(self.chosen.paths, sys.maxsize, rolled=self.chosen.rolled)
         if not whole.files:
             raise SparkError(f"no captures in {', '.join(self.chosen.paths)}")
@@ -210,7 +210,7 @@ class Captures(DataSourceReader):
         return found or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one capture."""
+        """Yield the rows of one capture."""
         if not isinstance(partition, Whole):
             return
         schema = TABLES[self.chosen.table]
@@ -229,7 +229,7 @@ class PushedDown(Captures):
     """Is told the conditions of the query too."""
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-        """Learn what needs not be read; Spark keeps all conditions."""
+        """Learn from conditions what need not be read; return all of them, for Spark to apply."""
         for condition in filters:
             self.pushed.take(condition)
         return filters

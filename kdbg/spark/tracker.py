@@ -23,7 +23,7 @@ class Tracker:
             spark.registerProgressHandler(cast("ProgressHandler", self._hear))  # any callable, its documentation says
 
     def part(self) -> float:
-        """The part of the tasks that are done, of all stages that are being worked on; 0 where there is none."""
+        """Return the part of the tasks that are done, of all stages in work; 0 where there is none."""
         stages = self._told if self._remote else list(self._asked())
         tasks = sum(tasks for _, tasks in stages)
         return sum(done for done, _ in stages) / tasks if tasks else 0.0

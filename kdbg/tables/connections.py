@@ -28,13 +28,13 @@ class ConnectionStatistics:
 
     @property
     def peers(self) -> Peers:
-        """Its two ends, under the number of its first packet in the capture."""
+        """The two ends, with the number of the first packet in the capture as the connection's."""
         ends = self.connection.initiator, self.connection.acceptor
         client = self.client or 0
         return Peers(self.connection.first_packet, ends[client], ends[1 - client])
 
     def heard(self, exchange: Exchange) -> None:
-        """Take from an exchange what it tells of its connection."""
+        """Learn from an exchange what it tells of its connection."""
         self.exchanges += 1
         if self.client_id is None:
             self.client_id = exchange.client_id
@@ -47,7 +47,7 @@ class ConnectionStatistics:
             self.software = _software(request)
 
     def row(self, capture: str, findings: Iterable[Finding]) -> TableRow:
-        """The row in the table of connections; `findings` are those that no exchange has."""
+        """Return the row of `connections`; `findings` are those that belong to no exchange."""
         connection = self.connection
         name, version = self.software or (None, None)
         return (
@@ -57,7 +57,7 @@ class ConnectionStatistics:
         )  # fmt: skip
 
     def tell(self, capture: str, findings: Iterable[Finding], add: Add) -> None:
-        """Give `add` that row, and a problem for each of the findings."""
+        """Add that row, and a row of `problems` for each of the findings."""
         found, start = list(findings), moment(self.connection.start)
         add("connections", start, self.row(capture, found), 0)
         who = who_columns(capture, self.peers)
@@ -69,21 +69,21 @@ class Connections(dict[int, ConnectionStatistics]):
     """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges."""
 
     def watch(self, connection: Connection, client: int | None) -> None:
-        """A connection is new (`client` is None), or has proved to be Kafka."""
+        """Note a connection that is new (`client` is None) or was found to speak Kafka."""
         if client is None:
             self[connection.number] = ConnectionStatistics(connection)
         else:
             self[connection.number].client = client
 
     def heard(self, exchange: Exchange) -> ConnectionStatistics:
-        """The connection of an exchange, which takes from it what it tells."""
+        """Let the connection of an exchange learn from it; return the connection."""
         spoken = self[exchange.peers.number]
         spoken.heard(exchange)
         return spoken
 
 
 def _software(request: CapturedMessage) -> tuple[str | None, str | None] | None:
-    """Name and version of the client's software, as ApiVersions has it since version 3 (KIP-511)."""
+    """Return name and version of the client's software, which ApiVersions has since version 3 (KIP-511)."""
     message = request.message()
     if message is None or "client_software_name" not in message.body:
         return None

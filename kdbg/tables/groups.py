@@ -30,7 +30,7 @@ Body = Mapping[str, Any]
 
 
 def event_rows(api: str, request: Body, answer: Message | None, client_id: str | None) -> Iterator[tuple[Any, ...]]:
-    """The columns of `groups` from `event` to `error`; several rows where several members leave at once."""
+    """Yield the columns of `groups` from `event` to `error`; several rows where several members leave at once."""
     response: Body = answer.body if answer is not None else {}
     error = next(iter(outline(answer.grammar)(response).errors), 0) if answer is not None else None
     asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
@@ -56,17 +56,17 @@ def event_rows(api: str, request: Body, answer: Message | None, client_id: str |
 
 
 def _event(api: str, epoch: Any) -> str:
-    """What a request is about; in the newer protocols a heartbeat says it by the member's epoch."""
+    """Return the event that a request is; in the newer protocols the member's epoch in a heartbeat tells."""
     if api.endswith("GroupHeartbeat"):
         return "join" if epoch == JOINS else "leave" if epoch in LEAVES else "heartbeat"
     return EVENTS[api]
 
 
 def _first(names: tuple[str, ...], value: Body) -> Any:
-    """The value of the one of these fields that there is."""
+    """Return the value of the first of these fields that there is; None if none is."""
     return next((value[name] for name in names if name in value), None)
 
 
 def error_name(code: int) -> str:
-    """What Kafka calls an error."""
+    """Return Kafka's name of an error code."""
     return ERRORS[code].name if code in ERRORS else f"error {code}"

@@ -43,7 +43,7 @@ class Amount(NamedTuple):
 
 
 def amount(entries: Any) -> Amount:
-    """How much a record set holds."""
+    """Measure a record set."""
     if not isinstance(entries, list):
         return Amount()
     whole = [entry for entry in entries if "magic" in entry]
@@ -54,7 +54,7 @@ def amount(entries: Any) -> Amount:
 
 
 def _size(entry: dict[str, Any]) -> int:
-    """Bytes of one entry, its offset and its length included."""
+    """Return the bytes of one entry, its offset and its length included."""
     if "magic" in entry:
         return int(entry["batch_length"] if entry["magic"] == 2 else entry["message_size"]) + 12
     return sum(len(piece) for piece in entry.values())
@@ -68,6 +68,6 @@ def _last_offset(entry: dict[str, Any]) -> int:
 
 
 def codec(entry: dict[str, Any]) -> str:
-    """The name of what a batch or a message is compressed with."""
+    """Return the name of the codec of a batch or a message."""
     number = entry["attributes"] & CODEC_MASK
     return CODECS.get(number) or f"unknown ({number})"

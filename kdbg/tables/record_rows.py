@@ -17,7 +17,7 @@ TableRow = tuple[Any, ...]
 def record_rows(
     entries: Any, base: int | None, wrong: set[str], path: str, *, values: bool, secrets: bool
 ) -> Iterator[TableRow]:
-    """The columns of `records` from `offset` on, for each record of a record set.
+    """Yield the columns of `records` from `offset` on, for each record of a record set.
 
     `base` is the offset that the broker gave to the first one of a produce request, None where the records tell their
     own; -1 says that nobody knows. `wrong` are the paths of entries whose checksum does not match, `path` is the set's.
@@ -35,7 +35,7 @@ def record_rows(
 
 
 def path_to(wanted: Any, value: Any, path: str = "") -> str | None:
-    """Where in a message's value this very structure stands."""
+    """Return the path of this very structure in a message's value; None if it is not in it."""
     if value is wanted:
         return path
     if isinstance(value, dict):
@@ -48,7 +48,7 @@ def path_to(wanted: Any, value: Any, path: str = "") -> str | None:
 
 
 def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """The records of a batch or of a compressed message; a plain message is one itself."""
+    """Return the records of a batch or of a compressed message; a plain message is its own record."""
     if "magic" not in entry:
         return []
     if "records" in entry or entry["magic"] == 2:
@@ -57,7 +57,7 @@ def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
-    """codec, producer id, epoch and sequence, what it controls, whether it is part of a transaction."""
+    """Return codec, producer id, epoch, sequence, control type, and whether it is part of a transaction."""
     if entry["magic"] != 2:
         return codec(entry), None, None, None, None, False
     idempotent = entry["producer_id"] >= 0
@@ -73,13 +73,13 @@ def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
 
 
 class _Shown:
-    """What of a record is shown."""
+    """Makes the columns of a record that hold its content, as far as that is asked for."""
 
     def __init__(self, values: bool, secrets: bool) -> None:
         self.values, self.secrets = values, secrets
 
     def __call__(self, entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
-        """timestamp, sizes of key and value, key, value and headers."""
+        """Return timestamp, sizes of key and value, key, value and headers."""
         key, value, headers = record["key"], record["value"], record.get("headers")
         when = timestamp(record.get("timestamp"))
         return when, _size(key), _size(value), self._bytes(key), self._bytes(value), self._headers(headers)

@@ -49,7 +49,7 @@ class Rows:
         self.problems: Counter[str] = Counter()
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
-        """All rows of one exchange."""
+        """Add all rows of one exchange."""
         who, time = who_columns(capture, exchange.peers), moment(exchange.time)
         what = (*who, *what_columns(exchange, time))
         findings = exchange.all_findings()
@@ -66,14 +66,14 @@ class Rows:
                 self.add("groups", time, (*who, time, *event, _latency(exchange)), 0)
 
     def _readable(self, half: CapturedMessage | None) -> Message | None:
-        """The message, unless a secret may stand anywhere in it."""
+        """Return the message, unless a secret may stand anywhere in it."""
         message = half.message() if half is not None else None
         return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
 
     def _exchange(
         self, exchange: Exchange, asked: Message | None, answer: Message | None, findings: list[Finding]
     ) -> TableRow:
-        """The columns of `exchanges` from `response_time` on."""
+        """Return the columns of `exchanges` from `response_time` on."""
         topics: dict[Any, None] = {}
         groups: dict[str | None, None] = {}
         codes: list[int] = []
@@ -101,7 +101,7 @@ class Rows:
         )
 
     def _partitions(self, api: str, messages: dict[str, Message | None], what: TableRow, time: int | None) -> None:
-        """The rows of `partitions`, request and response merged, and those of their records."""
+        """Add the rows of `partitions`, request and response merged, and those of their records."""
         found: dict[tuple[Any, int, str | None], dict[str, Part]] = {}
         request = messages[REQUEST]
         asked: str | None = request.body.get("group_id") if request is not None else None
@@ -138,12 +138,12 @@ OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset",
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:
-    """Which connection: the first columns of nearly every table."""
+    """Return the columns that say which connection: the first ones of nearly every table."""
     return capture, peers.number, _ends(peers.client), _ends(peers.broker)
 
 
 def what_columns(exchange: Exchange, time: int | None) -> TableRow:
-    """Which exchange."""
+    """Return the columns that say which exchange."""
     api = exchange.api
     known = api is not None and api.key >= 0
     return (
@@ -157,7 +157,7 @@ def what_columns(exchange: Exchange, time: int | None) -> TableRow:
 
 
 def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
-    """The columns of `problems` from `file` on."""
+    """Return the columns of `problems` from `file` on."""
     return (
         file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.start,
         finding.length, escape(finding.text),
@@ -170,7 +170,7 @@ NO_EXCHANGE: TableRow = (None,) * 6
 
 
 def _kept(api: str, sides: dict[str, Part]) -> dict[str, int]:
-    """The values of the fields that the tables keep, by column."""
+    """Return the values of the fields that the tables keep, by column."""
     kept: dict[str, int] = {}
     for side, fields in KEPT[api].items():
         value = sides[side].value if side in sides else {}
@@ -183,7 +183,7 @@ def _kept(api: str, sides: dict[str, Part]) -> dict[str, int]:
 
 
 def _last(held: Amount, base: int | None) -> int | None:
-    """The offset of the last record: in a produce request it is counted from the one that the broker answers."""
+    """Return the offset of the last record; in a produce request it counts from the one that the broker answers."""
     if held.last_offset is None or base is None:
         return held.last_offset
     return base + held.last_offset if base >= 0 else None
@@ -195,5 +195,5 @@ def _error(part: Part | None) -> tuple[int | None, str | None]:
 
 
 def _latency(exchange: Exchange) -> int | None:
-    """Microseconds."""
+    """Return the latency in microseconds, None without a response."""
     return None if exchange.latency is None else micros(exchange.latency)

@@ -89,17 +89,17 @@ class Stream:
         return (self._receiver, self._next & MASK) if self.regular else None
 
     def start(self, seq: int) -> None:
-        """The first byte will have this sequence number: known from a SYN, or from what acknowledges it."""
+        """Begin at this sequence number, which a SYN or what acknowledges it has told."""
         if self.first is None and not self.ended:
             self.first = self._next = seq
             self.regular = True
 
     def near(self, seq: int) -> bool:
-        """Whether this sequence number can be of now, and not of an earlier connection on the same ports."""
+        """Whether a sequence number is near the current one, not of an earlier connection on the same ports."""
         return self.first is None or abs(self._place(seq) - self._next) <= NEAR
 
     def receive(self, seq: int, payload: bytes, length: int, time: int, number: int) -> None:
-        """One segment with data: `length` bytes were sent, `payload` is what was captured of them."""
+        """Take a segment with data: `length` bytes were sent, `payload` is what was captured of them."""
         if self.regular and seq == self._next & MASK and len(payload) == length:
             self._next += length
             self._receiver.data(payload, time, number)
@@ -109,7 +109,7 @@ class Stream:
             self._take(Run(start, start + length, payload[:length], time, number))
 
     def finish(self, seq: int, time: int, number: int) -> None:
-        """FIN: nothing is sent from this sequence number on."""
+        """Take a FIN: nothing is sent from this sequence number on."""
         if self.ended:
             return
         self.start(seq)
@@ -121,14 +121,14 @@ class Stream:
             self._settle()
 
     def acknowledged(self, ack: int, seen: int) -> None:
-        """The other side has everything before `ack`; `seen` counts the packets of the connection so far."""
+        """Note that the other side has everything before `ack`; `seen` counts the connection's packets so far."""
         if self._deadline is None and (goal := self._goal()) is not None:
             place = self._place(ack)
             if place >= goal.start:
                 self._deadline = place, seen + PATIENCE
 
     def overdue(self, seen: int) -> None:
-        """Give up the holes that were acknowledged long ago."""
+        """Give up the holes that were acknowledged PATIENCE packets ago; each becomes a gap."""
         if self._deadline is None or seen < self._deadline[1]:
             return
         acknowledged, self._deadline = self._deadline[0], None
@@ -137,7 +137,7 @@ class Stream:
         self._settle()
 
     def close(self, time: int, number: int) -> None:
-        """No more packets: what waits is delivered with its gaps, then the end."""
+        """Deliver what waits with its gaps, then the end; no packets follow."""
         while (goal := self._goal()) is not None:
             self._skip(goal)
         self._settle()
@@ -153,13 +153,13 @@ class Stream:
         return self._next + ((seq - self._next + BEHIND) & MASK) - BEHIND
 
     def _goal(self) -> Run | None:
-        """What waits behind the first hole."""
+        """Return what waits behind the first hole; None if nothing does."""
         if self._runs:
             return self._runs[0]
         return self._fin if self._fin is not None and self._fin.start > self._next else None
 
     def _take(self, run: Run) -> None:
-        """Keep what is new of a segment, and deliver what its turn has come for."""
+        """Keep what is new of a segment, and deliver what is in order."""
         if self._fin is not None and run.end > self._fin.start:
             run = run.part(run.start, self._fin.start)
         if run.start < self._next:
@@ -203,7 +203,7 @@ class Stream:
             self._deadline = None
 
     def _skip(self, goal: Run) -> None:
-        """Give up the hole before `goal`."""
+        """Give up the hole before `goal`: report a gap, and go on behind it."""
         length, self._next = goal.start - self._next, goal.start
         self._receiver.gap(length, goal.time, goal.number)
         self._deliver_due()

@@ -45,11 +45,11 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """Nothing more will be delivered, whatever packets come."""
+        """Whether nothing more will be delivered, whatever packets come."""
         return self.sent.ended and self.answered.ended
 
     def ignore(self) -> None:
-        """The receivers want no more: free what waits, deliver nothing from now on, not even the end."""
+        """Free what waits and deliver nothing from now on, not even the end; for receivers that want no more."""
         self.sent.ignore()
         self.answered.ignore()
 
@@ -114,14 +114,14 @@ class Table:
             stream.overdue(seen)
 
     def close(self) -> None:
-        """The capture is over: end every connection."""
+        """End every connection; for the end of the capture."""
         for connection, stream, _ in list(self._entries.values()):
             if stream is connection.sent:
                 connection.close()
         self._entries.clear()
 
     def _shake_hands(self, entry: TrackedConnection | None, first: int, packet: Packet) -> TrackedConnection:
-        """SYN or SYN-ACK; `first` is the sequence number of the first byte to come."""
+        """Take a SYN or SYN-ACK; `first` is the sequence number of the first byte to come."""
         ack = packet[4] if packet[5] & ACK else None
         if entry is None or not _same(entry, first):
             if entry is not None:
@@ -163,7 +163,7 @@ class Table:
 
 
 def _by_port(flow: bytes) -> bool:
-    """Whether the source seems to be the end that listens: its port is the lower one, and no ephemeral one.
+    """Whether the source is likely the listening end: its port is the lower one, and no ephemeral one.
 
     Between two ephemeral ports who speaks first is taken for the initiator.
     """
@@ -172,7 +172,7 @@ def _by_port(flow: bytes) -> bool:
 
 
 def _same(entry: TrackedConnection, first: int) -> bool:
-    """Whether a SYN belongs to this connection: sent again, or come late; otherwise the ports are used anew."""
+    """Whether a SYN belongs to this connection, sent again or captured late; if not, the ports are used anew."""
     connection, stream, _ = entry
     if stream.first is None:
         return not connection.ended

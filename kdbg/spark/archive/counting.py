@@ -20,13 +20,13 @@ from .store import open_file
 
 
 def uncounted(plan: Plan) -> list[int]:
-    """The splits to be counted, by their places in the plan."""
+    """Return the splits to be counted, by their places in the plan."""
     parts = Counter(split.capture for split in plan.splits)
     return [i for i, split in enumerate(plan.splits) if parts[split.capture] > 1]
 
 
 def counted(file: File, split: Split) -> Walk:
-    """The walk through one split."""
+    """Walk through one split, and count its packets."""
     with open_file(file.place) as opened:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
@@ -34,7 +34,7 @@ def counted(file: File, split: Split) -> Walk:
 
 
 def _packets(opened: BinaryIO) -> int:
-    """The packets of a file that can only be read from its beginning on."""
+    """Count the packets of a file that can only be read from its beginning on."""
     count = 0
     try:
         for packets in open_packets(open_source(opened), lambda problem: None):
@@ -45,13 +45,13 @@ def _packets(opened: BinaryIO) -> int:
 
 
 def missed(plan: Plan, walks: Mapping[int, Walk]) -> list[int]:
-    """The files in which a walk did not land where the next split begins."""
+    """Return the files in which a walk did not end where the next split begins."""
     landed = ((plan.splits[place], found.end) for place, found in walks.items())
     return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
 
 
 def recut(plan: Plan, number: int, size: int) -> Plan:
-    """The plan with a file cut anew, where a walk through all of it comes by."""
+    """Return the plan with a file cut anew, at places that a walk through all of it has reached."""
     file = plan.files[number]
     old = [split for split in plan.splits if split.file == number]
     assert file.layout is not None
@@ -67,7 +67,7 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
 
 
 def numbered(plan: Plan, walks: Mapping[int, Walk]) -> Plan:
-    """The plan whose splits know how many packets are in front of them."""
+    """Return the plan with the number of packets in front of each split."""
     splits: list[Split] = []
     before = shift = 0
     for i, split in enumerate(plan.splits):

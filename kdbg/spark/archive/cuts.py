@@ -56,7 +56,7 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
 
 
 def _opened(file: BinaryIO, start: int) -> tuple[bytes | mmap, int, int, Callable[[int], bytes]]:
-    """(bytes, where they begin in the file, where `start` is in them, what reads more).
+    """Return (bytes, where they begin in the file, where `start` is in them, a function that reads more).
 
     A file of this machine is mapped whole, so that no more of it is touched than headers.
     """
@@ -68,7 +68,7 @@ def _opened(file: BinaryIO, start: int) -> tuple[bytes | mmap, int, int, Callabl
 
 
 def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
-    """A place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
+    """Return a place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
     file.seek(HEADER)
     known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)
@@ -85,7 +85,7 @@ def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
 
 
 def _chained(data: bytes, place: int, layout: Layout) -> bool:
-    """Whether packet headers that can be follow one another from here on, as far as the data goes."""
+    """Whether plausible packet headers follow one another from here on, as far as the data goes."""
     read = struct.Struct(layout.order + "IIII").unpack_from
     for seen in range(CHAIN):
         if place + PACKET_HEADER > len(data):

@@ -38,7 +38,7 @@ class Read:
 
 
 def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]:
-    """What was read of each file, by its number in the plan."""
+    """Return what was read of each file, by its number in the plan."""
     found: dict[int, Read] = {}
     for report in sorted(reports, key=lambda report: int(report["split"])):
         found.setdefault(report["file"], Read()).take(report)
@@ -46,7 +46,7 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
 
 
 def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow]]:
-    """(time, row of `files`) of every file in the plan."""
+    """Yield (time, row of `files`) for every file in the plan."""
     splits = {split.file: split for split in reversed(plan.splits)}
     before: dict[int, int | None] = {}
     for number, split in sorted(splits.items()):
@@ -61,7 +61,7 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, T
 
 
 def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow, str]]:
-    """(time, row of `problems`, kind) of whatever is wrong with files."""
+    """Yield (time, row of `problems`, kind) for whatever is wrong with files."""
     captures = {split.file: plan.captures[split.capture] for split in plan.splits}
     for number, found in sorted(read.items()):
         time = None if found.first is None else moment(found.first)

@@ -93,7 +93,7 @@ class Plan:
         return split.stop < self.files[split.file].size
 
     def between(self, since: int | None, until: int | None) -> Plan:
-        """The plan without the splits that lie well outside of these times, in nanoseconds."""
+        """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
         kept: list[Split] = []
         for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
             end = following.time if following is not None and following.capture == split.capture else None
@@ -105,7 +105,7 @@ class Plan:
 
 
 def nanoseconds(seconds: float | None) -> int | None:
-    """A time as plans have it."""
+    """Return seconds since the epoch as nanoseconds, which plans use."""
     return None if seconds is None else round(seconds * 1e9)
 
 
@@ -142,7 +142,7 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
 
 
 def _arranged(files: list[File], size: int, rolled: bool) -> tuple[list[str], list[File], list[Split]]:
-    """Captures and their pieces in order, cut into splits."""
+    """Put captures and their pieces in order, and cut them into splits."""
     captures: dict[str, list[File]] = {}
     for file in sorted(files, key=lambda file: natural(file.name)):
         captures.setdefault(_folder(file.name) if rolled else whole(file.name), []).append(file)
@@ -157,7 +157,7 @@ def _arranged(files: list[File], size: int, rolled: bool) -> tuple[list[str], li
 
 
 def in_order(pieces: list[File]) -> list[File]:
-    """The pieces of a capture, which come in the order of their names, as they were written.
+    """Return the pieces of a capture in the order in which they were written; they come by name.
 
     That is the order of their names too, but where tcpdump wrote into a ring of files (-W) and came round again.
     """
@@ -168,7 +168,7 @@ def in_order(pieces: list[File]) -> list[File]:
 
 
 def whole(name: str) -> str:
-    """A file's name with `*` for what rotation added: the name of the capture that it is a piece of."""
+    """Return a file's name with `*` for what rotation added: the name of the capture that it is a piece of."""
     folder, slash, last = name.rpartition("/")
     for added in ROTATED:
         last = added.sub("*", last)
@@ -180,12 +180,12 @@ def _folder(name: str) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by, so that x2 stands before x10."""
+    """Return a sort key for names by which x2 stands before x10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in NATURAL.split(name) if part]
 
 
 def _look(found: Found) -> File | CaptureError:
-    """A file's first bytes: what it is, and when it begins; the reason where it is no capture."""
+    """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
     place = identity(found.name)
     try:
         with open_file(place) as opened:
@@ -200,7 +200,7 @@ def _look(found: Found) -> File | CaptureError:
 
 
 def first_time(arrived: Iterator[list[RawPacket]]) -> int | None:
-    """When the first packet was captured, in nanoseconds."""
+    """Return when the first packet was captured, in nanoseconds."""
     try:
         return next(arrived, [(None, 0, b"")])[0][0]
     except Damaged:
@@ -208,7 +208,7 @@ def first_time(arrived: Iterator[list[RawPacket]]) -> int | None:
 
 
 def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
-    """The splits of one file, at places where packets seem to begin."""
+    """Cut one file into splits, at places where packets seem to begin."""
     if file.layout is None or file.size <= size + HEADER:
         yield Split(capture, number, 0 if file.layout is None else HEADER, file.size, file.time)
         return
@@ -223,7 +223,7 @@ def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
 
 
 def between(capture: int, number: int, file: File, cuts: dict[int, int | None]) -> list[Split]:
-    """Splits that begin at these places, each with its time."""
+    """Return splits that begin at these places, each with its time."""
     places = sorted(place for place in cuts if place < file.size or place == HEADER)
     return [
         Split(capture, number, start, stop, cuts[start])

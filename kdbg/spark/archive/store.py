@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
-    """(file system, path in it, what stands before the path in a name)."""
+    """Return (file system, path in it, what stands before the path in a name)."""
     if not URL.match(name):
         return fs.LocalFileSystem(), str(Path(name)), ""
     with refusals(name):
@@ -41,14 +41,14 @@ def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
 
 
 def identity(name: str) -> str:
-    """What a file goes by, however its name was written."""
+    """Return a name that is the same however the path was written."""
     system, path, _ = resolve(name)
     return str(Path(path).resolve()) if isinstance(system, fs.LocalFileSystem) else name
 
 
 @contextmanager
 def refusals(name: str) -> Iterator[None]:
-    """Whatever goes wrong in here is told with the file's name."""
+    """Make a context in which errors of the file system become `SparkError`s that name the file."""
     words: dict[type[Exception], str] = {
         FileNotFoundError: "no such file",
         IsADirectoryError: "is a directory, not a capture",
@@ -64,7 +64,7 @@ def refusals(name: str) -> Iterator[None]:
 
 
 def find(name: str) -> list[Found]:
-    """The files that a path, a folder, a glob or a URL of one of these stands for, hidden ones passed over."""
+    """Return the files that a path, a folder, a glob or a URL stands for, without hidden ones."""
     system, path, prefix = resolve(name)
     with refusals(name):
         info = system.get_file_info(path)
@@ -80,7 +80,7 @@ def find(name: str) -> list[Found]:
 
 
 def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:
-    """What a glob stands for: `*` stays within a folder's level, `**` does not."""
+    """Return the paths that match a glob: `*` stays within a folder's level, `**` does not."""
     folder = pattern[: GLOB.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
     root = folder or ("/" if pattern.startswith("/") else ".")
     fits = re.compile(_expression(pattern)).fullmatch
@@ -100,7 +100,7 @@ def _step(step: str) -> str:
 
 
 def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-    """The files in a folder and its folders."""
+    """Return the files in a folder and its folders."""
     found = system.get_file_info(fs.FileSelector(folder, recursive=True))
     start = len(folder)
     return [
@@ -112,7 +112,7 @@ def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
 
 
 def open_file(name: str) -> BinaryIO:
-    """A file to read and to seek in."""
+    """Open a file to read and to seek in."""
     if not URL.match(name):
         with refusals(name):
             return Path(name).open("rb")

@@ -63,7 +63,7 @@ class State:
     topics: dict[str, str] = field(default_factory=dict)
 
     def horizons(self, captures: list[str], patience: int) -> list[int]:
-        """For each capture, the time that connections must have been heard of since."""
+        """Return for each capture the time since when connections must have been heard of."""
         return [max(self.newest.get(name, 0) - patience, self.least) for name in captures]
 
 
@@ -77,16 +77,16 @@ class Followed(Output):
         self.own, self._own = f"{self.out}/{OWN}", f"{self.root}/{OWN}"
 
     def entry(self) -> dict[str, Any]:
-        """What `_kdbg.json` says of the run; {} where there is none."""
+        """Return the run's entry in `_kdbg.json`; {} where there is none."""
         return next((run for run in self.state().get("runs", ()) if run["run"] == self.run), {})
 
     def begin(self) -> None:
-        """Make the batch's folder; what was left of others was cleared away by `recover`."""
+        """Make the batch's folder; `recover` has deleted what others left."""
         with refusals(self.out):
             self.system.create_dir(self._hidden)
 
     def recover(self) -> dict[str, Any]:
-        """Take back what a batch left that was killed while it was committed; the run's entry."""
+        """Undo a batch that was killed while it was committed; return the run's entry."""
         entry = self.entry()
         if not entry and self.state():
             raise SparkError(f"{self.out} holds tables of other runs", "--follow wants a folder of its own")
@@ -124,7 +124,7 @@ class Followed(Output):
                 self.system.delete_dir(f"{self._own}/{name}")
 
     def _write(self, path: str, said: dict[str, Any]) -> None:
-        """Write a file as a whole."""
+        """Write a file whole or not at all."""
         with self.system.open_output_stream(f"{self._own}/writing") as file:
             file.write(json.dumps(said, indent=1).encode())
         self.system.move(f"{self._own}/writing", path)
@@ -180,7 +180,7 @@ class Following(Pipeline):
         self._cancelled.set()
 
     def _batch(self, found: DataFrame, number: int) -> None:
-        """What Spark calls with the stretches that have come."""
+        """Process the stretches that have come; Spark calls this."""
         try:
             if number > self.following.batch:
                 self._grow([Stretch(*row) for row in found.collect()], number)
@@ -191,7 +191,7 @@ class Following(Pipeline):
             self._last = time.monotonic()
 
     def _grow(self, found: list[Stretch], number: int, *, over: bool = False) -> None:
-        """Add a batch to the tables; `over`: and end all connections."""
+        """Add a batch to the tables; `over` ends all connections as well."""
         before, output = self.following, self.output
         plan = plan_of(found, before.newest)
         output.begin()
@@ -240,7 +240,7 @@ class Following(Pipeline):
 
 
 def _least(held: Any) -> int:
-    """The time that connections must have been heard of since, if no more than `MOST_WAITING` bytes shall wait."""
+    """Return the time since when connections must have been heard of, so that at most `MOST_WAITING` bytes wait."""
     size = 0
     for last_time, waiting in sorted(held, reverse=True):
         size += waiting

@@ -52,7 +52,7 @@ class Stretch(NamedTuple):
 
 
 def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
-    """The files of each capture point, as they were written; with `rolled` a folder is one."""
+    """Return the files of each capture point in the order of writing; with `rolled` a folder is one point."""
     names = {identity(found.name): found.name for path in paths for found in find(path)}
     found: dict[str, list[str]] = {}
     for name in sorted(names.values(), key=natural):
@@ -61,7 +61,7 @@ def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
 
 
 def strangers(points: dict[str, list[str]]) -> list[str]:
-    """The files that cannot be followed: only plain pcap, as tcpdump writes it, can be read while it grows."""
+    """Return the files that cannot be followed: only plain pcap can be read while it grows."""
     found: list[str] = []
     for name in (name for names in points.values() for name in names):
         with open_file(name) as opened:
@@ -135,7 +135,7 @@ def _check_ring(names: list[str], start: TailPosition | None) -> None:
 
 
 def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
-    """The stretches as the pipeline reads them; `points` have connections that are not over."""
+    """Return the stretches as a plan; `points` have connections that are not over."""
     ordered = sorted(found, key=lambda each: (each.point, each.packets, each.start))
     captures = sorted({each.point for each in ordered} | set(points))
     files: dict[str, File] = {}
@@ -204,7 +204,7 @@ class Tail(DataSourceStreamReader):
         yield from partition.found if isinstance(partition, Stretches) else ()
 
     def commit(self, end: dict[str, Any]) -> None:
-        """What was read stays where it is: the files are somebody else's."""
+        """Do nothing: the files that were read belong to somebody else."""
 
 
 def _place(offset: dict[str, Any], point: str) -> TailPosition | None:

@@ -63,7 +63,7 @@ class Rest(NamedTuple):
 
     @classmethod
     def of(cls, connection: Connection, client: int | None) -> Rest | None:
-        """Where the connection stands, if it can be taken up there."""
+        """Return where the connection stands, if it can be taken up there; else None."""
         seq = (0, 0) if connection.ended else quiescent_at(connection)
         if seq is None or connection.packets <= LATE_SYN:  # so early, a SYN may still be on its way
             return None
@@ -74,13 +74,13 @@ class Rest(NamedTuple):
         )  # fmt: skip
 
     def handshake_packets(self, flow: bytes) -> Iterator[Packet]:
-        """Two packets that tell a session where both sides are; `flow` is the client's."""
+        """Return two packets that tell an engine where both sides are; `flow` is the client's."""
         client, broker = ((seq - 1) & MASK for seq in self.seq)
         yield self.first_packet, self.start, flow, client, 0, SYN, b"", 0
         yield self.first_packet, self.start, reverse(flow), broker, self.seq[0], SYN | ACK, b"", 0
 
     def restore(self, connection: Connection) -> None:
-        """Make the connection what it was."""
+        """Put the connection back into the state that was saved."""
         connection.last_packet, connection.last_time = self.after, self.last_time
         connection.packets, connection.bytes, connection.handshake = self.packets, self.size, self.handshake
         if self.over:
@@ -142,7 +142,7 @@ class Follower(Pairer):
             self._session.receive(packet)
 
     def run(self, capture: int, run: Run) -> None:
-        """The next new packets of a connection."""
+        """Take the next new packets of a connection."""
         if (capture, run.key) != self._now:
             self._end()
         self._remember()
@@ -158,7 +158,7 @@ class Follower(Pairer):
         return next(reversed(self._spoken.values()))
 
     def _peers(self, spoken: ConnectionStatistics) -> Peers:
-        """Its ends, under the number that the session gave it."""
+        """Return its ends, with the number that the engine gave it."""
         return spoken.peers._replace(number=spoken.connection.number)
 
     def _hold(self, run: Run) -> None:
@@ -243,7 +243,7 @@ class Waiting:
         self._writer: pa.RecordBatchFileWriter | None = None
 
     def add(self, capture: str, key: bytes, told: Told, left: Iterable[Run]) -> None:
-        """One connection."""
+        """Add one connection."""
         self._row((capture, key, 0, told.dump(), b""))
         size = 0
         for run in left:
@@ -252,7 +252,7 @@ class Waiting:
         self.held.append((told.last_time, size))
 
     def close(self) -> dict[str, Any]:
-        """The files, and (last time, bytes) of each connection."""
+        """Return the files, and (last time, bytes) of each connection."""
         self._flush()
         if self._writer is None:
             return {"files": [], "held": []}

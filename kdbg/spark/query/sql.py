@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 def opened(
     folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False
 ) -> Iterator[SparkSession]:
-    """A session in which the tables in `folder` are views. Raises `SparkError` without tables, or without Spark."""
+    """Open a session in which the tables in `folder` are views. Raise `SparkError` without tables or Spark."""
     session.check()
     from ..commit import Output
     from .views import finished
@@ -64,14 +64,14 @@ def name_tables(spark: SparkSession, folder: str) -> None:
 
 
 def _hush(hushed: bool) -> None:
-    """PySpark prints what is wrong with SQL, Java's trace and all, besides raising it."""
+    """Keep PySpark from printing Java's traces of errors in SQL, which it also raises."""
     from pyspark.logger import PySparkLogger
 
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = hushed
 
 
 def answer(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
-    """What Spark answers, at most `limit` rows of it. Raises `SparkError` with its own words where it refuses."""
+    """Return at most `limit` rows of Spark's answer. Raise `SparkError` with Spark's words where it refuses."""
     with _refusals(), _apart(spark) as call:
         frame = call(lambda: spark.sql(sql))
         columns = frame.columns
@@ -100,7 +100,7 @@ def _apart(spark: SparkSession) -> Iterator[Callable[[Callable[[], Any]], Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value without anything of Spark's in it."""
+    """Return a value without types of Spark's in it."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)  # PySpark gives local time, and does not say so
     if isinstance(value, tuple) and hasattr(value, "asDict"):
@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What goes wrong in here is told in a line."""
+    """Make a context in which Spark's errors become `SparkError`s of one line."""
     try:
         yield
     except KdbgError:

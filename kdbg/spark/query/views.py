@@ -34,13 +34,13 @@ ERRORS = "SELECT *, explode(errors) AS error FROM exchanges"
 
 
 def schema(table: str) -> str:
-    """The columns of a table as Spark's DDL has them, and the day that its files lie by."""
+    """Return the columns of a table in Spark's DDL, with the day that its files are partitioned by."""
     columns = TABLES[table] | {"date": "date"}
     return ", ".join(f"`{column}` {TYPES[kind]}" for column, kind in columns.items())
 
 
 def finished(output: Output) -> set[str]:
-    """The runs that the tables in a folder are of. Raises `SparkError` where there are none."""
+    """Return the runs that wrote the tables in a folder. Raise `SparkError` where there are none."""
     runs = {run["run"] for run in output.state().get("runs", ())}
     if not runs:
         problem = f"{output.out} holds no tables"
@@ -49,7 +49,7 @@ def finished(output: Output) -> set[str]:
 
 
 def tables(spark: SparkSession, out: str) -> dict[str, DataFrame]:
-    """The tables in a folder, without rows where nothing was written. Raises `SparkError` where there are none."""
+    """Return the tables in a folder, empty where nothing was written. Raise `SparkError` where there are none."""
     output = Output(out)
     runs = finished(output)
     frames = {}
@@ -61,7 +61,7 @@ def tables(spark: SparkSession, out: str) -> dict[str, DataFrame]:
 
 
 def _files(output: Output, table: str, runs: set[str]) -> Iterator[str]:
-    """The files of a table that finished runs have written."""
+    """Return the files of a table that finished runs have written."""
     folder = fs.FileSelector(f"{output.root}/{table}", allow_not_found=True, recursive=True)
     for info in output.system.get_file_info(folder):
         if info.type == fs.FileType.File and info.base_name.rpartition("-")[0] in runs:
@@ -86,6 +86,6 @@ def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any,
 
 
 def _columns(table: str) -> str:
-    """All columns of a table, points in time as microseconds since the epoch."""
+    """Return all columns of a table, points in time as microseconds since the epoch."""
     columns = TABLES[table].items()
     return ", ".join(f"unix_micros({name}) AS {name}" if kind == "time" else name for name, kind in columns)

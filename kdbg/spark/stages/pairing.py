@@ -35,7 +35,7 @@ class Pairer:
         self._spoken = Connections()
 
     def run(self, capture: int, run: Run) -> None:
-        """The next packets of a connection, or the first of the next one."""
+        """Take the next packets of a connection, or the first of the next one."""
         if (capture, run.key) != self._now:
             self._end()
             self._now, self._capture = (capture, run.key), capture
@@ -50,7 +50,7 @@ class Pairer:
         self.counts["packets"] += count
 
     def close(self) -> dict[str, Any]:
-        """What was written, and what was counted."""
+        """Return what was written, and what was counted."""
         self._end()
         return {
             **self.tables.close(),
@@ -60,7 +60,7 @@ class Pairer:
         }
 
     def _keep(self, done: list[Exchange]) -> None:
-        """Pack exchanges, and tell of connections that are over."""
+        """Pack exchanges, and add the rows of connections that are over."""
         for exchange in done:
             exchange.peers = self._spoken.heard(exchange).peers
             self.counts["exchanges"] += 1
@@ -70,7 +70,7 @@ class Pairer:
         self._tell_all(but=1)
 
     def _end(self) -> None:
-        """The connection is over, and all that used its ports before."""
+        """End the connection, and all that used its ports before."""
         self._keep(self._session.close())
         self._tell_all(but=0)
         self._now = None
@@ -88,7 +88,7 @@ class Pairer:
             self._tell(self._spoken.pop(number))
 
     def _tell(self, spoken: ConnectionStatistics) -> None:
-        """The row of a connection, and the problems that no exchange has."""
+        """Add the row of a connection, and its problems that belong to no exchange."""
         connection, capture = spoken.connection, self.captures[self._capture]
         findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
         spoken.tell(capture, findings, self.tables.add)

@@ -35,7 +35,7 @@ class Pieces:
             self._flush()
 
     def close(self) -> list[tuple[str, int]]:
-        """The files, and the bytes of exchanges in each."""
+        """Return the files, and the bytes of exchanges in each."""
         self._flush()
         self._end()
         return self.names
@@ -62,7 +62,7 @@ class Pieces:
 
 
 def exchanges(folder: str, name: str, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
-    """(capture, exchange) of all in one file."""
+    """Yield (capture, exchange) for all in one file."""
     system, path, _ = resolve(folder)
     with system.open_input_file(f"{path}/{name}") as file:
         reader = pa.ipc.open_file(file)

@@ -52,7 +52,7 @@ RawRow = tuple[Any, ...]
 
 
 def pack(exchange: Exchange, capture: int) -> RawRow:
-    """One exchange as a row; `peers.number` is what its connection goes by in the capture."""
+    """Return one exchange as a row; `peers.number` is the connection's number in the capture."""
     peers, client_id, api = exchange.peers, exchange.client_id, exchange.api
     return (
         capture,
@@ -72,7 +72,7 @@ def pack(exchange: Exchange, capture: int) -> RawRow:
 
 
 def _mechanism(half: CapturedMessage | None) -> str | None:
-    """What the connection told of itself: how SASL tokens are laid out."""
+    """Return the SASL mechanism that the connection told, by which tokens are read."""
     return None if half is None or half.known is None else half.known.facts.get("mechanism")
 
 
@@ -83,14 +83,14 @@ def _pack_half(half: CapturedMessage | None) -> RawRow:
 
 
 def batch(rows: list[RawRow]) -> pa.RecordBatch:
-    """Rows as Arrow has them."""
+    """Return rows as an Arrow batch."""
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def unpack(rows: pa.RecordBatch, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
-    """(capture, exchange) of each row, as they were; `topics` are the names of topic ids."""
+    """Yield (capture, exchange) of each row, as they were packed; `topics` are the names of topic ids."""
     number = 0
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         capture, connection, client, client_port, broker, broker_port, key, version, correlation_id = row[:9]
@@ -109,7 +109,7 @@ def unpack(rows: pa.RecordBatch, topics: dict[UUID, str]) -> Iterator[tuple[int,
 
 
 def _api(key: int | None) -> Api | None:
-    """The API as the session knew it."""
+    """Return the API as the engine knew it."""
     if key is None:
         return None
     return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)

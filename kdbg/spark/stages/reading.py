@@ -57,7 +57,7 @@ class Reading:
         return runs(self.packets())
 
     def packets(self) -> Iterator[Packet]:
-        """The packets of the split, in place of their runs."""
+        """Yield the packets of the split, each by itself."""
         part = Part(self.file, self.split)
         try:
             with Capture(open_source(cast(BinaryIO, part)), before=self.split.before) as capture:
@@ -67,7 +67,7 @@ class Reading:
             part.close()
 
     def _wanted(self, capture: Capture) -> Iterator[Packet]:
-        """The packets of these ports, numbered through all files of the capture."""
+        """Yield the packets of the wanted ports, numbered through all files of the capture."""
         shift = self.split.shift
         if not shift and not self.ports and self.file.layout is not None:
             yield from capture
@@ -95,5 +95,5 @@ class Reading:
 
 
 def _storable(time: int | None) -> int | None:
-    """The time, or the nearest that 64 bits hold."""
+    """Return the time, clamped to what 64 bits hold."""
     return None if time is None else min(max(time, -NEVER), NEVER)

@@ -33,11 +33,11 @@ class Run(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The number of its last packet."""
+        """Return the number of its last packet."""
         return int(RECORD.unpack_from(self.packets, len(self.packets) - RECORD.size)[0])
 
     def unpack(self) -> Iterator[Packet]:
-        """The packets, as they were."""
+        """Yield the packets, as they were packed."""
         flows, place, payload = (self.key, reverse(self.key)), 0, self.payload
         for number, time, seq, ack, captured, length, flags, back in RECORD.iter_unpack(self.packets):
             data = payload[place : place + captured]

@@ -30,7 +30,7 @@ class Spill:
         self._size = 0
 
     def put(self, data: bytes) -> int:
-        """Where the bytes begin in the file."""
+        """Append bytes to the file; return the place where they begin."""
         if self._file is None:
             self.system.create_dir(self.folder)
             self._file = self.system.open_output_stream(f"{self.folder}/{self.name}")
@@ -52,7 +52,7 @@ class Claim:
         self._open: OrderedDict[str, Any] = OrderedDict()
 
     def get(self, name: str, place: int, length: int) -> bytes:
-        """So many bytes from a place in a file."""
+        """Read so many bytes from a place in a file."""
         file = self._open.pop(name, None)
         if file is None:
             if len(self._open) >= MOST_OPEN:

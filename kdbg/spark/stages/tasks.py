@@ -46,12 +46,12 @@ BATCH, BATCH_ROWS = 8 << 20, 4096
 
 
 def report(said: Any) -> pa.RecordBatch:
-    """What a task has to say, as one row."""
+    """Return a task's report as one row."""
     return pa.RecordBatch.from_arrays([pa.array([orjson.dumps(said)], pa.binary())], schema=REPORT)
 
 
 def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
-    """The stage, with message definitions beside kdbg's own grammars."""
+    """Return the stage wrapped so that message definitions are served beside kdbg's own grammars."""
 
     def with_them(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with serving(apis(definitions).apis):
@@ -61,7 +61,7 @@ def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
 
 
 def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
-    """Which of the things to do a task has: those of `spark.range`."""
+    """Yield the numbers from `spark.range` that a task is to work on."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
 
@@ -92,7 +92,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
 
 
 def _row(run: Run, capture: int, split: int, luggage: Spill) -> tuple[Any, ...]:
-    """A run as it is shuffled."""
+    """Return a run as a row to be shuffled."""
     place = capture, run.key, split, run.order, run.packets
     if len(run.payload) < LARGE:
         return *place, run.payload, *ALONG
@@ -113,7 +113,7 @@ def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
 
 
 def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """Runs as they are shuffled: rows of `RUNS`."""
+    """Return runs as an Arrow batch of `RUNS`, to be shuffled."""
     columns = zip(*rows, strict=True)
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, RUNS, strict=True)], schema=RUNS

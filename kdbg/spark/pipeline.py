@@ -41,7 +41,7 @@ PER_PARTITION = 128 << 20
 """Bytes of captures that one task of the shuffle's far side takes, about."""
 PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
-RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, luggage string, place bigint, "
+RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, spill string, place bigint, "
 RUN += "length bigint"
 REPORT = "report binary"
 """The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""

@@ -31,7 +31,7 @@ from ..archive.store import resolve
 from ..stages.pairing import Pairer
 from ..stages.runs import Run, runs
 from ..stages.spill import Claim
-from ..stages.tasks import ALONG, Stage, numbers, report, run_batch
+from ..stages.tasks import IN_ROW, Stage, numbers, report, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -290,7 +290,7 @@ def waited(files: list[str], captures: list[str]) -> Stage:
                 for i in range(reader.num_record_batches):
                     rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
                     yield run_batch([
-                        (captures.index(capture), key, OLD, order, packets, payload, *ALONG)
+                        (captures.index(capture), key, OLD, order, packets, payload, *IN_ROW)
                         for capture, key, order, packets, payload in rows
                     ])  # fmt: skip
 
@@ -301,19 +301,19 @@ def follow(captures: list[str], folder: str, waiting: str, horizons: list[int]) 
     """Like `stages.carry`, after what waits; the report says what waits now."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        follower, luggage, splits = Follower(captures, folder, waiting, horizons), Claim(folder), list[Any]()
+        follower, spill, splits = Follower(captures, folder, waiting, horizons), Claim(folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 capture, key, split, order, packets, payload, *where = row
                 if not key:
                     splits.append(orjson.loads(packets))
                 elif split != OLD:
-                    follower.run(capture, Run(key, order, packets, luggage.get(*where) if where[0] else payload))
+                    follower.run(capture, Run(key, order, packets, spill.get(*where) if where[0] else payload))
                 elif order:
                     follower.again(Run(key, order, packets, payload))
                 else:
                     follower.resume(capture, key, Told.load(packets))
-        luggage.close()
+        spill.close()
         yield report(follower.close() | {"splits": splits})
 
     return stage

@@ -14,7 +14,7 @@ from ..archive.store import resolve
 
 LARGE = 32 << 10
 """Bytes from which on a run is large."""
-ROOM = "luggage"
+ROOM = "spill"
 """The folder in the run's folder."""
 MOST_OPEN = 128
 """Files that a task holds open at once."""

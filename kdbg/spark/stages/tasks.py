@@ -34,12 +34,12 @@ from .spill import LARGE, Claim, Spill
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 RUNS = pa.schema({
     "capture": pa.int32(), "key": pa.binary(), "split": pa.int32(), "order": pa.int32(), "packets": pa.binary(),
-    "payload": pa.binary(), "luggage": pa.string(), "place": pa.int64(), "length": pa.int64(),
+    "payload": pa.binary(), "spill": pa.string(), "place": pa.int64(), "length": pa.int64(),
 })  # fmt: skip
 """A run with its place: `split` is its number in the plan. The payload of a large one is so many bytes in a file of
-`luggage`. A row with an empty key holds a report on its split."""
-ALONG = (None, 0, 0)
-"""Stands for the luggage of a run that has all with it."""
+`spill`. A row with an empty key holds a report on its split."""
+IN_ROW = (None, 0, 0)
+"""The place of a run whose bytes are all in its row."""
 REPORT = pa.schema({"report": pa.binary()})
 BATCH, BATCH_ROWS = 8 << 20, 4096
 """Bytes and rows in one batch that a task hands over."""
@@ -82,21 +82,21 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            reading, luggage = Reading(plan, plan.splits[number], ports), Spill(folder)
-            yield from _batched(_row(run, reading.split.capture, number, luggage) for run in reading)
-            luggage.close()
+            reading, spill = Reading(plan, plan.splits[number], ports), Spill(folder)
+            yield from _batched(_row(run, reading.split.capture, number, spill) for run in reading)
+            spill.close()
             said = orjson.dumps(reading.report | {"split": number})
-            yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *ALONG)])
+            yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
 
     return stage
 
 
-def _row(run: Run, capture: int, split: int, luggage: Spill) -> tuple[Any, ...]:
+def _row(run: Run, capture: int, split: int, spill: Spill) -> tuple[Any, ...]:
     """Return a run as a row to be shuffled."""
     place = capture, run.key, split, run.order, run.packets
     if len(run.payload) < LARGE:
-        return *place, run.payload, *ALONG
-    return *place, b"", luggage.name, luggage.put(run.payload), len(run.payload)
+        return *place, run.payload, *IN_ROW
+    return *place, b"", spill.name, spill.put(run.payload), len(run.payload)
 
 
 def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
@@ -124,15 +124,15 @@ def carry(captures: list[str], folder: str) -> Stage:
     """Make exchanges of the runs of a partition."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        carrier, luggage, splits = Pairer(captures, folder), Claim(folder), list[Any]()
+        carrier, spill, splits = Pairer(captures, folder), Claim(folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 capture, key, _, order, packets, payload, *where = row
                 if not key:
                     splits.append(orjson.loads(packets))
                     continue
-                carrier.run(capture, Run(key, order, packets, luggage.get(*where) if where[0] else payload))
-        luggage.close()
+                carrier.run(capture, Run(key, order, packets, spill.get(*where) if where[0] else payload))
+        spill.close()
         yield report(carrier.close() | {"splits": splits})
 
     return stage

@@ -114,6 +114,8 @@ def test_base64_comes_back_in_either_alphabet_with_or_without_padding(encode, pa
         ("0x00, 23", "0017"),
         ("[00 00 00 17]", "00000017"),  # zeros in front: nobody writes decimals so
         ("{0x00, 0x17}", "0017"),
+        ("data[4] = [0, 3, 0, 1]", "00030001"),
+        ("[0 3] [0 1]", "00030001"),
         ("new byte[] {0, 0, 0, 23, -1, (byte)0xff}", "00000017ffff"),
         ("Uint8Array(4) [\n  0, 0,\n  0, 29\n]", "0000001d"),
         ('char x[3] = "\\x00\\3";', "0003"),
@@ -163,6 +165,7 @@ def test_nothing_is_refused(text):
         ("00 01\n0 0", "'0' at line 2, character 1 has an odd number of hex digits"),
         ("[0, 256]", "256 in the list of numbers is no byte"),
         ("[-129, 0]", "-129 in the list of numbers is no byte"),
+        ("0, 3, ...", "'.' at character 7 fits none"),
         ("<Buffer 00 00 ... 103 more bytes>", "the Buffer is cut short"),
     ],
 )

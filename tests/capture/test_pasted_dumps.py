@@ -188,10 +188,26 @@ def test_fixed_samples_of_dumps_are_read(dump):
         ("00000000 00000004", bytes([0, 0, 0, 0, 0, 0, 0, 4])),
         ("00000017 0003 0001", bytes([0, 0, 0, 23, 0, 3, 0, 1])),
         ("0000 00 03", bytes([0, 0, 0, 3])),
+        ("000000 66 61 63 65  >face<", b"face"),
+        ("00000010  00 00 00 1d 00 03 00 01  66 61 63 65  ........ face", bytes([0, 0, 0, 29, 0, 3, 0, 1]) + b"face"),
     ],
 )
 def test_one_line_is_a_dump_only_if_it_shows_it(line, expected):
     assert read_bytes(line).data == expected
+
+
+@pytest.mark.parametrize(
+    ("dump", "form"),
+    [("xxd", "xxd"), ("hexdump -C", "hexdump -C"), ("hexdump", "hexdump"), ("od", "od"), ("Wireshark, hex", "hexdump")],
+)
+def test_the_form_of_a_dump_is_told(dump, form):
+    assert read_bytes(textwrap.dedent(DUMPS[dump])).form == form
+
+
+@pytest.mark.parametrize("dump", ["xxd", "hexdump -C", "od"])
+def test_words_below_a_dump_that_look_like_an_offset_are_no_part_of_it(dump):
+    text = textwrap.dedent(DUMPS[dump]) + "feed it to kdbg\n"
+    assert read_bytes(text).data == SAMPLE
 
 
 def test_repeated_lines_are_expanded():

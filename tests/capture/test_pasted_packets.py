@@ -30,6 +30,9 @@ PACKETS = {
     "Ethernet": ethernet(SAMPLE),
     "Ethernet, IPv6": ethernet(SAMPLE, version=6),
     "Ethernet, padded": ethernet(SAMPLE, padding=6),
+    "Linux cooked": bytes(14) + b"\x08\x00" + ip(SAMPLE),
+    "Linux cooked v2": b"\x08\x00" + bytes(18) + ip(SAMPLE),
+    "BSD loopback": b"\x02\0\0\0" + ip(SAMPLE),
 }
 
 

@@ -96,6 +96,17 @@ PLACES: dict[str, Place] = {
     ),
     "an optional field": (lambda of: Struct("it" / Optional(0, of)), lambda value: {"it": value}),
 }
+ABSENT: dict[str, dict[str, Any]] = {
+    "a tagged field": {},
+    "a tagged structure": {},
+    "a tagged array": {},
+    "an array": {"box": []},
+    "an array of structures": {"box": []},
+    "a nullable structure": {"box": None},
+    "a tagged nullable structure": {"box": None},
+    "a tagged field in an array": {"box": [{"other": 1}, {"other": 2}]},
+}
+"""Values of those places in which nothing stands."""
 every_place = pytest.mark.parametrize("place", PLACES)
 
 
@@ -116,8 +127,13 @@ def value(place: str, of: Any) -> dict[str, Any]:
 
 def exchange(place: str, of: Any, what: Any) -> Exchange:
     """A captured response with the value in it."""
+    return exchange_of(place, of, value(place, what))
+
+
+def exchange_of(place: str, of: Any, body: dict[str, Any]) -> Exchange:
+    """A captured response with this body."""
     lamp = api(place, of)
-    half = CapturedMessage(build(grammar(place, of), value(place, what)), (5, 5), (1, 1), "response")
+    half = CapturedMessage(build(grammar(place, of), body), (5, 5), (1, 1), "response")
     half.api, half.known = lamp, Known.nothing()
     found = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), lamp, 0, 0, None)
     found.number, found.response = 1, half
@@ -161,6 +177,24 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     assert any(row.path.split(":")[-1].split(".")[-1].strip("[]") == name for row in layout(node))
     assert name in "\n".join(productions(node, "")) or "tagged" in place or "optional" in place
     assert 0 < score(node, body) < 1000
+
+
+@pytest.mark.parametrize("what", EVERYTHING)
+@pytest.mark.parametrize("place", ABSENT)
+def test_what_is_absent_is_passed_over_by_every_reading(place: str, what: str) -> None:
+    of, _ = EVERYTHING[what]
+    node, body = grammar(place, of), ABSENT[place]
+    assert node.parse(build(node, body)) == body
+    assert read_whole(node, build(node, body)) == body
+    assert outline(node)(body).errors == []
+    assert hide(node, body) == body
+    known: dict[uuid.UUID, str] = {}
+    learn(node, body, known)
+    assert known == {}
+    lamp = exchange_of(place, of, body)
+    for format in ("tree", "hex", "summary", "json"):
+        assert shown(format, lamp)
+    assert list(Filters(errors=True).select([lamp])) == []
 
 
 @every_place

@@ -116,6 +116,7 @@ def test_base64_comes_back_in_either_alphabet_with_or_without_padding(encode, pa
         ("{0x00, 0x17}", "0017"),
         ("data[4] = [0, 3, 0, 1]", "00030001"),
         ("[0 3] [0 1]", "00030001"),
+        ("x[3] = [5]", "05"),
         ("new byte[] {0, 0, 0, 23, -1, (byte)0xff}", "00000017ffff"),
         ("Uint8Array(4) [\n  0, 0,\n  0, 29\n]", "0000001d"),
         ('char x[3] = "\\x00\\3";', "0003"),

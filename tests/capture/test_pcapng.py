@@ -236,6 +236,24 @@ def test_pcapng_the_smallest_blocks_there_are() -> None:
     assert (capture.packets, capture.problems) == (2, [])
 
 
+def test_pcapng_a_packet_never_takes_bytes_from_behind_its_block() -> None:
+    claims = bytearray(enhanced(PACKETS[6][:-1], 1))
+    claims[20:24] = struct.pack("<I", len(PACKETS[6]))
+    packets, capture = read(section() + interface(RAW) + claims + enhanced(PACKETS[1], 2))
+    assert [(found[3], found[6], found[7]) for found in packets] == [(6, b"006" * 6 + b"00", 21), (1, b"001001", 6)]
+    assert capture.problems == []
+
+
+def test_pcapng_a_block_whose_length_is_no_multiple_of_four_is_padded() -> None:
+    body = struct.pack("<5I", 0, 0, 1, len(PACKETS[0]), len(PACKETS[0])) + PACKETS[0]
+    length = struct.pack("<I", len(body) + 12)
+    assert len(body) % 4 == 3
+    sound = struct.pack("<I", 6) + length + body + bytes(1) + length
+    assert numbers(section() + interface(RAW) + sound + enhanced(PACKETS[1], 2)) == [0, 1]
+    (problem,) = problems(section() + interface(RAW) + struct.pack("<I", 6) + length + body + length + bytes(1))
+    assert "two different lengths" in problem
+
+
 def test_pcapng_options_end_where_they_say_and_comments_are_none() -> None:
     comment, nano, end, milli = option(1, b"seen"), option(9, b"\x09"), option(0, b""), option(9, b"\x03")
     packets, _ = read(section() + interface(RAW, options=comment + nano + end + milli) + enhanced(PACKETS[0], 7))

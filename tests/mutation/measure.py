@@ -10,8 +10,6 @@ from .child import Chosen, Traced, preload, run
 from .mutants import Mutant, mutants
 from .rooms import TOP, Room
 
-CACHED = {"kdbg/wire/readings/compiled.py"}
-"""Files whose results are kept for the whole process: a line concerns more tests than the one that runs it."""
 LONGEST_CLEAN_RUN = 1200
 STARTING = 10
 """Seconds that a run has beside three times what its tests take."""
@@ -29,7 +27,7 @@ class Clean(NamedTuple):
         """Return the tests that run a mutant's lines, with their seconds."""
         lines = self.lines[file]
         found = {name for line in range(mutant.start, mutant.line + 1) for name in lines.get(line, [])}
-        return self.took if "" in found or (found and file in CACHED) else {name: self.took[name] for name in found}
+        return self.took if "" in found else {name: self.took[name] for name in found}
 
 
 class Result(NamedTuple):

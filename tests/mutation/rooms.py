@@ -37,7 +37,7 @@ ROOMS = {
     room.name: room
     for room in (
         Room("tcp"),
-        Room("wire", ("tests/cli/test_secrets_hidden.py", "tests/render/test_record_tree.py")),
+        Room("wire", ("tests/cli/test_secrets_hidden.py", "tests/grammars/payloads/test_telemetry.py")),
         Room("capture"),
         Room("tables", ("tests/render/test_views.py", "tests/report")),
         Room("render", ("tests/cli/test_decode.py", "tests/cli/test_explain.py", "tests/cli/test_hostile.py")),

@@ -16,7 +16,7 @@ class Conversation:
     """Everything that is remembered of a connection that speaks Kafka.
 
     `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
-    both its halves are there, and may still change until `is_final` says that it does not. `left_over` takes the
+    both its halves are there, and may still change until `prove` says that it does not. `left_over` takes the
     findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame.
     """
 
@@ -38,21 +38,15 @@ class Conversation:
         self.client = RequestSide(self.pairing, self.responses.retry)
         self.requests = Framer(self.client, synced=synced[0])
 
-    def is_final(self, exchange: Exchange) -> bool:
-        """Whether no byte will be taken from a complete exchange, and nothing be added to it."""
-        return (
-            exchange.response is not self.broker.last
-            and exchange.request is not self.client.last
-            and (exchange.answered or not self.pairing.stragglers.may_be_answered(exchange))
-        )
+    def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
+        """Whether no byte will be taken from a complete exchange, and nothing be added to it.
 
-    def prove_by_reading(self, exchange: Exchange, depth: Depth) -> bool:
-        """Whether a complete exchange is final, for its messages, when read, have a use for all their bytes."""
-        if exchange.request is self.client.last and not self.client.prove_by_reading(depth):
-            return False
-        if exchange.response is self.broker.last and not self.broker.prove_by_reading(depth):
-            return False
-        return self.is_final(exchange)
+        Where `reads` says how far, its messages are read: those that have a use for all their bytes are final.
+        """
+        for side, half in ((self.broker, exchange.response), (self.client, exchange.request)):
+            if side.last is half and (reads is None or not side.prove_by_reading(reads)):
+                return False
+        return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
 
     def settle(self, exchange: Exchange) -> None:
         """Take a complete exchange as final, whatever comes."""

@@ -8,7 +8,7 @@ from ..messages.exchange import Exchange
 from .conversation import Conversation
 from .sides import HOLD, Depth
 
-MOST, MOST_BYTES = 4096, 16 << 20
+MOST, MOST_BYTES = 256, 16 << 20
 """Exchanges held at once, and bytes of them; beyond that the oldest is taken as final."""
 
 
@@ -26,12 +26,15 @@ class Outbox:
         self._size = 0
 
     def add(self, conversation: Conversation, exchange: Exchange) -> None:
-        """Hold an exchange until it is final."""
+        """Hold an exchange until it is final; take the oldest as final where too many are held."""
         half = exchange.response or exchange.request
         assert half is not None
-        size = len(half.data)
+        size, held = len(half.data), self.held
         self._size += size
-        self.held.append((exchange, conversation, half.last_time, size))
+        held.append((exchange, conversation, half.last_time, size))
+        if self._size > MOST_BYTES or len(held) > MOST:
+            oldest, its, _, _ = held[0]
+            its.settle(oldest)
 
     def take(self, now: int) -> list[Exchange]:
         """Return the exchanges that are final at this time, in nanoseconds."""
@@ -39,10 +42,12 @@ class Outbox:
         held, reads, limit = self.held, self.reads, now - HOLD
         while held:
             exchange, conversation, time, size = held[0]
-            if not conversation.is_final(exchange) and not (
-                reads is not None and conversation.prove_by_reading(exchange, reads)
-            ):
-                if time >= limit and len(held) <= MOST and self._size <= MOST_BYTES:
+            if (
+                exchange.response is conversation.broker.last
+                or exchange.request is conversation.client.last
+                or not exchange.answered
+            ) and not conversation.prove(exchange, reads):
+                if time >= limit:
                     break
                 conversation.settle(exchange)
             held.popleft()

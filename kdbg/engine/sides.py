@@ -81,7 +81,7 @@ class _Side:
         if last is self._odd:
             return last is NO_FRAME
         message = last.message(shallow=depth == "shallow") if not last.missing else None
-        if message is not None and excess_of(message):
+        if message is not None and message.findings and excess_of(message):
             last.forget()
             self._odd = last
             return False

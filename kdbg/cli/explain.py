@@ -97,18 +97,25 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     given = _given(bytes_given)
     shape, writer = look(color, full, show_secrets, meanings), Writer()
     if len(bytes_given) == 1 and told == Told() and bytes_given[0] in set(Kind):
-        return _finding(bytes_given[0], color)
+        return _finding(bytes_given[0], format, color)
     value = as_number(given.text) if given.text is not None and told == Told() else None
     clean = _number(value, format, shape, writer) if value is not None else _bytes(given, told, format, shape, writer)
     writer.flush()
     return 0 if clean else 1
 
 
-def _finding(kind: str, color: str) -> int:
-    """Show what the manual says of a kind of finding."""
+def _finding(kind: str, format: str, color: str) -> int:
+    """Show what the manual says of a kind of finding, with `json` as an object."""
+    from ..findings import Kind
+    from ..render.jsonlines import dump
     from .guide import of_finding, show
 
-    show(of_finding(kind), False, color)
+    text, found = of_finding(kind), Kind(kind)
+    if format == "json":
+        facts = {"kind": kind, "severity": found.severity.value, "explanation": found.explanation, "text": text}
+        sys.stdout.buffer.write(dump(facts))
+    else:
+        show(text, False, color)
     return 0
 
 

@@ -108,6 +108,12 @@ def test_every_kind_of_finding_has_a_section_with_its_severity(cli: Cli, kind: K
     assert cli("explain", kind) == cli("guide", kind) == cli("guide", "findings", kind) == (0, found, "")
 
 
+def test_a_kind_of_finding_as_json(cli: Cli) -> None:
+    (told,) = cli("explain", "leftover", "--format", "json").lines
+    assert (told["kind"], told["severity"]) == ("leftover", "error")
+    assert told["text"] == section("findings", "leftover")
+
+
 def test_a_word_with_more_said_about_it_is_bytes_still() -> None:
     assert "payload" not in call("explain", "order", "--api", "metadata", "--version", "0").out
 

@@ -45,6 +45,10 @@ class KdbgError(Exception):
 class CaptureError(KdbgError):
     """Packets cannot be read: `source` is the file's name as the user gave it."""
 
+    source: str
+    problem: str
+    remedy: str
+
     def __init__(self, source: str, problem: str, remedy: str = "") -> None:
         super().__init__(source, problem, remedy)
         self.source, self.problem, self.remedy = source, problem, remedy
@@ -60,7 +64,8 @@ class UnknownCapture(CaptureError, ValueError):
 class CaptureRefused(CaptureError, OSError):
     """The operating system would not open it."""
 
-    __str__ = CaptureError.__str__
+    def __str__(self) -> str:
+        return CaptureError.__str__(self)
 
 
 class GrammarError(KdbgError, LookupError):
@@ -69,6 +74,9 @@ class GrammarError(KdbgError, LookupError):
 
 class UnknownApi(GrammarError):
     """No API of that name or key: `near` holds names that look alike."""
+
+    api: object
+    near: tuple[str, ...]
 
     def __init__(self, api: object, near: tuple[str, ...] = ()) -> None:
         super().__init__(api, near)
@@ -82,6 +90,9 @@ class UnknownApi(GrammarError):
 class UnknownPayload(GrammarError):
     """No payload of that name: `near` holds names that look alike."""
 
+    name: str
+    near: tuple[str, ...]
+
     def __init__(self, name: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(name, near)
         self.name, self.near = name, near
@@ -94,6 +105,11 @@ class UnknownPayload(GrammarError):
 class UnknownVersion(GrammarError):
     """The API is known, this version of it is not."""
 
+    api: str
+    version: int
+    lowest: int
+    highest: int
+
     def __init__(self, api: str, version: int, lowest: int, highest: int) -> None:
         super().__init__(api, version, lowest, highest)
         self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
@@ -104,6 +120,11 @@ class UnknownVersion(GrammarError):
 
 class DefinitionError(KdbgError, ValueError):
     """A definition `file` is wrong on `line`: `field` is the path of the field by Kafka's names, "" outside of any."""
+
+    file: str
+    line: int
+    field: str
+    problem: str
 
     def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         super().__init__(file, line, field, problem)
@@ -120,7 +141,11 @@ class WireError(KdbgError, ValueError):
     finding it makes.
     """
 
-    kind = Kind.BAD_VALUE
+    kind: Kind = Kind.BAD_VALUE
+    path: str
+    start: int
+    fault: Fault
+    type: str
 
     def __init__(self, path: str, start: int, fault: Fault, type: str = "", kind: Kind | None = None) -> None:
         super().__init__(path, start, fault, type, kind)
@@ -141,6 +166,8 @@ class Truncated(WireError):
     """A field of `type` wants `wanted` bytes at `start`, `left` are there."""
 
     kind = Kind.TRUNCATED
+    wanted: int
+    left: int
 
     def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
         super().__init__(path, start, TooFewBytes(type, wanted, left), type)
@@ -172,6 +199,9 @@ class Leftover(WireError):
 class BuildError(KdbgError, ValueError):
     """A value given for `path` cannot be written: `problem` says why."""
 
+    path: str
+    problem: str
+
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
         self.path, self.problem = path, problem
@@ -182,6 +212,10 @@ class BuildError(KdbgError, ValueError):
 
 class ClientError(KdbgError):
     """A session with the broker at `address` failed: `problem` says how, `remedy` what to try."""
+
+    address: str
+    problem: str
+    remedy: str
 
     def __init__(self, address: str, problem: str, remedy: str = "") -> None:
         super().__init__(address, problem, remedy)
@@ -194,19 +228,22 @@ class ClientError(KdbgError):
 class CannotConnect(ClientError, ConnectionError):
     """No session could be opened."""
 
-    __str__ = ClientError.__str__
+    def __str__(self) -> str:
+        return ClientError.__str__(self)
 
 
 class Closed(ClientError, ConnectionError):
     """The broker closed the connection while something was expected of it."""
 
-    __str__ = ClientError.__str__
+    def __str__(self) -> str:
+        return ClientError.__str__(self)
 
 
 class TimedOut(ClientError, TimeoutError):
     """Nothing came within the time allowed."""
 
-    __str__ = ClientError.__str__
+    def __str__(self) -> str:
+        return ClientError.__str__(self)
 
 
 class WrongAnswer(ClientError):
@@ -227,6 +264,9 @@ class NotAuthenticated(ClientError):
 
 class SparkError(KdbgError):
     """Spark is not installed, does not start, or gave a job up: `problem` says what, `remedy` what to try."""
+
+    problem: str
+    remedy: str
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem, remedy)

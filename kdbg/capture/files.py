@@ -41,8 +41,12 @@ class Capture:
     capture says how many packets are `before` it: they count as if they had been read.
     """
 
+    packets: int
+    bytes: int
+    other: int
+
     def __init__(self, source: Source, *, before: int = 0) -> None:
-        self.name = source.name
+        self.name: str = source.name
         self.packets = before
         self.bytes = self.other = 0
         self.first_time: int | None = None

@@ -39,6 +39,9 @@ class Decoder(Protocol):
 class Feed(io.RawIOBase):
     """A raw stream over chunks of bytes; counts them, and takes a failure for the end."""
 
+    count: int
+    trouble: str
+
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
         self.count = 0

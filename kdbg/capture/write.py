@@ -30,7 +30,7 @@ class CaptureWriter:
     """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
+        self.name: str = os.fspath(path)
         self._talks: dict[tuple[Endpoint, Endpoint], _Talk] = {}
         self._time = 0
         try:

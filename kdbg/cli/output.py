@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 import click
 
@@ -39,7 +39,7 @@ def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True
     )
 
 
-meanings_option = click.option(
+meanings_option: Final = click.option(
     "--explain-fields",
     "meanings",
     is_flag=True,
@@ -74,9 +74,11 @@ def _color_system(terminal: bool) -> str:
 class Writer:
     """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set."""
 
+    raw: BinaryIO
+
     def __init__(self, *, live: bool = False) -> None:
         self.raw = sys.stdout.buffer
-        self.live = live or sys.stdout.isatty()
+        self.live: bool | Any = live or sys.stdout.isatty()
         self._parts: list[bytes] = []
         self._size = 0
 

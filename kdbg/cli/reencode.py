@@ -50,6 +50,8 @@ def guarded(encode: Callable[[], bytes]) -> bytes:
 class Reencoder:
     """Encodes exchange after exchange. A half that cannot be encoded is told to `complain` and stands as null."""
 
+    refused: int
+
     def __init__(self, complain: Callable[[str], None]) -> None:
         self.complain = complain
         self.refused = 0

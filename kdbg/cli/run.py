@@ -22,7 +22,7 @@ from ..reading.files import open_any
 from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.values import escape
-from ..render.views import view
+from ..render.views import View, view
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .output import Writer
 
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 class Run:
     """Decodes one file after the other; `status` is the exit status so far."""
+
+    look: Look
+    writer: Writer
+    filters: Filters
+    files: int
+    segments: int
+    view: View
+    left: int | None
+    status: int
 
     def __init__(
         self,

@@ -41,11 +41,15 @@ class Run(Protocol):
 class SegmentRun:
     """Decodes one file; what is shown, counted and said goes through the `Run` that it is part of."""
 
+    run: Run
+    source: Source
+    file: File
+
     def __init__(self, run: Run, source: Source, file: File) -> None:
         self.run, self.source, self.file = run, source, file
         if run.view.piece is None:
             raise CaptureError(source.name, f"is a {file.kind.title}, which this view does not show", "choose another")
-        self.chosen = Chosen(source.name, file, run.filters)
+        self.chosen: Chosen = Chosen(source.name, file, run.filters)
 
     def __enter__(self) -> SegmentRun:
         return self

@@ -45,6 +45,10 @@ class Cluster(Discovery):
     broker that keeps silent when it is asked for its versions for an old one, of version 0; else that is an error.
     """
 
+    settings: Settings
+    note: Trace
+    pool: Pool
+
     def __init__(
         self, bootstrap: str, settings: Settings, *, direct: bool = False, fallback: bool = False,
         trace: Trace = _silent, note: Trace = _silent, seen: Seen | None = None, tap: Tap | None = None,

@@ -53,6 +53,9 @@ class Connection(asyncio.Protocol):
     `tap` of all bytes. What either raises ends the connection. `topics` are the names of topic ids.
     """
 
+    address: Address
+    settings: Settings
+
     def __init__(
         self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None, known: Known | None = None
     ) -> None:

@@ -34,6 +34,10 @@ TOPIC_IDS_SINCE = 12
 class Discovery(Directory):
     """Asks brokers where to turn to. `bootstrap` are those that the user named, `direct` keeps to the first of them."""
 
+    bootstrap: list[Address]
+    direct: bool
+    trace: Trace
+
     def __init__(self, bootstrap: list[Address], *, direct: bool, trace: Trace) -> None:
         super().__init__()
         self.bootstrap, self.direct, self.trace = bootstrap, direct, trace

@@ -18,6 +18,8 @@ class Frame(NamedTuple):
 class Incoming:
     """Feed it with `feed`, and `take` frames until there are none."""
 
+    times: tuple[int, int]
+
     def __init__(self) -> None:
         self._data = bytearray()
         self._first = self._last = 0

@@ -20,6 +20,9 @@ class TimedSocket(socket.socket):
     `told` is called each time; it must not raise, as the event loop is in the middle of sending.
     """
 
+    sent: int
+    offered: int
+
     def __init__(self, family: int) -> None:
         super().__init__(family, socket.SOCK_STREAM)
         self.sent = self.offered = 0
@@ -49,6 +52,11 @@ class Sending:
     """
 
     __slots__ = ("data", "end", "first_time", "gone", "last_time", "start")
+    data: bytes
+    first_time: int
+    last_time: int
+    start: int
+    gone: Callable[[Sending], None]
 
     def __init__(self, data: bytes, start: int, gone: Callable[[Sending], None]) -> None:
         self.data, self.start, self.gone = data, start, gone
@@ -62,6 +70,9 @@ class Outgoing:
     `empty` is set while there are none; `lost` is true once some never will leave.
     `layers` are the transports that bytes pass through, the one to write to first: TLS if it is spoken, then TCP.
     """
+
+    empty: asyncio.Event
+    lost: bool
 
     def __init__(self, sock: TimedSocket, *layers: asyncio.Transport) -> None:
         self.layers = layers

@@ -28,6 +28,13 @@ class Pool:
     `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
     """
 
+    settings: Settings
+    named: Collection[Address]
+    topics: dict[UUID, str]
+    fallback: bool
+    trace: Trace
+    note: Trace
+
     def __init__(
         self, settings: Settings, named: Collection[Address], topics: dict[UUID, str], *, trace: Trace, note: Trace,
         seen: Seen | None, tap: Tap | None, fallback: bool,

@@ -70,10 +70,14 @@ def _wrong(message: MessageDefinition, problem: str) -> DefinitionError:
 class Pair:
     """The request and the response of one API key, or one of the two."""
 
+    key: int
+    sides: Mapping[Direction, MessageDefinition]
+    first: MessageDefinition
+
     def __init__(self, key: int, sides: Mapping[Direction, MessageDefinition]) -> None:
         self.key, self.sides = key, sides
         self.first, *others = sides.values()
-        self.files = tuple(message.file for message in sides.values())
+        self.files: tuple[str, ...] = tuple(message.file for message in sides.values())
         for other in others:
             for key_in_file, one, two in (
                 ("name", self.first.api_name, other.api_name),

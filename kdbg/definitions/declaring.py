@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import construct
-
 from ..errors import UnknownVersion
 from ..wire import FOREVER, Array, Classic, Struct
 from ..wire.language.api import snake_case
 from ..wire.language.types import At, Word
 from ..wire.nodes import WireStruct, join
+from ..wire.nodes.base import Renamed
 from .meanings import NOTHING, Known, meant
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .primitives import PRIMITIVES
@@ -64,7 +63,7 @@ class _Declaring:
         fields = (*struct.optional_fields, *struct.fields)
         return Struct(*(form for field in fields for form in self.forms(field, join(path, snake_case(field.name)))))
 
-    def forms(self, field: FieldDefinition, path: str) -> Iterator[construct.Renamed[Any, Any]]:
+    def forms(self, field: FieldDefinition, path: str) -> Iterator[Renamed]:
         """The field in each form that it has on the wire, with the versions that have it in that form."""
         of = self.type(field, path)
         for versions in field.versions.without(field.tagged):
@@ -74,7 +73,7 @@ class _Declaring:
 
     def compact_or_not(
         self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]
-    ) -> Iterator[construct.Renamed[Any, Any]]:
+    ) -> Iterator[Renamed]:
         """The field in these versions; in its classic form where it has `flexibleVersions` of its own without them."""
         flexible = versions if field.flexible is None else field.flexible
         if versions & flexible:
@@ -82,14 +81,12 @@ class _Declaring:
         for classic in versions.without(flexible):
             yield self.field(field, Classic(of), classic, tag)
 
-    def field(
-        self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]
-    ) -> construct.Renamed[Any, Any]:
+    def field(self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]) -> Renamed:
         """The field with everything that stands in front of its type."""
         rules = {"first": versions.first, "last": versions.last, "initial": field.default, "ignorable": field.ignorable}
         if field.nullable:
             rules |= {"nullable_from": field.nullable.first, "nullable_until": field.nullable.last}
-        return construct.Renamed(Word(of, **rules, **tag), newname=snake_case(field.name), newdocs=field.about)
+        return Renamed(Word(of, **rules, **tag), newname=snake_case(field.name), newdocs=field.about)
 
     def type(self, field: FieldDefinition, path: str) -> Any:
         if field.struct is not None:

@@ -30,9 +30,12 @@ def suggestion(word: str, known: Collection[str]) -> str:
 class Keys:
     """Asks an object for values of the right type. `path` is the field it describes, "" for the message."""
 
+    file: str
+    path: str
+
     def __init__(self, entries: Any, file: str, path: str, line: int, known: Collection[str]) -> None:
         self.file, self.path = file, path
-        self.entries = entries if isinstance(entries, Entries) else Entries(line)
+        self.entries: Entries = entries if isinstance(entries, Entries) else Entries(line)
         if self.entries is not entries:
             raise self.error("an object { … } is wanted here")
         for key in entries:

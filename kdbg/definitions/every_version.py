@@ -12,17 +12,16 @@ from copy import deepcopy
 from functools import cache, cached_property
 from typing import Any
 
-import construct
-
 from ..errors import BuildError
 from ..wire import Array, Prefixed, Struct
 from ..wire.language.types import NEWEST as NEWEST_RELEASE
 from ..wire.language.types import At, FieldRules, rules_of, specialise
 from ..wire.nodes import INT32, NO_DEFAULT, TAGGED, Field, Length, Node, WireArray, WireStruct, join
+from ..wire.nodes.base import AnyConstruct
 from .model import NEWEST, Versions
 from .ranges import listed
 
-Form = tuple[FieldRules, "construct.Construct[Any, Any]"]
+Form = tuple[FieldRules, AnyConstruct]
 
 
 class Members:
@@ -34,7 +33,7 @@ class Members:
             rules, type = rules_of(declared)
             if rules.before_release > NEWEST_RELEASE:  # else only older releases of Kafka wrote it
                 forms.setdefault(declared.name or "", []).append((rules, type))
-        self.fields = {name: Member(name, found) for name, found in forms.items()}
+        self.fields: dict[str, Member] = {name: Member(name, found) for name, found in forms.items()}
 
     def complete(self, given: Any, path: str = "") -> dict[str, Any]:
         """A copy of a value, with the default of every field that it does not name."""
@@ -74,13 +73,18 @@ class Members:
 class Member:
     """One field, in every form that it has in some version."""
 
+    name: str
+    forms: list[Form]
+    rules: FieldRules
+    type: Any
+
     def __init__(self, name: str, forms: list[Form]) -> None:
         self.name, self.forms = name, forms
         self.rules, self.type = forms[-1]
-        self.ignorable = any(rules.ignorable for rules, _ in forms)
-        self.array = isinstance(self.type, Array)
+        self.ignorable: bool = any(rules.ignorable for rules, _ in forms)
+        self.array: bool = isinstance(self.type, Array)
         of = self.type.of if isinstance(self.type, (Array, Prefixed)) else self.type
-        self.inner = members(of) if isinstance(of, Struct) else None
+        self.inner: Members | None = members(of) if isinstance(of, Struct) else None
 
     @property
     def default(self) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
-
-import construct
 
 from ..wire import Struct
 from ..wire.language.types import At, Unread, Word, rules_of
 from ..wire.nodes import WireStruct
+from ..wire.nodes.base import Renamed
 from .model import NEWEST, Versions
 from .ranges import joined
 
@@ -24,18 +22,18 @@ class Joined(Struct):
         super().__init__(
             *(form for of, versions in parts for field in of.declared for form in _within(field, versions))
         )
-        self.told = {version for _, versions in parts for version in versions}
-        self.unread = Unread(secret=secret)
+        self.told: set[int] = {version for _, versions in parts for version in versions}
+        self.unread: Unread = Unread(secret=secret)
 
     def structure(self, at: At) -> WireStruct:
         return super().structure(at) if at.version in self.told else self.unread.structure(at)
 
 
-def _within(field: construct.Renamed[Any, Any], versions: Iterable[int]) -> Iterator[construct.Renamed[Any, Any]]:
+def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:
     """A declared field, as far as these versions have it."""
     rules, of = rules_of(field)
     here = Versions(rules.first, min(rules.last, NEWEST))
     for run in joined(Versions(version, version) for version in versions):
         if both := run & here:
             word = Word(of, **vars(rules) | {"first": both.first, "last": both.last})
-            yield construct.Renamed(word, newname=field.name, newdocs=field.docs)
+            yield Renamed(word, newname=field.name, newdocs=field.docs)

@@ -41,6 +41,14 @@ class HeldSide:
     `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
     """
 
+    first: bytes
+    run: bytearray
+    held: int
+    passed: int
+    lost: int
+    guess: bool
+    intact: bool
+
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
         self.first = b""
@@ -130,6 +138,10 @@ class HeldSide:
 class Classifier:
     """Holds what both sides sent until it is known what it is; then calls one of its two callbacks, once."""
 
+    connection: Connection
+    budget: Budget
+    state: Classification
+
     def __init__(
         self,
         connection: Connection,
@@ -138,8 +150,8 @@ class Classifier:
         other: Callable[[Classifier, Finding | None], None],
     ) -> None:
         self.connection, self.budget, self._kafka, self._other = connection, budget, kafka, other
-        self.certain = connection.handshake
-        self.sides = HeldSide(self), HeldSide(self)
+        self.certain: bool = connection.handshake
+        self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.state = Classification.UNKNOWN
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:

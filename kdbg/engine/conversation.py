@@ -30,13 +30,13 @@ class Conversation:
         synced: tuple[bool, bool],
         known: Known,
     ) -> None:
-        self.pairing = Pairing(
+        self.pairing: Pairing = Pairing(
             peers, partial(complete, self), partial(left_over, peers), whole=whole, known=known, holds=True
         )
-        self.broker = ResponseSide(self.pairing)
-        self.responses = Framer(self.broker, synced=synced[1])
-        self.client = RequestSide(self.pairing, self.responses.retry)
-        self.requests = Framer(self.client, synced=synced[0])
+        self.broker: ResponseSide = ResponseSide(self.pairing)
+        self.responses: Framer = Framer(self.broker, synced=synced[1])
+        self.client: RequestSide = RequestSide(self.pairing, self.responses.retry)
+        self.requests: Framer = Framer(self.client, synced=synced[0])
 
     def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
         """Whether no byte will be taken from a complete exchange, and nothing be added to it.

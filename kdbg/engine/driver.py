@@ -35,6 +35,8 @@ class Drive:
     What is odd and belongs to no exchange is in `engine.findings`; what a capture itself has, its `problems` say.
     """
 
+    engine: Engine
+
     def __init__(
         self,
         engine: Engine,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
+from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
@@ -44,16 +45,23 @@ class Engine:
     they are read here already, and those that are sound are handed out at once.
     """
 
+    ports: frozenset[int]
+    watch: Watch
+    connections: int
+    other_connections: int
+    count: int
+    topic_names: dict[UUID, str]
+
     def __init__(
         self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches, reads: Depth | None = None
     ) -> None:
         self.ports, self.watch = frozenset(ports), watch
-        self.table = Table(self._accept)
-        self.known = Known.nothing()
+        self.table: Table = Table(self._accept)
+        self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
-        self.budget = Budget()
+        self.budget: Budget = Budget()
         self._outbox = Outbox(reads)
 
     def receive(self, packet: Packet) -> list[Exchange]:

@@ -51,6 +51,17 @@ class Pairing:
     not remembered, and a response to it is one to no request.
     """
 
+    peers: Peers
+    whole: bool
+    asked: int
+    answered: int
+    deliver: Callable[[Exchange], None]
+    left_over: Callable[[Finding], None]
+    known: Known
+    state: Ends
+    latest: int
+    tokens: int
+
     def __init__(
         self,
         peers: Peers,
@@ -69,7 +80,7 @@ class Pairing:
         self.findings: list[Finding] = []
         self.latest = self.tokens = self.asked = self.answered = 0
         self.undecided = False
-        self.stragglers = Stragglers()
+        self.stragglers: Stragglers = Stragglers()
         self._holds = holds
         self._lost_until: Exchange | None = None
 

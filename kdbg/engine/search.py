@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 MAX_FRAME = (128 << 20) - 1
 """Larger than any frame that brokers and clients accept by default (100 MiB)."""
@@ -19,7 +19,7 @@ HEADER = 16
 MAX_PENDING = 256
 """Places that wait for their frames; beyond that those whose frames would be complete soonest are kept."""
 Buffer: TypeAlias = bytes | bytearray
-size_at = struct.Struct(">i").unpack_from
+size_at: Final = struct.Struct(">i").unpack_from
 
 
 class Seeker(Protocol):
@@ -40,6 +40,8 @@ class Seeker(Protocol):
 
 class Search:
     """`find` a frame that proves itself in bytes that only the caller holds, and tells about with `dropped`."""
+
+    looked: int
 
     def __init__(self, seeker: Seeker) -> None:
         self.seeker = seeker

@@ -110,6 +110,7 @@ class RequestSide(_Side, requests.AnyRequest):
     """
 
     direction: Direction = "request"
+    last: CapturedMessage
 
     def __init__(self, pairing: Pairing, retry: Callable[[], None]) -> None:
         super().__init__(pairing)
@@ -176,6 +177,7 @@ class ResponseSide(_Side):
 
     direction: Direction = "response"
     keep = KEEP_RESPONSES
+    last: CapturedMessage
 
     def __init__(self, pairing: Pairing) -> None:
         super().__init__(pairing)

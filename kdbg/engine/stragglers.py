@@ -31,6 +31,8 @@ class Straggler(NamedTuple):
 class Stragglers:
     """`wait` says whether one of the first two sorts is remembered."""
 
+    wait: bool
+
     def __init__(self) -> None:
         self.wait = False
         self.overtaken: dict[Exchange, tuple[int, int]] = {}

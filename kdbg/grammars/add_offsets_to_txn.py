@@ -3,14 +3,16 @@
 KIP-98. v2 PRODUCER_FENCED (KIP-588), v4 TRANSACTION_ABORTABLE (KIP-890).
 """
 
+from typing import Final
+
 from ..wire import Api, ErrorCode, GroupId, Struct
 from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
-request = Struct(
+request: Final = Struct(
     "transactional_id" / TransactionalId,
     "producer_id" / ProducerId,
     "producer_epoch" / ProducerEpoch,
     "group_id" / GroupId * "the group whose offsets the transaction is going to commit",
 )
-response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
-api = Api(25, "AddOffsetsToTxn", request, response, versions=range(5), flexible=3)
+response: Final = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
+api: Final = Api(25, "AddOffsetsToTxn", request, response, versions=range(5), flexible=3)

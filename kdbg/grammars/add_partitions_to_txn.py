@@ -4,6 +4,8 @@ KIP-98. Clients send up to v3. Brokers send v4 and later among themselves: many 
 mode that only checks whether partitions belong to one (KIP-890). v2 PRODUCER_FENCED (KIP-588).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -21,7 +23,7 @@ from ..wire import (
 )
 from .meanings import Partitions, ProducerEpoch, ProducerId, RequestError, ThrottleTime, TransactionalId
 
-request = Struct(
+request: Final = Struct(
     "transactions" / Since(4, Array(
         "transactional_id" / TransactionalId,
         "producer_id" / ProducerId,
@@ -36,7 +38,7 @@ request = Struct(
     "v3_and_below_topics" / Until(3, Array("name" / TopicName, "partitions" / Partitions))
         * "partitions to add, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(4, Ignorable(RequestError)),
     "results_by_transaction" / Since(4, Array(
@@ -59,4 +61,4 @@ response = Struct(
         ) * "what became of each partition of the topic",
     )) * "what became of the partitions, by topic",
 )
-api = Api(24, "AddPartitionsToTxn", request, response, versions=range(6), flexible=3)
+api: Final = Api(24, "AddPartitionsToTxn", request, response, versions=range(6), flexible=3)

@@ -3,6 +3,8 @@
 KIP-853. v1 chooses whether the answer waits until the change is committed.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -25,7 +27,7 @@ from .meanings import (
     VoterId,
 )
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),
     "timeout_ms" / Timeout * "milliseconds that the leader may take to add the voter",
     "voter_id" / VoterId * "node id of the controller that becomes a voter",
@@ -39,9 +41,9 @@ request = Struct(
     "ack_when_committed" / Since(1, Default(Boolean, True))
         * "true answers once the new voters are committed, false once the leader has written them",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
 )
-api = Api(80, "AddRaftVoter", request, response, versions=range(2), flexible=0)
+api: Final = Api(80, "AddRaftVoter", request, response, versions=range(2), flexible=0)

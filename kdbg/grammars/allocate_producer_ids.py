@@ -3,17 +3,19 @@
 KIP-730.
 """
 
+from typing import Final
+
 from ..wire import Api, Default, ErrorCode, Int32, Int64, Struct
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker that asks for the block",
     "broker_epoch" / Default(BrokerEpoch, -1),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "producer_id_start" / Int64 * "first id of the block",
     "producer_id_len" / Int32 * "how many ids the block has, from the first one upwards",
 )
-api = Api(67, "AllocateProducerIds", request, response, versions=range(1), flexible=0)
+api: Final = Api(67, "AllocateProducerIds", request, response, versions=range(1), flexible=0)

@@ -3,10 +3,12 @@
 KIP-546.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, ErrorCode, Float64, Nullable, String, Struct
 from .meanings import EntityName, EntityType, ErrorMessage, ThrottleTime, ValidateOnly
 
-request = Struct(
+request: Final = Struct(
     "entries" / Array(
         "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName))
             * "whom the quota is for: a user, a client id, both together, or an address",
@@ -19,7 +21,7 @@ request = Struct(
     ) * "the changes, one entry for each entity",
     "validate_only" / ValidateOnly,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "entries" / Array(
         "error_code" / ErrorCode,
@@ -28,4 +30,4 @@ response = Struct(
             * "the entity, as the request named it",
     ) * "what became of the changes, entity by entity",
 )
-api = Api(49, "AlterClientQuotas", request, response, versions=range(2), flexible=1)
+api: Final = Api(49, "AlterClientQuotas", request, response, versions=range(2), flexible=1)

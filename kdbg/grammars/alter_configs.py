@@ -3,10 +3,12 @@
 KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be preferred.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
 from .meanings import ConfigName, ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
 
-request = Struct(
+request: Final = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
@@ -17,7 +19,7 @@ request = Struct(
     ) * "topics, brokers and others that get a new configuration",
     "validate_only" / ValidateOnly,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "responses" / Array(
         "error_code" / ErrorCode,
@@ -26,4 +28,4 @@ response = Struct(
         "resource_name" / ResourceName,
     ) * "what became of each resource",
 )
-api = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)
+api: Final = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)

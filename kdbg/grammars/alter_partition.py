@@ -4,6 +4,8 @@ KIP-497, first named AlterIsr. v1 leader recovery (KIP-704), v2 topic ids (KIP-8
 replicas (KIP-903).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -29,7 +31,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker that leads the partitions and proposes the change",
     "broker_epoch" / Default(BrokerEpoch, -1),
     "topics" / Array(
@@ -50,7 +52,7 @@ request = Struct(
         ) * "one proposal for each partition",
     ) * "partitions to change, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "topics" / Array(
@@ -67,4 +69,4 @@ response = Struct(
         ) * "state of each partition after the request",
     ) * "the partitions as they are now, by topic",
 )
-api = Api(56, "AlterPartition", request, response, versions=range(4), flexible=0)
+api: Final = Api(56, "AlterPartition", request, response, versions=range(4), flexible=0)

@@ -3,6 +3,8 @@
 KIP-455. A null list of replicas cancels. v1 can forbid a change of the replication factor (KIP-860).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -19,7 +21,7 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, RequestError, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000)
         * "milliseconds that the controller may take; moving the data goes on after that",
     "allow_replication_factor_change" / Since(1, Default(Boolean, True))
@@ -33,7 +35,7 @@ request = Struct(
         ) * "where each partition shall go",
     ) * "partitions to move, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "allow_replication_factor_change" / Since(1, Ignorable(Default(Boolean, True)))
         * "whether the number of replicas was free to change, as in the request",
@@ -48,4 +50,4 @@ response = Struct(
         ) * "what became of each partition",
     ) * "which moves were accepted, by topic",
 )
-api = Api(45, "AlterPartitionReassignments", request, response, versions=range(2), flexible=0)
+api: Final = Api(45, "AlterPartitionReassignments", request, response, versions=range(2), flexible=0)

@@ -3,16 +3,18 @@
 KIP-113.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Partition, String, Struct, TopicName
 from .meanings import Partitions, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "dirs" / Array(
         "path" / String * "absolute path of the directory on the broker asked",
         "topics" / Array("name" / TopicName, "partitions" / Partitions) * "replicas to move there, by topic",
     ) * "log directories, each with the replicas that shall lie there",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "topic_name" / TopicName,
@@ -22,4 +24,4 @@ response = Struct(
         ) * "what became of each replica",
     ) * "what became of the replicas, by topic",
 )
-api = Api(34, "AlterReplicaLogDirs", request, response, versions=range(3), flexible=2)
+api: Final = Api(34, "AlterReplicaLogDirs", request, response, versions=range(3), flexible=2)

@@ -3,6 +3,8 @@
 KIP-932.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -18,7 +20,7 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, RequestError, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId * "the share group, which must have no members",
     "topics" / Array(
         "topic_name" / TopicName,
@@ -28,7 +30,7 @@ request = Struct(
         ) * "where delivery shall begin, partition by partition",
     ) * "where delivery shall begin, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -42,4 +44,4 @@ response = Struct(
         ) * "what became of each partition",
     ) * "what became of the offsets, by topic",
 )
-api = Api(91, "AlterShareGroupOffsets", request, response, versions=range(1), flexible=0)
+api: Final = Api(91, "AlterShareGroupOffsets", request, response, versions=range(1), flexible=0)

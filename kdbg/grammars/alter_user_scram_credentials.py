@@ -3,10 +3,12 @@
 KIP-554. The request holds salt and salted password, so a capture of it without TLS is a secret.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Bytes, ErrorCode, Int32, Nullable, Secret, String, Struct
 from .meanings import ErrorMessage, ScramMechanism, ThrottleTime, UserName
 
-request = Struct(
+request: Final = Struct(
     "deletions" / Array(
         "name" / String * "user whose credential is deleted",
         "mechanism" / ScramMechanism * "which of the user's credentials",
@@ -19,7 +21,7 @@ request = Struct(
         "salted_password" / Secret(Bytes) * "the password after salt and iterations; whoever has it can log in",
     ) * "credentials to add or to replace",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "user" / UserName,
@@ -27,4 +29,4 @@ response = Struct(
         "error_message" / Nullable(ErrorMessage),
     ) * "what became of each user's credentials",
 )
-api = Api(51, "AlterUserScramCredentials", request, response, versions=range(1), flexible=0)
+api: Final = Api(51, "AlterUserScramCredentials", request, response, versions=range(1), flexible=0)

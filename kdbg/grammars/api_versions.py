@@ -6,6 +6,8 @@ know the version asked for answers in v0, so that a client can always read it. v
 (KAFKA-17011), v5 says which broker of which cluster is meant (KIP-1242).
 """
 
+from typing import Final
+
 from ..wire import (
     FOREVER,
     Api,
@@ -27,7 +29,7 @@ from ..wire import (
 )
 from .meanings import FeatureName, NodeId, TargetClusterId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "client_software_name" / Since(3, Ignorable(String))
         * "name of the client library, such as apache-kafka-java or librdkafka",
     "client_software_version" / Since(3, Ignorable(String)) * "version of the client library",
@@ -35,7 +37,7 @@ request = Struct(
     "node_id" / Since(5, Ignorable(Default(NodeId, -1)))
         * "node the client thinks it talks to; another one refuses it, -1 skips the check",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode * "UNSUPPORTED_VERSION: answered in version 0, with the versions to ask in instead",
     "api_keys" / Array(
         "api_key" / ApiKey,
@@ -58,11 +60,11 @@ response = Struct(
     "zk_migration_ready" / Since(3, Ignorable(Tag(3, Boolean)))
         * "true when a KRaft controller has all it needs to take over from ZooKeeper",
 )
-unknown_version = Dialect(
+unknown_version: Final = Dialect(
     "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",
     response,
 )  # fmt: skip
-librdkafka_mock = Dialect(
+librdkafka_mock: Final = Dialect(
     "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, no tagged fields",
     Struct(
         "error_code" / ErrorCode,
@@ -75,7 +77,7 @@ librdkafka_mock = Dialect(
         "throttle_time_ms" / ThrottleTime,
     ),
 )  # fmt: skip
-api = Api(
+api: Final = Api(
     18, "ApiVersions", request, response, versions=range(6), flexible=3, classic_response_header=True,
     dialects=(unknown_version, librdkafka_mock),
 )  # fmt: skip

@@ -3,10 +3,12 @@
 KIP-858.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Partition, Struct, TopicId, Uuid
 from .meanings import BrokerEpoch, BrokerId, RequestError, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker whose directories these are",
     "broker_epoch" / Default(BrokerEpoch, -1),
     "directories" / Array(
@@ -17,7 +19,7 @@ request = Struct(
         ) * "replicas in that directory, by topic",
     ) * "log directories of the broker, each with replicas that lie there",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "directories" / Array(
@@ -29,4 +31,4 @@ response = Struct(
         ) * "replicas in that directory, by topic",
     ) * "log directories, as the request named them",
 )
-api = Api(73, "AssignReplicasToDirs", request, response, versions=range(1), flexible=0)
+api: Final = Api(73, "AssignReplicasToDirs", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-595. v1 is flexible, with directory ids and the endpoints of the leader (KIP-853).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -29,7 +31,7 @@ from .meanings import (
     VoterId,
 )
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),
     "voter_id" / Since(1, Ignorable(Default(VoterId, -1)))
         * "the voter that is addressed; another node refuses it, -1 is unknown",
@@ -49,7 +51,7 @@ request = Struct(
         "port" / UnsignedPort,
     ))) * "where the new leader is reached",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
@@ -66,4 +68,4 @@ response = Struct(
         "port" / UnsignedPort,
     ))) * "where the leader named above is reached",
 )
-api = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)
+api: Final = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)

@@ -3,10 +3,12 @@
 KIP-631. v1 log directories that failed (KIP-858), v2, not yet stable, cordoned ones (KIP-1066).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, Default, ErrorCode, Int64, Nullable, Since, Struct, Tag, Uuid
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker that is alive",
     "broker_epoch" / Default(BrokerEpoch, -1),
     "current_metadata_offset" / Int64
@@ -17,11 +19,11 @@ request = Struct(
     "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None)))
         * "ids of log directories that take no new replicas; null says nothing about them",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "is_caught_up" / Boolean * "whether the broker has replayed nearly all metadata",
     "is_fenced" / Default(Boolean, True) * "true while the broker leads nothing and is hidden from clients",
     "should_shut_down" / Boolean * "true lets the broker stop, for its leaderships have been moved away",
 )
-api = Api(63, "BrokerHeartbeat", request, response, versions=range(3), flexible=0)
+api: Final = Api(63, "BrokerHeartbeat", request, response, versions=range(3), flexible=0)

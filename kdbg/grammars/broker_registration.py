@@ -4,6 +4,8 @@ KIP-631. v1 brokers that migrate from ZooKeeper (KIP-866), v2 log directories (K
 restart (KIP-966), v4 lets a feature start at 0 (KAFKA-17011).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -33,7 +35,7 @@ from .meanings import (
     UnsignedPort,
 )
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker that registers",
     "cluster_id" / ClusterId * "cluster the broker belongs to; a controller of another one refuses it",
     "incarnation_id" / IncarnationId,
@@ -54,9 +56,9 @@ request = Struct(
     "previous_broker_epoch" / Since(3, Ignorable(Default(Int64, -1)))
         * "epoch before a clean shutdown; -1 at the first start and after a crash",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "broker_epoch" / Default(BrokerEpoch, -1) * "epoch of this registration, named in later requests; -1 on error",
 )
-api = Api(62, "BrokerRegistration", request, response, versions=range(5), flexible=0)
+api: Final = Api(62, "BrokerRegistration", request, response, versions=range(5), flexible=0)

@@ -3,6 +3,8 @@
 KIP-848. v1 the type of each member, classic or consumer (KIP-1099).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -40,7 +42,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-assignment = Struct(
+assignment: Final = Struct(
     "topic_partitions" / Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Partitions)
         * "the partitions, by topic",
     "error" / BeforeRelease((3, 8), Int8) * "error number that the client-side assignor gave, 0 for none",
@@ -49,11 +51,11 @@ assignment = Struct(
     "metadata_bytes" / BeforeRelease((3, 8), Bytes)
         * "what the client-side assignor told the member, in a format of its own",
 )
-request = Struct(
+request: Final = Struct(
     "group_ids" / Array(GroupId) * "groups asked about",
     "include_authorized_operations" / IncludeOperations,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "groups" / Array(
         "error_code" / ErrorCode,
@@ -81,8 +83,8 @@ response = Struct(
         "authorized_operations" / Default(AclOperations, -(2**31)),
     ) * "one answer for each group asked about",
 )
-kafka_3_7 = Dialect(
+kafka_3_7: Final = Dialect(
     "response", range(1), "version 0 as Kafka 3.7 wrote it, with the metadata of client-side assignors", response,
     release=(3, 7),
 )  # fmt: skip
-api = Api(69, "ConsumerGroupDescribe", request, response, versions=range(2), flexible=0, dialects=(kafka_3_7,))
+api: Final = Api(69, "ConsumerGroupDescribe", request, response, versions=range(2), flexible=0, dialects=(kafka_3_7,))

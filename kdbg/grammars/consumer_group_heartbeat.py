@@ -5,6 +5,8 @@ member_epoch tells what a member is about (0 joins, -1 leaves, -2 a static membe
 subscriptions by regular expression, and member ids made by the client (KIP-1082).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -39,8 +41,8 @@ from .meanings import (
     ThrottleTime,
 )
 
-topic_partitions = Array("topic_id" / TopicId, "partitions" / Partitions)
-request = Struct(
+topic_partitions: Final = Array("topic_id" / TopicId, "partitions" / Partitions)
+request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId * "made by the client from version 1 on; empty in the first request of version 0",
     "member_epoch" / MemberEpoch * "epoch from the last answer; it also says whether the member joins or leaves",
@@ -67,7 +69,7 @@ request = Struct(
     "topic_partitions" / Default(Nullable(topic_partitions), None)
         * "what the member owns at present, by topic; null when unchanged",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode
         * "UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH make the member give up everything and join again",
@@ -92,8 +94,8 @@ response = Struct(
     )), None) * "what the member shall own from now on; null when unchanged",
 )
 FORM = "version 0 as Kafka 3.6 wrote it, with client-side assignors"
-kafka_3_6 = (
+kafka_3_6: Final = (
     Dialect("request", range(1), FORM, request, release=(3, 6)),
     Dialect("response", range(1), FORM, response, release=(3, 6)),
 )
-api = Api(68, "ConsumerGroupHeartbeat", request, response, versions=range(2), flexible=0, dialects=kafka_3_6)
+api: Final = Api(68, "ConsumerGroupHeartbeat", request, response, versions=range(2), flexible=0, dialects=kafka_3_6)

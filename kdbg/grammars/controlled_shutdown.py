@@ -4,16 +4,18 @@ Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the c
 request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Ignorable, Partition, Since, Struct, TopicName
 from .meanings import BrokerEpoch, BrokerId
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "the broker that is about to stop",
     "broker_epoch" / Since(2, Ignorable(Default(BrokerEpoch, -1))),
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "remaining_partitions" / Array("topic_name" / TopicName, "partition_index" / Partition)
         * "what the broker still leads; empty when it may stop",
 )
-api = Api(7, "ControlledShutdown", request, response, versions=range(4), flexible=3, headerless_until=0)
+api: Final = Api(7, "ControlledShutdown", request, response, versions=range(4), flexible=3, headerless_until=0)

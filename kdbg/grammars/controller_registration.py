@@ -3,6 +3,8 @@
 KIP-919.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, ErrorCode, Nullable, Struct
 from .meanings import (
     ControllerId,
@@ -18,7 +20,7 @@ from .meanings import (
     UnsignedPort,
 )
 
-request = Struct(
+request: Final = Struct(
     "controller_id" / ControllerId * "the controller that registers",
     "incarnation_id" / IncarnationId * "random id of this run of the process, which tells restarts apart",
     "zk_migration_ready" / Boolean
@@ -35,9 +37,9 @@ request = Struct(
         "max_supported_version" / MaxSupportedVersion,
     ) * "cluster features that the controller's software is able to run",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
 )
-api = Api(70, "ControllerRegistration", request, response, versions=range(1), flexible=0)
+api: Final = Api(70, "ControllerRegistration", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Nullable, Since, String, Struct
 from .meanings import (
     AclOperation,
@@ -14,7 +16,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "creations" / Array(
         "resource_type" / AclResourceType,
         "resource_name" / ResourceName
@@ -26,9 +28,9 @@ request = Struct(
         "permission_type" / AclPermissionType,
     ) * "rules to create",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array("error_code" / ErrorCode, "error_message" / Nullable(ErrorMessage))
         * "what became of each rule, in the order of the request",
 )
-api = Api(30, "CreateAcls", request, response, versions=range(4), flexible=2)
+api: Final = Api(30, "CreateAcls", request, response, versions=range(4), flexible=2)

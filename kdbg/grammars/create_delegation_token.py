@@ -3,10 +3,12 @@
 KIP-48. v3 a token may be requested for another user (KIP-373).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String, Struct, Timestamp
 from .meanings import BrokerDefault, PrincipalName, PrincipalType, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "owner_principal_type" / Since(3, Nullable(String))
         * "type of the owner, such as User; null makes the sender the owner",
     "owner_principal_name" / Since(3, Nullable(String))
@@ -18,7 +20,7 @@ request = Struct(
     "max_lifetime_ms" / BrokerDefault
         * "milliseconds that renewing can keep the token alive; -1 takes the broker's limit",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "principal_type" / PrincipalType * "type of the token's owner, such as User",
     "principal_name" / PrincipalName * "name of the token's owner",
@@ -31,4 +33,4 @@ response = Struct(
     "hmac" / Secret(Bytes) * "secret of the token: in base64 the password of a login with it",
     "throttle_time_ms" / ThrottleTime,
 )
-api = Api(38, "CreateDelegationToken", request, response, versions=range(4), flexible=2)
+api: Final = Api(38, "CreateDelegationToken", request, response, versions=range(4), flexible=2)

@@ -3,10 +3,12 @@
 KIP-195. v3 quotas on such changes (KIP-599).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, TopicName
 from .meanings import ErrorMessage, ThrottleTime, Timeout, ValidateOnly
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array(
         "name" / TopicName,
         "count" / Int32 * "how many partitions the topic shall have in all, more than it has now",
@@ -17,7 +19,7 @@ request = Struct(
     "timeout_ms" / Timeout * "milliseconds to wait for the new partitions; they may come even if it runs out",
     "validate_only" / ValidateOnly,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "name" / TopicName,
@@ -25,4 +27,4 @@ response = Struct(
         "error_message" / Default(Nullable(ErrorMessage), None),
     ) * "what became of each topic",
 )
-api = Api(37, "CreatePartitions", request, response, versions=range(4), flexible=2)
+api: Final = Api(37, "CreatePartitions", request, response, versions=range(4), flexible=2)

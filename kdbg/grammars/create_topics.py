@@ -4,6 +4,8 @@ KIP-4. v1 a dry run and error messages, v4 the default numbers of the broker (KI
 of the new topic in the answer (KIP-525), v6 quotas (KIP-599), v7 topic ids in the answer (KIP-516).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -34,7 +36,7 @@ from .meanings import (
     ValidateOnly,
 )
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array(
         "name" / TopicName,
         "num_partitions" / BrokerDefault32
@@ -54,7 +56,7 @@ request = Struct(
         * "milliseconds to wait for the new topics; they may come even if it runs out",
     "validate_only" / Since(1, ValidateOnly),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "name" / TopicName,
@@ -76,4 +78,4 @@ response = Struct(
             * "why numbers and configuration are missing although the topic was created",
     ) * "what became of each topic",
 )
-api = Api(19, "CreateTopics", request, response, versions=range(8), flexible=5)
+api: Final = Api(19, "CreateTopics", request, response, versions=range(8), flexible=5)

@@ -3,6 +3,8 @@
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Nullable, Since, String, Struct
 from .meanings import (
     AclOperation,
@@ -14,7 +16,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "filters" / Array(
         "resource_type_filter" / AclResourceType,
         "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
@@ -27,7 +29,7 @@ request = Struct(
         "permission_type" / AclPermissionType,
     ) * "each deletes all rules that match it",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "filter_results" / Array(
         "error_code" / ErrorCode * "why the filter failed as a whole; errors of single rules stand with them",
@@ -45,4 +47,4 @@ response = Struct(
         ) * "rules that matched",
     ) * "what each filter deleted, in the order of the request",
 )
-api = Api(31, "DeleteAcls", request, response, versions=range(4), flexible=2)
+api: Final = Api(31, "DeleteAcls", request, response, versions=range(4), flexible=2)

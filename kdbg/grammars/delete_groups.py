@@ -3,13 +3,15 @@
 KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
 from .meanings import ErrorMessage, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "groups_names" / Array(GroupId) * "groups to delete, which must have no members",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "group_id" / GroupId,
@@ -17,4 +19,4 @@ response = Struct(
         "error_message" / Since(3, Ignorable(Default(Nullable(ErrorMessage), None))),
     ) * "what became of each group",
 )
-api = Api(42, "DeleteGroups", request, response, versions=range(4), flexible=2)
+api: Final = Api(42, "DeleteGroups", request, response, versions=range(4), flexible=2)

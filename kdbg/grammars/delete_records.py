@@ -3,10 +3,12 @@
 KIP-107. The answer gives the new first offset of each partition.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Int64, Partition, Struct, TopicName
 from .meanings import DeleteRecordsOffset, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array(
@@ -16,7 +18,7 @@ request = Struct(
     ) * "where to delete, by topic",
     "timeout_ms" / Timeout * "milliseconds to wait until the replicas have deleted as well",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
@@ -27,4 +29,4 @@ response = Struct(
         ) * "what became of each partition",
     ) * "what became of the partitions, by topic",
 )
-api = Api(21, "DeleteRecords", request, response, versions=range(3), flexible=2)
+api: Final = Api(21, "DeleteRecords", request, response, versions=range(3), flexible=2)

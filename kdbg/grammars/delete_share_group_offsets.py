@@ -3,14 +3,16 @@
 KIP-932.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Struct, TopicId, TopicName
 from .meanings import ErrorMessage, RequestError, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId * "the share group, which must have no members",
     "topics" / Array("topic_name" / TopicName) * "topics whose offsets the group shall forget",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -21,4 +23,4 @@ response = Struct(
         "error_message" / Default(Nullable(ErrorMessage), None),
     ) * "what became of each topic",
 )
-api = Api(92, "DeleteShareGroupOffsets", request, response, versions=range(1), flexible=0)
+api: Final = Api(92, "DeleteShareGroupOffsets", request, response, versions=range(1), flexible=0)

@@ -3,17 +3,19 @@
 KIP-932; from the group coordinator to the share coordinator.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Nullable, Partition, Struct, TopicId
 from .meanings import ErrorMessage
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId * "the share group whose state is deleted",
     "topics" / Array(
         "topic_id" / TopicId,
         "partitions" / Array("partition" / Partition) * "partitions whose state is deleted",
     ) * "partitions whose state is deleted, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
@@ -23,4 +25,4 @@ response = Struct(
         ) * "what became of each partition",
     ) * "what became of the partitions, by topic",
 )
-api = Api(86, "DeleteShareGroupState", request, response, versions=range(1), flexible=0)
+api: Final = Api(86, "DeleteShareGroupState", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-4. v5 error messages and quotas (KIP-599), v6 topics by name or by id (KIP-516).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -19,7 +21,7 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "topics" / Since(6, Array(
         "name" / Default(Nullable(TopicName), None) * "name of the topic; null when it is meant by its id",
         "topic_id" / TopicId * "id of the topic; all zeros when it is meant by its name",
@@ -27,7 +29,7 @@ request = Struct(
     "topic_names" / Until(5, Ignorable(Array(TopicName))) * "which topics to delete, by name",
     "timeout_ms" / Timeout * "milliseconds to wait until the topics are gone; they may go even if it runs out",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "responses" / Array(
         "name" / NullableSince(6, TopicName)
@@ -37,4 +39,4 @@ response = Struct(
         "error_message" / Since(5, Ignorable(Default(Nullable(ErrorMessage), None))),
     ) * "what became of each topic",
 )
-api = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)
+api: Final = Api(20, "DeleteTopics", request, response, versions=range(7), flexible=4)

@@ -3,6 +3,8 @@
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Nullable, Since, String, Struct
 from .meanings import (
     AclOperation,
@@ -14,7 +16,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "resource_type_filter" / AclResourceType,
     "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
     "pattern_type_filter" / Since(1, Default(AclPatternType, 3))
@@ -24,7 +26,7 @@ request = Struct(
     "operation" / AclOperation,
     "permission_type" / AclPermissionType,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
@@ -41,4 +43,4 @@ response = Struct(
         ) * "rules for that resource",
     ) * "the rules found, by what they guard",
 )
-api = Api(29, "DescribeAcls", request, response, versions=range(4), flexible=2)
+api: Final = Api(29, "DescribeAcls", request, response, versions=range(4), flexible=2)

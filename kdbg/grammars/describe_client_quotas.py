@@ -3,10 +3,12 @@
 KIP-546. Values are doubles (float64), the only ones of the protocol besides those of AlterClientQuotas.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, ErrorCode, Float64, Nullable, String, Struct
 from .meanings import EntityName, EntityType, ErrorMessage, QuotaMatchType, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "components" / Array(
         "entity_type" / EntityType,
         "match_type" / QuotaMatchType,
@@ -14,7 +16,7 @@ request = Struct(
     ) * "which entities are asked about; empty with strict false asks for all",
     "strict" / Boolean * "true leaves out entities that have more components than those asked for",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
@@ -28,4 +30,4 @@ response = Struct(
         ) * "quotas of that entity",
     )) * "the quotas found, entity by entity; null on error",
 )
-api = Api(48, "DescribeClientQuotas", request, response, versions=range(2), flexible=1)
+api: Final = Api(48, "DescribeClientQuotas", request, response, versions=range(2), flexible=1)

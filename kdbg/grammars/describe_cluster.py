@@ -4,6 +4,8 @@ KIP-700. v1 can ask for the controllers instead of the brokers (KIP-919), v2 for
 (KIP-1073).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, Default, ErrorCode, Nullable, Since, Struct
 from .meanings import (
     AclOperations,
@@ -18,12 +20,12 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "include_cluster_authorized_operations" / Boolean * "true asks what the sender is allowed to do with the cluster",
     "endpoint_type" / Since(1, Default(EndpointType, 1)),
     "include_fenced_brokers" / Since(2, Boolean) * "true lists brokers too that are registered but fenced",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -40,4 +42,4 @@ response = Struct(
     ) * "nodes of the cluster",
     "cluster_authorized_operations" / Default(AclOperations, -(2**31)),
 )
-api = Api(60, "DescribeCluster", request, response, versions=range(3), flexible=0)
+api: Final = Api(60, "DescribeCluster", request, response, versions=range(3), flexible=0)

@@ -4,6 +4,8 @@ KIP-133. v1 the source of each value and its synonyms, instead of a mere "is def
 documentation of the keys (KIP-569).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -20,7 +22,7 @@ from ..wire import (
 )
 from .meanings import ConfigName, ConfigResourceType, ConfigSource, ConfigType, ErrorMessage, ResourceName, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
@@ -29,7 +31,7 @@ request = Struct(
     "include_synonyms" / Since(1, Boolean) * "true asks which other levels set the key as well",
     "include_documentation" / Since(3, Boolean) * "true asks for a description of each key",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "results" / Array(
         "error_code" / ErrorCode,
@@ -56,4 +58,4 @@ response = Struct(
         ) * "settings of the resource",
     ) * "one answer for each resource",
 )
-api = Api(32, "DescribeConfigs", request, response, versions=range(5), flexible=4)
+api: Final = Api(32, "DescribeConfigs", request, response, versions=range(5), flexible=4)

@@ -3,16 +3,18 @@
 KIP-48. v3 tells who requested a token (KIP-373).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String, Struct, Timestamp
 from .meanings import PrincipalName, PrincipalType, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "owners" / Nullable(Array(
         "principal_type" / PrincipalType * "type of the owner, such as User",
         "principal_name" / PrincipalName * "name of the owner",
     )) * "whose tokens are asked for; null asks for all that the sender may see",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "tokens" / Array(
         "principal_type" / PrincipalType * "type of the token's owner, such as User",
@@ -31,4 +33,4 @@ response = Struct(
     ) * "the tokens found, with their secrets",
     "throttle_time_ms" / ThrottleTime,
 )
-api = Api(41, "DescribeDelegationToken", request, response, versions=range(4), flexible=2)
+api: Final = Api(41, "DescribeDelegationToken", request, response, versions=range(4), flexible=2)

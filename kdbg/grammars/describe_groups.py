@@ -4,6 +4,8 @@ v3 the operations the asker is allowed (KIP-430), v4 static ids of members (KIP-
 group does not exist (KIP-1043).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -32,11 +34,11 @@ from .meanings import (
 )
 from .payloads import assignment, subscription
 
-request = Struct(
+request: Final = Struct(
     "groups" / Array(GroupId) * "groups asked about, all with their coordinator",
     "include_authorized_operations" / Since(3, IncludeOperations),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "groups" / Array(
         "error_code" / ErrorCode,
@@ -60,4 +62,4 @@ response = Struct(
         "authorized_operations" / Since(3, Default(AclOperations, -(2**31))),
     ) * "one answer for each group asked about",
 )
-api = Api(15, "DescribeGroups", request, response, versions=range(7), flexible=5)
+api: Final = Api(15, "DescribeGroups", request, response, versions=range(7), flexible=5)

@@ -4,6 +4,8 @@ KIP-113. v3 a top-level error (KIP-784), v4 total and usable bytes of the volume
 stable, cordoned directories (KIP-1066).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -21,11 +23,11 @@ from ..wire import (
 )
 from .meanings import Partitions, RequestError, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
         * "replicas asked about, by topic; null asks for all",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(3, Ignorable(RequestError)),
     "results" / Array(
@@ -48,4 +50,4 @@ response = Struct(
         "is_cordoned" / Since(5, Ignorable(Boolean)) * "true when the directory takes no new replicas",
     ) * "the broker's log directories",
 )
-api = Api(35, "DescribeLogDirs", request, response, versions=range(6), flexible=2)
+api: Final = Api(35, "DescribeLogDirs", request, response, versions=range(6), flexible=2)

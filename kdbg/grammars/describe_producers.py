@@ -3,6 +3,8 @@
 KIP-664; it helps to find hanging transactions.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -18,10 +20,10 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, Partitions, ProducerId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array("name" / TopicName, "partition_indexes" / Partitions) * "partitions asked about, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / TopicName,
@@ -42,4 +44,4 @@ response = Struct(
         ) * "what the leader knows of each partition's producers",
     ) * "what the leaders know, by topic",
 )
-api = Api(61, "DescribeProducers", request, response, versions=range(1), flexible=0)
+api: Final = Api(61, "DescribeProducers", request, response, versions=range(1), flexible=0)

@@ -4,6 +4,8 @@ KIP-595. v1 times of the last fetch (KIP-836), v2 directory ids, the addresses o
 (KIP-853).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -32,13 +34,13 @@ from .meanings import (
     UnsignedPort,
 )
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array("partition_index" / Partition) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "error_message" / Since(2, Ignorable(Nullable(ErrorMessage))),
     "topics" / Array(
@@ -81,4 +83,4 @@ response = Struct(
         ) * "addresses of that node",
     )) * "addresses of the voters",
 )
-api = Api(55, "DescribeQuorum", request, response, versions=range(3), flexible=0)
+api: Final = Api(55, "DescribeQuorum", request, response, versions=range(3), flexible=0)

@@ -3,6 +3,8 @@
 KIP-932. v1 the lag (KIP-1226).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -20,14 +22,14 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, LeaderEpoch, Partitions, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "groups" / Array(
         "group_id" / GroupId,
         "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Partitions))
             * "partitions asked about, by topic; null asks for all that the group has",
     ) * "share groups asked about",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "groups" / Array(
         "group_id" / GroupId,
@@ -49,4 +51,4 @@ response = Struct(
         "error_message" / Default(Nullable(ErrorMessage), None),
     ) * "one answer for each group asked about",
 )
-api = Api(90, "DescribeShareGroupOffsets", request, response, versions=range(2), flexible=0)
+api: Final = Api(90, "DescribeShareGroupOffsets", request, response, versions=range(2), flexible=0)

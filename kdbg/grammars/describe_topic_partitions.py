@@ -4,6 +4,8 @@ KIP-966. Like Metadata without the brokers; it adds the eligible leader replicas
 next page.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -19,7 +21,7 @@ from ..wire import (
 )
 from .meanings import AclOperations, InSyncReplicas, LeaderEpoch, LeaderId, OfflineReplicas, Replicas, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "topics" / Array("name" / TopicName) * "topics asked about; empty asks for all",
     "response_partition_limit" / Default(Int32, 2000)
         * "most partitions to send in one answer; the broker has a limit of its own",
@@ -28,7 +30,7 @@ request = Struct(
         "partition_index" / Partition * "first partition of that topic to send",
     )), None) * "where the page begins; null is the first page",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "error_code" / ErrorCode,
@@ -55,4 +57,4 @@ response = Struct(
         "partition_index" / Partition * "first partition of that topic to ask for",
     )), None) * "where the next page begins; null when this was the last one",
 )
-api = Api(75, "DescribeTopicPartitions", request, response, versions=range(1), flexible=0)
+api: Final = Api(75, "DescribeTopicPartitions", request, response, versions=range(1), flexible=0)

@@ -3,13 +3,15 @@
 KIP-664.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Duration, ErrorCode, String, Struct, Timestamp, TopicName
 from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
-request = Struct(
+request: Final = Struct(
     "transactional_ids" / Array(String) * "transactions asked about, all with their coordinator",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "transaction_states" / Array(
         "error_code" / ErrorCode,
@@ -24,4 +26,4 @@ response = Struct(
             * "partitions that were added to the open transaction, by topic",
     ) * "one answer for each id",
 )
-api = Api(65, "DescribeTransactions", request, response, versions=range(1), flexible=0)
+api: Final = Api(65, "DescribeTransactions", request, response, versions=range(1), flexible=0)

@@ -3,15 +3,17 @@
 KIP-554. Salts and passwords are never sent back.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Int32, Nullable, Struct
 from .meanings import ErrorMessage, RequestError, ScramMechanism, ThrottleTime, UserName
 
-request = Struct(
+request: Final = Struct(
     "users" / Nullable(Array(
         "name" / UserName,
     )) * "users asked about; null or empty asks for all",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "error_message" / Nullable(ErrorMessage),
@@ -26,4 +28,4 @@ response = Struct(
         ) * "the user's credentials, without their secrets",
     ) * "what is known of each user",
 )
-api = Api(50, "DescribeUserScramCredentials", request, response, versions=range(1), flexible=0)
+api: Final = Api(50, "DescribeUserScramCredentials", request, response, versions=range(1), flexible=0)

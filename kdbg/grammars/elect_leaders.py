@@ -4,16 +4,18 @@ KIP-183, at first for the preferred replica only. v1 adds the unclean election a
 (KIP-460).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Nullable, Partition, Since, Struct, TopicName
 from .meanings import ElectionType, ErrorMessage, Partitions, RequestError, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "election_type" / Since(1, ElectionType),
     "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
         * "partitions to elect leaders for, by topic; null asks for all",
     "timeout_ms" / Default(Timeout, 60000) * "milliseconds to wait until the elections are done",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / Since(1, RequestError),
     "replica_election_results" / Array(
@@ -25,4 +27,4 @@ response = Struct(
         ) * "what became of each election",
     ) * "what became of the elections, by topic",
 )
-api = Api(43, "ElectLeaders", request, response, versions=range(3), flexible=2)
+api: Final = Api(43, "ElectLeaders", request, response, versions=range(3), flexible=2)

@@ -3,6 +3,8 @@
 KIP-595. v1 is flexible and names the candidates with their directory ids (KIP-853).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -32,7 +34,7 @@ from .meanings import (
     UnsignedPort,
 )
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),
     "topics" / Array(
         "topic_name" / TopicName,
@@ -55,7 +57,7 @@ request = Struct(
         "port" / UnsignedPort,
     ))) * "where the leader that resigns is reached",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
@@ -72,5 +74,7 @@ response = Struct(
         "port" / UnsignedPort,
     ))) * "where the leader named above is reached",
 )
-kafka_2_7 = Dialect("request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7))
-api = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1, dialects=(kafka_2_7,))
+kafka_2_7: Final = Dialect(
+    "request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7)
+)
+api: Final = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1, dialects=(kafka_2_7,))

@@ -4,16 +4,18 @@ KIP-98. v2 PRODUCER_FENCED (KIP-588), v4 TRANSACTION_ABORTABLE, v5 a new produce
 transaction, given in the answer (both KIP-890).
 """
 
+from typing import Final
+
 from ..wire import Api, Default, ErrorCode, Ignorable, Since, Struct
 from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId, TransactionResult
 
-request = Struct(
+request: Final = Struct(
     "transactional_id" / TransactionalId,
     "producer_id" / ProducerId,
     "producer_epoch" / ProducerEpoch,
     "committed" / TransactionResult,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "producer_id" / Since(5, Ignorable(Default(ProducerId, -1)))
@@ -21,4 +23,4 @@ response = Struct(
     "producer_epoch" / Since(5, Ignorable(Default(ProducerEpoch, -1)))
         * "epoch for the next transaction, which fences late records of this one; -1 on error",
 )
-api = Api(26, "EndTxn", request, response, versions=range(6), flexible=3)
+api: Final = Api(26, "EndTxn", request, response, versions=range(6), flexible=3)

@@ -3,22 +3,24 @@
 KIP-590. request_data holds header and body of the client's request, response_data those of its answer.
 """
 
+from typing import Final
+
 from ..wire import Api, Bytes, Default, ErrorCode, Holds, Nullable, Secret, Struct
 from .payloads import forwarded
 from .payloads.holdings import principal
 
-Address = Bytes.means("address")
+Address: Final = Bytes.means("address")
 
-request = Struct(
+request: Final = Struct(
     "request_data" / Holds(Secret(Bytes), forwarded.request)
         * "the client's request with its header, as it came in, without the size",
     "request_principal" / Nullable(Holds(Bytes, principal))
         * "who the client is, as the broker that forwards has found out; null when it has not",
     "client_host_address" / Address * "address of the client, 4 bytes of IPv4 or 16 of IPv6",
 )
-response = Struct(
+response: Final = Struct(
     "response_data" / Default(Nullable(Holds(Secret(Bytes), forwarded.response)), None)
         * "answer to the client's request with its header; null when there is none",
     "error_code" / ErrorCode * "what went wrong with the forwarding; the answer inside has errors of its own",
 )
-api = Api(58, "Envelope", request, response, versions=range(1), flexible=0)
+api: Final = Api(58, "Envelope", request, response, versions=range(1), flexible=0)

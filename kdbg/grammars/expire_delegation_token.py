@@ -3,17 +3,19 @@
 KIP-48. The token is named by its HMAC.
 """
 
+from typing import Final
+
 from ..wire import Api, Bytes, Duration64, ErrorCode, Secret, Struct, Timestamp
 from .meanings import ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "hmac" / Secret(Bytes) * "secret of the token, which names it here",
     "expiry_time_period_ms" / Duration64
         * "milliseconds that the token shall live from now on; negative ends it at once",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "expiry_timestamp_ms" / Timestamp * "when the token ends, after the change",
     "throttle_time_ms" / ThrottleTime,
 )
-api = Api(40, "ExpireDelegationToken", request, response, versions=range(3), flexible=2)
+api: Final = Api(40, "ExpireDelegationToken", request, response, versions=range(3), flexible=2)

@@ -6,6 +6,8 @@ sessions that send only what changed (KIP-227), v9 leader epochs (KIP-320), v11 
 v16 endpoints of new leaders (KIP-951), v17 KIP-853, v18 KIP-1166.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -46,7 +48,7 @@ from .meanings import (
 )
 from .records import FetchedRecords
 
-request = Struct(
+request: Final = Struct(
     "replica_id" / Until(14, Default(ReplicaId, -1)),
     "max_wait_ms" / Duration
         * "milliseconds that the broker may hold the answer back while there is less than min_bytes",
@@ -92,7 +94,7 @@ request = Struct(
             * "epoch that broker was registered with, so that one restarted is told apart; -1 is unknown",
     ))) * "who copies, when a broker or controller does; left out by consumers",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / Since(7, Ignorable(ErrorCode))
         * "refuses the whole request, as for its session; errors of single partitions stand with them",
@@ -138,4 +140,4 @@ response = Struct(
         "rack" / Default(Nullable(Rack), None),
     ))) * "addresses of the leaders that current_leader names",
 )
-api = Api(1, "Fetch", request, response, versions=range(19), flexible=12)
+api: Final = Api(1, "Fetch", request, response, versions=range(19), flexible=12)

@@ -3,6 +3,8 @@
 KIP-630. v1 directory ids and the endpoints of the leader (KIP-853).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -31,7 +33,7 @@ from .meanings import (
 )
 from .records import FetchedRecords
 
-request = Struct(
+request: Final = Struct(
     "replica_id" / Default(Int32, -1) * "node id of the replica that loads the snapshot; -1 when it has none",
     "max_bytes" / Default(Int32, 2**31 - 1) * "most bytes of the snapshot to send",
     "topics" / Array(
@@ -50,7 +52,7 @@ request = Struct(
     ) * "in practice __cluster_metadata alone",
     "cluster_id" / Tag(0, Default(Nullable(TargetClusterId), None)),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "topics" / Array(
@@ -78,4 +80,4 @@ response = Struct(
         "port" / UnsignedPort,
     ))) * "addresses of the leaders that current_leader names",
 )
-api = Api(59, "FetchSnapshot", request, response, versions=range(2), flexible=0)
+api: Final = Api(59, "FetchSnapshot", request, response, versions=range(2), flexible=0)

@@ -5,16 +5,18 @@ transactions ask too (KIP-98), v4 many keys at once (KIP-699), v5 TRANSACTION_AB
 groups (KIP-932).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Between, Dialect, ErrorCode, Ignorable, Nullable, Since, String, Struct, Until
 from .meanings import CoordinatorKeyType, ErrorMessage, Host, NodeId, Port, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "key" / Until(3, String) * "the consumer group or transactional id whose coordinator is looked for",
     "key_type" / Since(1, CoordinatorKeyType),
     "coordinator_keys" / Since(4, Array(String))
         * "keys whose coordinators are looked for; for share groups group:topicId:partition",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "coordinators" / Since(4, Array(
         "key" / String * "the key, as the request named it",
@@ -30,8 +32,8 @@ response = Struct(
     "host" / Until(3, Host) * "name or address to reach it at; empty on error",
     "port" / Until(3, Port) * "its port; -1 on error",
 )
-error_only = Dialect(
+error_only: Final = Dialect(
     "response", range(1), "an error code without a coordinator behind it, as the 0.8 guide allows it",
     Struct("error_code" / ErrorCode), unless=("error_code", 0),
 )  # fmt: skip
-api = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3, dialects=(error_only,))
+api: Final = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3, dialects=(error_only,))

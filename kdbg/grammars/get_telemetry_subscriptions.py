@@ -3,13 +3,15 @@
 KIP-714. The first request has an all-zero client instance id; the answer assigns one.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Boolean, Duration, ErrorCode, Int32, String, Struct, Uuid
 from .meanings import CompressionType, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "client_instance_id" / Uuid * "id the client got from an earlier answer; all zeros asks for one",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "client_instance_id" / Uuid * "the client's new id; all zeros when it has one already",
@@ -22,4 +24,4 @@ response = Struct(
     "requested_metrics" / Array(String)
         * "beginnings of the names of metrics wanted; empty asks for none, one empty string for all",
 )
-api = Api(71, "GetTelemetrySubscriptions", request, response, versions=range(1), flexible=0)
+api: Final = Api(71, "GetTelemetrySubscriptions", request, response, versions=range(1), flexible=0)

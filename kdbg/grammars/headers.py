@@ -4,20 +4,22 @@ Request header v0 has no client id, v1 has one, v2 adds tagged fields but keeps 
 that a broker can read it from any client (KIP-482, KIP-511). Which API version carries which is said by `Api`.
 """
 
+from typing import Final
+
 from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Remainder, Since, String, Struct
 from ..wire.language.types import At
 
-request = Struct(
+request: Final = Struct(
     "api_key" / ApiKey,
     "api_version" / Int16 * "which layout of that request follows",
     "correlation_id" / Int32 * "number chosen by the client; the answer repeats it and is matched by it",
     "client_id" / Since(1, Nullable(Classic(String)))
         * "name the client gives itself, for logs, quotas and metrics; null when it gives none",
 )
-response = Struct(
+response: Final = Struct(
     "correlation_id" / Int32 * "number of the request that this answers",
 )
-frame = Struct(
+frame: Final = Struct(
     "size" / Int32 * "bytes of the message behind it, without these four",
     "message" / Remainder * "a request or a response: its header, then its body",
 )

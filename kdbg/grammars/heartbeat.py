@@ -3,17 +3,19 @@
 v3 static members (KIP-345). The newer group protocols have heartbeats of their own: keys 68, 76 and 88.
 """
 
+from typing import Final
+
 from ..wire import Api, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
 from .meanings import GenerationId, GroupInstanceId, MemberId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "generation_id" / GenerationId * "which rebalance the member took part in, from JoinGroup; an old one is refused",
     "member_id" / MemberId,
     "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode * "REBALANCE_IN_PROGRESS asks the member to join again",
 )
-api = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)
+api: Final = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

@@ -3,6 +3,8 @@
 KIP-339.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
 from .meanings import (
     AlterConfigOperation,
@@ -14,7 +16,7 @@ from .meanings import (
     ValidateOnly,
 )
 
-request = Struct(
+request: Final = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
@@ -27,7 +29,7 @@ request = Struct(
     ) * "topics, brokers and others whose settings change",
     "validate_only" / ValidateOnly,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "responses" / Array(
         "error_code" / ErrorCode,
@@ -36,4 +38,4 @@ response = Struct(
         "resource_name" / ResourceName,
     ) * "what became of each resource",
 )
-api = Api(44, "IncrementalAlterConfigs", request, response, versions=range(2), flexible=1)
+api: Final = Api(44, "IncrementalAlterConfigs", request, response, versions=range(2), flexible=1)

@@ -4,10 +4,12 @@ KIP-98. v3 a producer may keep its id and raise its epoch after an error (KIP-36
 (KIP-588), v5 TRANSACTION_ABORTABLE (KIP-890), v6, not yet stable, two-phase commit (KIP-939).
 """
 
+from typing import Final
+
 from ..wire import Api, Boolean, Default, Duration, ErrorCode, Int16, Int64, Nullable, Since, Struct
 from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
-request = Struct(
+request: Final = Struct(
     "transactional_id" / Nullable(TransactionalId),
     "transaction_timeout_ms" / Duration
         * "milliseconds that a transaction may stay open before the coordinator aborts it",
@@ -19,7 +21,7 @@ request = Struct(
     "keep_prepared_txn" / Since(6, Boolean)
         * "true leaves a prepared transaction of an earlier run open, for its owner to decide",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "producer_id" / Default(ProducerId, -1) * "id for the producer's batches; -1 on error",
@@ -29,4 +31,4 @@ response = Struct(
     "ongoing_txn_producer_epoch" / Since(6, Default(Int16, -1))
         * "epoch that the transaction kept open was begun with; -1 when there is none",
 )
-api = Api(22, "InitProducerId", request, response, versions=range(7), flexible=2)
+api: Final = Api(22, "InitProducerId", request, response, versions=range(7), flexible=2)

@@ -3,10 +3,12 @@
 KIP-932; from the group coordinator to the share coordinator.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Int64, Nullable, Partition, Struct, TopicId
 from .meanings import ErrorMessage, StateEpoch
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId * "the share group that begins to read the partitions",
     "topics" / Array(
         "topic_id" / TopicId,
@@ -17,7 +19,7 @@ request = Struct(
         ) * "first state of each partition",
     ) * "partitions to set up, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
@@ -27,4 +29,4 @@ response = Struct(
         ) * "what became of each partition",
     ) * "what became of the partitions, by topic",
 )
-api = Api(83, "InitializeShareGroupState", request, response, versions=range(1), flexible=0)
+api: Final = Api(83, "InitializeShareGroupState", request, response, versions=range(1), flexible=0)

@@ -5,6 +5,8 @@ v1 a rebalance timeout of its own (KIP-62), v4 a new member gets its id first an
 v9 a leader may be told to skip the assignment (KIP-814).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -32,7 +34,7 @@ from .meanings import (
 )
 from .payloads import subscription
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "session_timeout_ms" / SessionTimeout,
     "rebalance_timeout_ms" / Since(1, Ignorable(Default(RebalanceTimeout, -1)))
@@ -48,7 +50,7 @@ request = Struct(
     "reason" / Since(8, Ignorable(Default(Nullable(String), None)))
         * "why the member joins (again), in words for the broker's log; null when not told",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode * "MEMBER_ID_REQUIRED asks a new member to join once more with the id given here",
     "generation_id" / Default(GenerationId, -1),
@@ -66,4 +68,4 @@ response = Struct(
         "metadata" / Holds(Bytes, subscription) * "what the member said, for consumers the topics it wants",
     ) * "all members, told to the leader only and empty for the others",
 )
-api = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)
+api: Final = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)

@@ -5,6 +5,8 @@ epoch (KIP-380), v3 replicas being added and removed (KIP-455), v5 topic ids (KI
 (KIP-704), v7 tells a KRaft controller from one on ZooKeeper (KIP-866).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -38,7 +40,7 @@ from .meanings import (
     RequestError,
 )
 
-request = Struct(
+request: Final = Struct(
     "controller_id" / ControllerId * "the controller that sends this",
     "is_kraft_controller" / Since(7, Boolean)
         * "true when that controller runs on KRaft, during a migration from ZooKeeper",
@@ -83,7 +85,7 @@ request = Struct(
         "port" / Port,
     ) * "where the leaders named above are reached",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "topics" / Since(5, Array(
         "topic_id" / TopicId,
@@ -96,4 +98,4 @@ response = Struct(
         "error_code" / ErrorCode,
     )) * "what became of each partition",
 )
-api = Api(4, "LeaderAndIsr", request, response, versions=range(8), flexible=4)
+api: Final = Api(4, "LeaderAndIsr", request, response, versions=range(8), flexible=4)

@@ -3,10 +3,12 @@
 v3 several members in one request, named by member id or static id (KIP-345), v5 a reason for each (KIP-800).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, String, Struct, Until
 from .meanings import GroupInstanceId, MemberId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "members" / Since(3, Array(
         "member_id" / MemberId * "id of the member; empty when it is meant by its static id",
@@ -17,7 +19,7 @@ request = Struct(
     )) * "who leaves; an administrator may take out several",
     "member_id" / Until(2, MemberId) * "the member that leaves",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode
         * "refuses the request as a whole; from version 3 on errors of single members stand with them",
@@ -27,4 +29,4 @@ response = Struct(
         "error_code" / ErrorCode,
     )) * "what became of each member",
 )
-api = Api(13, "LeaveGroup", request, response, versions=range(6), flexible=4)
+api: Final = Api(13, "LeaveGroup", request, response, versions=range(6), flexible=4)

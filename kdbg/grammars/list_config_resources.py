@@ -4,13 +4,15 @@ v0 is ListClientMetricsResources and lists client metrics subscriptions only (KI
 types of resources (KIP-1142).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Ignorable, Since, Struct
 from .meanings import ConfigResourceType, ResourceName, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "resource_types" / Since(1, Array(ConfigResourceType)) * "kinds of resources to list; empty lists all kinds",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "config_resources" / Array(
@@ -18,4 +20,4 @@ response = Struct(
         "resource_type" / Since(1, Ignorable(Default(ConfigResourceType, 16))),
     ) * "what has a configuration",
 )
-api = Api(74, "ListConfigResources", request, response, versions=range(2), flexible=0)
+api: Final = Api(74, "ListConfigResources", request, response, versions=range(2), flexible=0)

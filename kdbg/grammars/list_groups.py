@@ -4,15 +4,17 @@ Each broker knows only its own groups, so a full list needs a request to each. v
 v5 by type of group (KIP-848).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, GroupId, Ignorable, Since, String, Struct
 from .meanings import GroupState, ProtocolType, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "states_filter" / Since(4, Array(String)) * "states of the groups to list, such as Stable or Empty; none lists all",
     "types_filter" / Since(5, Array(String))
         * "types of the groups to list, such as classic, consumer, share or streams; none lists all",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode * "COORDINATOR_LOAD_IN_PROGRESS when the list may lack groups",
     "groups" / Array(
@@ -23,4 +25,4 @@ response = Struct(
         "group_type" / Since(5, Ignorable(String)) * "protocol the group runs by: classic, consumer, share or streams",
     ) * "groups that this broker coordinates",
 )
-api = Api(16, "ListGroups", request, response, versions=range(6), flexible=3)
+api: Final = Api(16, "ListGroups", request, response, versions=range(6), flexible=3)

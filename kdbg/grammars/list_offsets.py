@@ -6,6 +6,8 @@ timestamp (KIP-79). v2 isolation level (KIP-98), v4 leader epochs (KIP-320). Eac
 adds a time limit for offsets in tiered storage (KIP-1075).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -23,7 +25,7 @@ from ..wire import (
 )
 from .meanings import IsolationLevel, LeaderEpoch, ListOffsetsTimestamp, ReplicaId, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "replica_id" / ReplicaId,
     "isolation_level" / Since(2, IsolationLevel)
         * "READ_COMMITTED takes the last stable offset for the end of the partition",
@@ -40,7 +42,7 @@ request = Struct(
     "timeout_ms" / Since(10, Ignorable(Timeout))
         * "milliseconds that the broker may look for offsets in tiered storage",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "name" / TopicName,
@@ -57,4 +59,4 @@ response = Struct(
         ) * "offset found, partition by partition",
     ) * "offsets found, by topic",
 )
-api = Api(2, "ListOffsets", request, response, versions=range(12), flexible=6)
+api: Final = Api(2, "ListOffsets", request, response, versions=range(12), flexible=6)

@@ -3,15 +3,17 @@
 KIP-455. A null list asks for all topics.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Partition, Struct, TopicName
 from .meanings import AddingReplicas, ErrorMessage, Partitions, RemovingReplicas, ThrottleTime, Timeout
 
-request = Struct(
+request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000),
     "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Partitions)), None)
         * "partitions asked about, by topic; null asks for all",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
@@ -25,4 +27,4 @@ response = Struct(
         ) * "partitions of the topic that are on the move",
     ) * "partitions on the move, by topic; others are left out",
 )
-api = Api(46, "ListPartitionReassignments", request, response, versions=range(1), flexible=0)
+api: Final = Api(46, "ListPartitionReassignments", request, response, versions=range(1), flexible=0)

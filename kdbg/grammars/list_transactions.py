@@ -3,10 +3,12 @@
 KIP-664. v1 only those that last longer than given (KIP-994), v2 those whose id matches a pattern (KIP-1152).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Int64, Nullable, Since, String, Struct
 from .meanings import ProducerId, ThrottleTime, TransactionalId
 
-request = Struct(
+request: Final = Struct(
     "state_filters" / Array(String) * "states of the transactions to list, such as Ongoing; none lists all",
     "producer_id_filters" / Array(Int64) * "producers whose transactions to list; none lists all",
     "duration_filter" / Since(1, Default(Int64, -1))
@@ -14,7 +16,7 @@ request = Struct(
     "transactional_id_pattern" / Since(2, Default(Nullable(String), None))
         * "regular expression that transactional ids must match; null or empty lists all",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "unknown_state_filters" / Array(String) * "states asked for that the broker does not know",
@@ -24,4 +26,4 @@ response = Struct(
         "transaction_state" / String * "state of the transaction, such as Ongoing, PrepareCommit or CompleteAbort",
     ) * "transactions that this broker coordinates",
 )
-api = Api(66, "ListTransactions", request, response, versions=range(3), flexible=0)
+api: Final = Api(66, "ListTransactions", request, response, versions=range(3), flexible=0)

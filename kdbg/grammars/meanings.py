@@ -3,6 +3,8 @@
 The text behind a type is that of every field of the type which has none of its own: a plain phrase with its unit.
 """
 
+from typing import Final
+
 from ..wire import (
     Array,
     Bits,
@@ -21,199 +23,207 @@ from ..wire import (
     Uuid,
 )
 
-AddingReplicas = Array(Int32) * "broker ids that a reassignment under way brings in"
-AssignmentEpoch = Int32 * "epoch of the group that the assignment was made for"
-BrokerEpoch = Int64 * "epoch that the broker got when it registered; a stale one is refused, -1 if unknown"
-BrokerId = Int32 * "node id of the broker"
-ClientHost = String * "address that the member's requests come from"
-ClientId = String * "client.id of the member"
-ClientRack = String * "rack that the client is in (client.rack), null for none"
-ClusterId = String * "id of the cluster"
-CommittedLeaderEpoch = Int32 * "leader epoch of the last record consumed, -1 if unknown"
-CommittedOffset = Int64 * "offset of the next record to consume, -1 for none"
-ConfigName = String * "key of the setting, such as retention.ms"
-ControllerEpoch = Int32 * "epoch of the controller, one more with each new controller"
-ControllerId = Int32 * "node id of the controller, -1 if there is none"
-DeliveryCount = Int16 * "how many times the records were delivered"
-EntityName = String * "name of the entity, null for the default entity"
-EntityType = String * "kind of entity: user, client-id or ip"
-ErrorMessage = String * "what went wrong, in the broker's words; null if nothing did or nothing is said"
-FeatureName = String * "name of the feature, such as metadata.version"
-GenerationId = Int32 * "generation of the group, one more with each rebalance, -1 for none"
-GroupEpoch = Int32 * "epoch of the group, one more with each change of its members or subscriptions"
-GroupInstanceId = String * "lasting name of a static member (group.instance.id), null for a dynamic one"
-GroupState = String * "state of the group, as Stable or Empty"
-HeartbeatInterval = Duration * "milliseconds from one heartbeat of the member to the next"
-HighWatermark = Int64 * "offset that all in-sync replicas have reached; consumers read up to here"
-Host = String * "host name or address to connect to"
-IncarnationId = Uuid * "id of this run of the broker's process, new with each start"
-IncludeOperations = Boolean * "whether to tell which operations the client may perform"
-InSyncReplicas = Array(Int32) * "broker ids of the replicas in sync with the leader"
-LastStableOffset = Int64 * "offset below which no transaction is open, -1 if unknown"
-LeaderEpoch = Int32 * "epoch of the leader, one more with each new leader, -1 if unknown"
-LeaderId = Int32 * "node id of the leader, -1 if there is none"
-ListenerName = String * "name of the listener, such as PLAINTEXT or CONTROLLER"
-LogStartOffset = Int64 * "first offset that the log still has, -1 if unknown"
-MaxSupportedVersion = Int16 * "highest level of the feature that is supported"
-MemberId = String * "id of the group member, empty before it has one"
-MinSupportedVersion = Int16 * "lowest level of the feature that is supported"
-NodeId = Int32 * "id of the node (node.id)"
-OfflineReplicas = Array(Int32) * "broker ids of the replicas whose broker or log directory is down"
-PartitionEpoch = Int32 * "epoch of the partition, one more with each change of its leader or in-sync replicas"
-Partitions = Array(Partition) * "numbers of the partitions"
-Port = Int32 * "TCP port to connect to"
-PrincipalName = String * "name of the principal"
-PrincipalType = String * "kind of principal, as User"
-ProducerEpoch = Int16 * "epoch of the producer id; requests with an older one are fenced, -1 for none"
-ProducerId = Int64 * "id of an idempotent or transactional producer, -1 for none"
-ProtocolType = String * "what kind of group this is: consumer, connect or a word of the application's own"
-Rack = String * "rack that the broker is in (broker.rack), null for none"
-ReachedEpoch = Int32 * "epoch of the member: that of the assignment it has reached"
-RebalanceTimeout = Duration * "milliseconds that members have for their part in a rebalance"
-RemovingReplicas = Array(Int32) * "broker ids that a reassignment under way takes out"
-ReplicaDirectoryId = Uuid * "id of the directory that the replica keeps its log in"
-Replicas = Array(Int32) * "broker ids of all replicas, preferred leader first"
-RequestError = ErrorCode * "what refused the whole request, 0 if nothing did; its parts have errors of their own"
-ResourceName = String * "name of the resource, of brokers the id; empty for the default of all brokers"
-SessionTimeout = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
-StateEpoch = Int32 * "epoch of the share group's state of the partition"
-SubtopologyId = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
-TargetClusterId = String * "id of the cluster that is meant; another one refuses the request, null skips the check"
-ThrottleTime = Duration * "milliseconds the client was or should be held back, having exceeded a quota; 0 for none"
-Timeout = Duration * "milliseconds that the broker may take before it gives up"
-TransactionalId = String * "name that a producer keeps across restarts (transactional.id), null for none"
-UnsignedPort = UInt16 * "TCP port to connect to"
-UserName = String * "name of the user"
-ValidateOnly = Boolean * "true to check whether it could be done, and change nothing"
-VoterDirectoryId = Uuid * "id of the directory that the voter keeps its metadata log in"
-VoterId = Int32 * "node id of the voter"
+AddingReplicas: Final = Array(Int32) * "broker ids that a reassignment under way brings in"
+AssignmentEpoch: Final = Int32 * "epoch of the group that the assignment was made for"
+BrokerEpoch: Final = Int64 * "epoch that the broker got when it registered; a stale one is refused, -1 if unknown"
+BrokerId: Final = Int32 * "node id of the broker"
+ClientHost: Final = String * "address that the member's requests come from"
+ClientId: Final = String * "client.id of the member"
+ClientRack: Final = String * "rack that the client is in (client.rack), null for none"
+ClusterId: Final = String * "id of the cluster"
+CommittedLeaderEpoch: Final = Int32 * "leader epoch of the last record consumed, -1 if unknown"
+CommittedOffset: Final = Int64 * "offset of the next record to consume, -1 for none"
+ConfigName: Final = String * "key of the setting, such as retention.ms"
+ControllerEpoch: Final = Int32 * "epoch of the controller, one more with each new controller"
+ControllerId: Final = Int32 * "node id of the controller, -1 if there is none"
+DeliveryCount: Final = Int16 * "how many times the records were delivered"
+EntityName: Final = String * "name of the entity, null for the default entity"
+EntityType: Final = String * "kind of entity: user, client-id or ip"
+ErrorMessage: Final = String * "what went wrong, in the broker's words; null if nothing did or nothing is said"
+FeatureName: Final = String * "name of the feature, such as metadata.version"
+GenerationId: Final = Int32 * "generation of the group, one more with each rebalance, -1 for none"
+GroupEpoch: Final = Int32 * "epoch of the group, one more with each change of its members or subscriptions"
+GroupInstanceId: Final = String * "lasting name of a static member (group.instance.id), null for a dynamic one"
+GroupState: Final = String * "state of the group, as Stable or Empty"
+HeartbeatInterval: Final = Duration * "milliseconds from one heartbeat of the member to the next"
+HighWatermark: Final = Int64 * "offset that all in-sync replicas have reached; consumers read up to here"
+Host: Final = String * "host name or address to connect to"
+IncarnationId: Final = Uuid * "id of this run of the broker's process, new with each start"
+IncludeOperations: Final = Boolean * "whether to tell which operations the client may perform"
+InSyncReplicas: Final = Array(Int32) * "broker ids of the replicas in sync with the leader"
+LastStableOffset: Final = Int64 * "offset below which no transaction is open, -1 if unknown"
+LeaderEpoch: Final = Int32 * "epoch of the leader, one more with each new leader, -1 if unknown"
+LeaderId: Final = Int32 * "node id of the leader, -1 if there is none"
+ListenerName: Final = String * "name of the listener, such as PLAINTEXT or CONTROLLER"
+LogStartOffset: Final = Int64 * "first offset that the log still has, -1 if unknown"
+MaxSupportedVersion: Final = Int16 * "highest level of the feature that is supported"
+MemberId: Final = String * "id of the group member, empty before it has one"
+MinSupportedVersion: Final = Int16 * "lowest level of the feature that is supported"
+NodeId: Final = Int32 * "id of the node (node.id)"
+OfflineReplicas: Final = Array(Int32) * "broker ids of the replicas whose broker or log directory is down"
+PartitionEpoch: Final = Int32 * "epoch of the partition, one more with each change of its leader or in-sync replicas"
+Partitions: Final = Array(Partition) * "numbers of the partitions"
+Port: Final = Int32 * "TCP port to connect to"
+PrincipalName: Final = String * "name of the principal"
+PrincipalType: Final = String * "kind of principal, as User"
+ProducerEpoch: Final = Int16 * "epoch of the producer id; requests with an older one are fenced, -1 for none"
+ProducerId: Final = Int64 * "id of an idempotent or transactional producer, -1 for none"
+ProtocolType: Final = String * "what kind of group this is: consumer, connect or a word of the application's own"
+Rack: Final = String * "rack that the broker is in (broker.rack), null for none"
+ReachedEpoch: Final = Int32 * "epoch of the member: that of the assignment it has reached"
+RebalanceTimeout: Final = Duration * "milliseconds that members have for their part in a rebalance"
+RemovingReplicas: Final = Array(Int32) * "broker ids that a reassignment under way takes out"
+ReplicaDirectoryId: Final = Uuid * "id of the directory that the replica keeps its log in"
+Replicas: Final = Array(Int32) * "broker ids of all replicas, preferred leader first"
+RequestError: Final = ErrorCode * "what refused the whole request, 0 if nothing did; its parts have errors of their own"
+ResourceName: Final = String * "name of the resource, of brokers the id; empty for the default of all brokers"
+SessionTimeout: Final = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
+StateEpoch: Final = Int32 * "epoch of the share group's state of the partition"
+SubtopologyId: Final = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
+TargetClusterId: Final = String * (
+    "id of the cluster that is meant; another one refuses the request, null skips the check"
+)
+ThrottleTime: Final = Duration * (
+    "milliseconds the client was or should be held back, having exceeded a quota; 0 for none"
+)
+Timeout: Final = Duration * "milliseconds that the broker may take before it gives up"
+TransactionalId: Final = String * "name that a producer keeps across restarts (transactional.id), null for none"
+UnsignedPort: Final = UInt16 * "TCP port to connect to"
+UserName: Final = String * "name of the user"
+ValidateOnly: Final = Boolean * "true to check whether it could be done, and change nothing"
+VoterDirectoryId: Final = Uuid * "id of the directory that the voter keeps its metadata log in"
+VoterId: Final = Int32 * "node id of the voter"
 
-Acks = Enum(Int16, {
+Acks: Final = Enum(Int16, {
     0: "NONE", 1: "LEADER", -1: "ALL",
 }) * "whose acknowledgement the producer waits for; with 0 there is no response"
-AclOperation = Enum(Int8, {
+AclOperation: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "ALL", 3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE",
     9: "CLUSTER_ACTION", 10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS", 15: "TWO_PHASE_COMMIT",
 }) * "operation that the rule allows or denies"
-AclOperations = Bits(Int32, {
+AclOperations: Final = Bits(Int32, {
     3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE", 9: "CLUSTER_ACTION",
     10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS", 15: "TWO_PHASE_COMMIT",
 }) * "operations that the client may perform, a bit each; -2147483648 if it did not ask"
-AclPatternType = Enum(Int8, {
+AclPatternType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "MATCH", 3: "LITERAL", 4: "PREFIXED",
 }) * "how names of resources are compared with the rule's"
-AclPermissionType = Enum(Int8, {
+AclPermissionType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "DENY", 3: "ALLOW",
 }) * "whether the rule allows or denies; one that denies wins"
-AclResourceType = Enum(Int8, {
+AclResourceType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "TOPIC", 3: "GROUP", 4: "CLUSTER", 5: "TRANSACTIONAL_ID", 6: "DELEGATION_TOKEN",
     7: "USER",
 }) * "kind of resource that the rule guards"
-AlterConfigOperation = Enum(Int8, {
+AlterConfigOperation: Final = Enum(Int8, {
     0: "SET", 1: "DELETE", 2: "APPEND", 3: "SUBTRACT",
 }) * "what is done to the entry; APPEND and SUBTRACT change lists"
-BrokerDefault = Enum(Int64, {-1: "DEFAULT"})
-BrokerDefault16 = Enum(Int16, {-1: "DEFAULT"})
-BrokerDefault32 = Enum(Int32, {-1: "DEFAULT"})
-CommitTimestamp = Timestamp.means("timestamp", {
+BrokerDefault: Final = Enum(Int64, {-1: "DEFAULT"})
+BrokerDefault16: Final = Enum(Int16, {-1: "DEFAULT"})
+BrokerDefault32: Final = Enum(Int32, {-1: "DEFAULT"})
+CommitTimestamp: Final = Timestamp.means("timestamp", {
     -1: "RECEIVE_TIME",
 }) * "when the offset was committed, milliseconds since 1970"
-CompressionType = Enum(Int8, {
+CompressionType: Final = Enum(Int8, {
     0: "NONE", 1: "GZIP", 2: "SNAPPY", 3: "LZ4", 4: "ZSTD",
 }) * "codec that the data is compressed with"
-ConfigResourceType = Enum(Int8, {
+ConfigResourceType: Final = Enum(Int8, {
     0: "UNKNOWN", 2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP",
 }) * "kind of resource that is configured"
-ConfigSource = Enum(Int8, {
+ConfigSource: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "TOPIC_CONFIG", 2: "DYNAMIC_BROKER_CONFIG", 3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
     4: "STATIC_BROKER_CONFIG", 5: "DEFAULT_CONFIG", 6: "DYNAMIC_BROKER_LOGGER_CONFIG", 7: "CLIENT_METRICS_CONFIG",
     8: "GROUP_CONFIG",
 }) * "where the value comes from"
-ConfigType = Enum(Int8, {
+ConfigType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "BOOLEAN", 2: "STRING", 3: "INT", 4: "SHORT", 5: "LONG", 6: "DOUBLE", 7: "LIST", 8: "CLASS",
     9: "PASSWORD",
 }) * "data type of the value"
-ControlRequestType = Enum(Int8, {
+ControlRequestType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "INCREMENTAL", 2: "FULL",
 }) * "whether this is the whole state or what has changed in it"
-CoordinatorKeyType = Enum(Int8, {
+CoordinatorKeyType: Final = Enum(Int8, {
     0: "GROUP", 1: "TRANSACTION", 2: "SHARE",
 }) * "what the keys name: groups, transactional ids or partitions of share groups"
-DeleteRecordsOffset = Enum(Int64, {-1: "HIGH_WATERMARK"}) * "records before this offset are deleted"
-ElectionType = Enum(Int8, {
+DeleteRecordsOffset: Final = Enum(Int64, {-1: "HIGH_WATERMARK"}) * "records before this offset are deleted"
+ElectionType: Final = Enum(Int8, {
     0: "PREFERRED", 1: "UNCLEAN",
 }) * "whether the preferred replica is elected, or any that is alive even if it lacks records"
-EndpointType = Enum(Int8, {0: "UNKNOWN", 1: "BROKER", 2: "CONTROLLER"}) * "whose addresses are meant"
-FeatureUpgradeType = Enum(Int8, {
+EndpointType: Final = Enum(Int8, {0: "UNKNOWN", 1: "BROKER", 2: "CONTROLLER"}) * "whose addresses are meant"
+FeatureUpgradeType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "UPGRADE", 2: "SAFE_DOWNGRADE", 3: "UNSAFE_DOWNGRADE",
 }) * "whether the level may only rise, or fall as well, safely or with loss"
-FencingChange = Enum(Int8, {
+FencingChange: Final = Enum(Int8, {
     -1: "UNFENCE", 0: "NONE", 1: "FENCE",
 }) * "whether the broker becomes fenced: out of use for clients"
-FetchSessionEpoch = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the fetch session"
-GroupMemberType = Enum(Int8, {-1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER"}) * "which group protocol the member speaks"
-GroupMemberState = Enum(Int8, {
+FetchSessionEpoch: Final = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the fetch session"
+GroupMemberType: Final = Enum(Int8, {-1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER"}) * (
+    "which group protocol the member speaks"
+)
+GroupMemberState: Final = Enum(Int8, {
     0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN",
 }) * "how far the member is in taking on its assignment"
-IsolationLevel = Enum(Int8, {
+IsolationLevel: Final = Enum(Int8, {
     0: "READ_UNCOMMITTED", 1: "READ_COMMITTED",
 }) * "whether records of open and aborted transactions are returned"
-LeaderRecoveryState = Enum(Int8, {
+LeaderRecoveryState: Final = Enum(Int8, {
     0: "RECOVERED", 1: "RECOVERING",
 }) * "whether the leader was elected uncleanly and has yet to recover"
-LeaderRecoveryStateChange = Enum(Int8, {
+LeaderRecoveryStateChange: Final = Enum(Int8, {
     -1: "NO_CHANGE", 0: "RECOVERED", 1: "RECOVERING",
 }) * "whether the leader was elected uncleanly and has yet to recover"
-ListOffsetsTimestamp = Timestamp.means("timestamp", {
+ListOffsetsTimestamp: Final = Timestamp.means("timestamp", {
     -1: "LATEST", -2: "EARLIEST", -3: "MAX_TIMESTAMP", -4: "EARLIEST_LOCAL", -5: "LATEST_TIERED",
     -6: "EARLIEST_PENDING_UPLOAD",
 }) * "the first record at or after this time is looked for, milliseconds since 1970"
-MemberEpoch = Enum(Int32, {0: "JOIN", -1: "LEAVE", -2: "LEAVE_STATIC"}) * "epoch of the member in its group"
-PartitionLeader = Enum(Int32, {-1: "NO_LEADER", -2: "NO_LEADER_CHANGE"}) * "node id of the partition's leader"
-QuotaMatchType = Enum(Int8, {0: "EXACT", 1: "DEFAULT", 2: "ANY"}) * "how names of entities are compared"
-RemoteLogSegmentState = Enum(Int8, {
+MemberEpoch: Final = Enum(Int32, {0: "JOIN", -1: "LEAVE", -2: "LEAVE_STATIC"}) * "epoch of the member in its group"
+PartitionLeader: Final = Enum(Int32, {-1: "NO_LEADER", -2: "NO_LEADER_CHANGE"}) * "node id of the partition's leader"
+QuotaMatchType: Final = Enum(Int8, {0: "EXACT", 1: "DEFAULT", 2: "ANY"}) * "how names of entities are compared"
+RemoteLogSegmentState: Final = Enum(Int8, {
     0: "COPY_SEGMENT_STARTED", 1: "COPY_SEGMENT_FINISHED", 2: "DELETE_SEGMENT_STARTED", 3: "DELETE_SEGMENT_FINISHED",
 }) * "how far the copy or deletion of the segment is"
-RemotePartitionDeleteState = Enum(Int8, {
+RemotePartitionDeleteState: Final = Enum(Int8, {
     0: "DELETE_PARTITION_MARKED", 1: "DELETE_PARTITION_STARTED", 2: "DELETE_PARTITION_FINISHED",
 }) * "how far the deletion of the partition's remote data is"
-ReplicaId = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the follower that asks; a client is -1"
-ScramMechanism = Enum(Int8, {
+ReplicaId: Final = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the follower that asks; a client is -1"
+ScramMechanism: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "SCRAM_SHA_256", 2: "SCRAM_SHA_512",
 }) * "SCRAM mechanism that the credential is for"
-SecurityProtocol = Enum(Int16, {
+SecurityProtocol: Final = Enum(Int16, {
     0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL",
 }) * "whether the listener wants TLS and SASL"
-ShareAcknowledgeType = Enum(Int8, {
+ShareAcknowledgeType: Final = Enum(Int8, {
     0: "GAP", 1: "ACCEPT", 2: "RELEASE", 3: "REJECT", 4: "RENEW",
 }) * "what becomes of the records"
-ShareAcquireMode = Enum(Int8, {
+ShareAcquireMode: Final = Enum(Int8, {
     0: "BATCH_OPTIMIZED", 1: "RECORD_LIMIT",
 }) * "whether the record limit may be exceeded to return whole batches"
-ShareDeliveryState = Enum(Int8, {0: "AVAILABLE", 2: "ACKNOWLEDGED", 4: "ARCHIVED"}) * "what has become of the records"
-ShareMemberEpoch = Enum(Int32, {0: "JOIN", -1: "LEAVE"}) * "epoch of the member in its share group"
-ShareSessionEpoch = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the share session"
-ShutdownChange = Enum(Int8, {
+ShareDeliveryState: Final = Enum(Int8, {0: "AVAILABLE", 2: "ACKNOWLEDGED", 4: "ARCHIVED"}) * (
+    "what has become of the records"
+)
+ShareMemberEpoch: Final = Enum(Int32, {0: "JOIN", -1: "LEAVE"}) * "epoch of the member in its share group"
+ShareSessionEpoch: Final = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the share session"
+ShutdownChange: Final = Enum(Int8, {
     0: "NONE", 1: "IN_CONTROLLED_SHUTDOWN",
 }) * "whether the broker begins a controlled shutdown"
-StreamsGroupStatus = Enum(Int8, {
+StreamsGroupStatus: Final = Enum(Int8, {
     0: "STALE_TOPOLOGY", 1: "MISSING_SOURCE_TOPICS", 2: "INCORRECTLY_PARTITIONED_TOPICS",
     3: "MISSING_INTERNAL_TOPICS", 4: "SHUTDOWN_APPLICATION", 5: "ASSIGNMENT_DELAYED", 6: "MISSING_CLIENT_TAGS",
 }) * "what hinders the group"
-StreamsMemberState = Enum(Int8, {
+StreamsMemberState: Final = Enum(Int8, {
     1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS", 127: "UNKNOWN",
 }) * "how far the member is in taking on its assignment"
-TransactionResult = Enum(Boolean, {0: "ABORT", 1: "COMMIT"}) * "how the transaction ends"
-TransactionState = Enum(Int8, {
+TransactionResult: Final = Enum(Boolean, {0: "ABORT", 1: "COMMIT"}) * "how the transaction ends"
+TransactionState: Final = Enum(Int8, {
     0: "EMPTY", 1: "ONGOING", 2: "PREPARE_COMMIT", 3: "PREPARE_ABORT", 4: "COMPLETE_COMMIT", 5: "COMPLETE_ABORT",
     6: "DEAD", 7: "PREPARE_EPOCH_FENCE",
 }) * "state of the transaction"
-TransactionVersion = Enum(Int8, {0: "TV_0", 1: "TV_1", 2: "TV_2"}) * "version of the transaction protocol"
-TopologyDescriptionStatus = Enum(Int8, {
+TransactionVersion: Final = Enum(Int8, {0: "TV_0", 1: "TV_1", 2: "TV_2"}) * "version of the transaction protocol"
+TopologyDescriptionStatus: Final = Enum(Int8, {
     0: "NOT_REQUESTED", 1: "NOT_STORED", 2: "ERROR", 3: "AVAILABLE",
 }) * "whether the description of the topology is there"
-ZkMigrationState = Enum(Int8, {
+ZkMigrationState: Final = Enum(Int8, {
     0: "NONE", 1: "MIGRATION", 2: "PRE_MIGRATION", 3: "POST_MIGRATION", 4: "ZK",
 }) * "how far the migration from ZooKeeper to KRaft is"

@@ -6,6 +6,8 @@ permitted operations (KIP-430; those of the cluster moved to DescribeCluster in 
 usable in requests since v12 (KIP-516), v13 an error for the whole response (KIP-1102).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -38,7 +40,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "topics" / NullableSince(1, Array(
         "topic_id" / Since(10, Ignorable(TopicId)) * "topic to describe, by id; zero where the name says which",
         "name" / NullableSince(10, TopicName) * "topic to describe, by name; null where the id says which",
@@ -49,7 +51,7 @@ request = Struct(
         * "true also asks what the client may do to the cluster",
     "include_topic_authorized_operations" / Since(8, Boolean) * "true also asks what the client may do to each topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "brokers" / Array(
         "node_id" / NodeId,
@@ -84,4 +86,4 @@ response = Struct(
         * "error for the whole response: REBOOTSTRAP_REQUIRED sends the client back to bootstrap.servers",
     "cluster_authorized_operations" / Between(8, 10, Default(AclOperations, -(2**31))),
 )
-api = Api(3, "Metadata", request, response, versions=range(14), flexible=9)
+api: Final = Api(3, "Metadata", request, response, versions=range(14), flexible=9)

@@ -5,6 +5,8 @@ which v5 takes away again (KIP-211). v6 leader epochs (KIP-320), v7 static membe
 group protocol with member epochs (KIP-848), v10 topic ids instead of names (KIP-848).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -35,7 +37,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1)))
         * "generation (classic) or member epoch (KIP-848); -1 from a client that is no member",
@@ -57,7 +59,7 @@ request = Struct(
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "topics" / Array(
         "topic_id" / Since(10, Ignorable(TopicId)),
@@ -65,7 +67,7 @@ response = Struct(
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode) * "results, one per partition",
     ) * "results, by topic",
 )
-guide_request = Struct(
+guide_request: Final = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "name" / TopicName,
@@ -79,8 +81,8 @@ guide_request = Struct(
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )
-guide = Dialect(
+guide: Final = Dialect(
     "request", range(1), "the form that the 0.8 guide shows, with a time stamp; brokers since 0.8.1 do not write it",
     guide_request, guide="0.8",
 )  # fmt: skip
-api = Api(8, "OffsetCommit", request, response, versions=range(11), flexible=8, dialects=(guide,))
+api: Final = Api(8, "OffsetCommit", request, response, versions=range(11), flexible=8, dialects=(guide,))

@@ -3,17 +3,19 @@
 KIP-496. It never became flexible.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, GroupId, Partition, Struct, TopicName
 from .meanings import RequestError, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "name" / TopicName,
         "partitions" / Array("partition_index" / Partition) * "partitions whose offsets to delete",
     ) * "offsets to delete, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
@@ -22,4 +24,4 @@ response = Struct(
             * "results, one per partition; a topic that a member still subscribes to is refused",
     ) * "results, by topic",
 )
-api = Api(47, "OffsetDelete", request, response, versions=range(1))
+api: Final = Api(47, "OffsetDelete", request, response, versions=range(1))

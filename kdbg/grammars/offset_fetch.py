@@ -5,6 +5,8 @@ top-level error (KIP-88), v5 leader epochs (KIP-320), v7 waits for open transact
 in one request (KIP-709), v9 member epochs and v10 topic ids (both KIP-848).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -34,7 +36,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
         "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None)))
@@ -53,7 +55,7 @@ request = Struct(
     "require_stable" / Since(7, Boolean)
         * "true answers UNSTABLE_OFFSET_COMMIT while an open transaction may still change the offset",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
     "groups" / Since(8, Array(
         "group_id" / GroupId,
@@ -83,4 +85,4 @@ response = Struct(
     )) * "offsets, by topic",
     "error_code" / Between(2, 7, Ignorable(RequestError)),
 )
-api = Api(9, "OffsetFetch", request, response, versions=range(11), flexible=6)
+api: Final = Api(9, "OffsetFetch", request, response, versions=range(11), flexible=6)

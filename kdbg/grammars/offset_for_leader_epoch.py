@@ -4,6 +4,8 @@ KIP-101, for replicas first, then for consumers too. v1 the epoch in the answer 
 current leader epoch (KIP-320), v3 the replica id.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -19,7 +21,7 @@ from ..wire import (
 )
 from .meanings import LeaderEpoch, ReplicaId, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2)))
         * "broker id of the follower that asks; -1 means a consumer, -2 a debugging tool",
     "topics" / Array(
@@ -32,7 +34,7 @@ request = Struct(
         ) * "epochs to look up, one per partition",
     ) * "epochs to look up, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
     "topics" / Array(
         "topic" / TopicName,
@@ -46,4 +48,4 @@ response = Struct(
         ) * "ends of epochs, one per partition",
     ) * "ends of epochs, by topic",
 )
-api = Api(23, "OffsetForLeaderEpoch", request, response, versions=range(5), flexible=4)
+api: Final = Api(23, "OffsetForLeaderEpoch", request, response, versions=range(5), flexible=4)

@@ -6,6 +6,8 @@ per record (KIP-467), v10 the new leader in the answer (KIP-951), v11 and v12 tr
 broker (KIP-890), v13 topic ids instead of names (KIP-516).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -41,7 +43,7 @@ from .meanings import (
 )
 from .records import Records
 
-request = Struct(
+request: Final = Struct(
     "transactional_id" / Since(3, Default(Nullable(TransactionalId), None))
         * "transaction the records belong to; null outside transactions",
     "acks" / Acks * "who must have the records before the broker answers; with 0 it never answers",
@@ -56,7 +58,7 @@ request = Struct(
         ) * "records to append, by partition",
     ) * "records to append, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "responses" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "name" / Until(12, Ignorable(TopicName)),
@@ -87,4 +89,4 @@ response = Struct(
         "rack" / Default(Nullable(Rack), None),
     ))) * "addresses of the leaders named above, which saves a Metadata request",
 )
-api = Api(0, "Produce", request, response, versions=range(14), flexible=9)
+api: Final = Api(0, "Produce", request, response, versions=range(14), flexible=9)

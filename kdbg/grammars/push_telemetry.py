@@ -3,11 +3,13 @@
 KIP-714. The metrics are OpenTelemetry's MetricsData (protobuf), perhaps compressed.
 """
 
+from typing import Final
+
 from ..wire import Api, Boolean, Bytes, ErrorCode, Holds, Int32, Struct, Uuid
 from .meanings import CompressionType, ThrottleTime
 from .payloads.telemetry import metrics
 
-request = Struct(
+request: Final = Struct(
     "client_instance_id" / Uuid * "id of this client instance, from GetTelemetrySubscriptions",
     "subscription_id" / Int32
         * "subscription the metrics follow; an outdated one is answered with UNKNOWN_SUBSCRIPTION_ID",
@@ -16,5 +18,5 @@ request = Struct(
     "metrics" / Holds(Bytes, metrics)
         * "the metrics: MetricsData of OpenTelemetry in protobuf, compressed with that codec",
 )
-response = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
-api = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)
+response: Final = Struct("throttle_time_ms" / ThrottleTime, "error_code" / ErrorCode)
+api: Final = Api(72, "PushTelemetry", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-932; from the leader of a partition to the share coordinator.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -17,7 +19,7 @@ from ..wire import (
 )
 from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
@@ -27,7 +29,7 @@ request = Struct(
         ) * "partitions whose state to read",
     ) * "states to read, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
@@ -47,4 +49,4 @@ response = Struct(
         ) * "states, one per partition",
     ) * "states, by topic",
 )
-api = Api(84, "ReadShareGroupState", request, response, versions=range(1), flexible=0)
+api: Final = Api(84, "ReadShareGroupState", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-932; from the group coordinator to the share coordinator. v1 counts completed deliveries (KIP-1226).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -22,7 +24,7 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, LeaderEpoch, StateEpoch
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
@@ -32,7 +34,7 @@ request = Struct(
         ) * "partitions whose state to read",
     ) * "states to read, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
@@ -48,9 +50,9 @@ response = Struct(
         ) * "states, one per partition",
     ) * "states, by topic",
 )
-kafka_4_0 = Dialect(
+kafka_4_0: Final = Dialect(
     "response", range(1), "version 0 as Kafka 4.0 wrote it, without leader_epoch", response, release=(4, 0)
 )
-api = Api(
+api: Final = Api(
     87, "ReadShareGroupStateSummary", request, response, versions=range(2), flexible=0, dialects=(kafka_4_0,),
 )  # fmt: skip

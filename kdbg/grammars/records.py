@@ -4,6 +4,8 @@ Message sets are the 0.8 guide's chapter "Message sets"; KIP-32 gave messages a 
 them with batches (magic 2). The magic byte says which one follows; wire/recordset.py walks over them.
 """
 
+from typing import Final
+
 from ..wire import (
     Array,
     Bytes,
@@ -27,7 +29,7 @@ from ..wire.records.node import RecordSet
 from ..wire.records.sets import RecordFormat
 from .meanings import ProducerEpoch, ProducerId
 
-message_set = Array(
+message_set: Final = Array(
     "offset" / Int64 * "offset in the log; a compressed message has that of the last message inside",
     "message" / Prefixed(Int32, Struct(
         "crc" / Int32.means("crc") * "CRC-32 of the rest of the message",
@@ -42,7 +44,7 @@ message_set = Array(
             * "the payload, or a compressed message set; null deletes the key in a compacted topic",
     )) * "the message, preceded by its length in bytes",
 )
-batch = Struct(
+batch: Final = Struct(
     "base_offset" / Int64 * "offset of the first record; producers write 0, the broker assigns it",
     "batch_length" / Int32 * "bytes of the batch that follow this field",
     "partition_leader_epoch" / Int32 * "leader epoch in which the batch was appended; the broker sets it",
@@ -59,7 +61,7 @@ batch = Struct(
     "base_sequence" / Int32 * "sequence number of the first record, which reveals gaps and duplicates; -1 means none",
     "records_count" / Int32 * "number of records that follow",
 )
-records = Array(Prefixed(Varint32, Struct(
+records: Final = Array(Prefixed(Varint32, Struct(
     "attributes" / Int8.reserving(0xFF) * "unused, 0",
     "timestamp_delta" / Varint64 * "timestamp minus base_timestamp, in ms",
     "offset_delta" / Varint32 * "offset minus base_offset",
@@ -71,6 +73,6 @@ records = Array(Prefixed(Varint32, Struct(
         number=Varint32,
     ) * "names and values the application adds to the record",
 )))
-record_format = RecordFormat.of(message_set, batch, records)
-Records = RecordSet(record_format)
-FetchedRecords = RecordSet(record_format, cut=True)
+record_format: Final = RecordFormat.of(message_set, batch, records)
+Records: Final = RecordSet(record_format)
+FetchedRecords: Final = RecordSet(record_format, cut=True)

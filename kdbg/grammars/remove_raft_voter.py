@@ -3,18 +3,20 @@
 KIP-853.
 """
 
+from typing import Final
+
 from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import ErrorMessage, TargetClusterId, ThrottleTime, VoterDirectoryId, VoterId
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),
     "voter_id" / VoterId * "node id of the voter to remove",
     "voter_directory_id" / VoterDirectoryId
         * "metadata directory of that voter, which tells it from a replacement with the same id",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
 )
-api = Api(81, "RemoveRaftVoter", request, response, versions=range(1), flexible=0)
+api: Final = Api(81, "RemoveRaftVoter", request, response, versions=range(1), flexible=0)

@@ -3,17 +3,19 @@
 KIP-48. The token is named by its HMAC.
 """
 
+from typing import Final
+
 from ..wire import Api, Bytes, ErrorCode, Secret, Struct, Timestamp
 from .meanings import BrokerDefault, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "hmac" / Secret(Bytes) * "secret of the token, which also says which token is meant",
     "renew_period_ms" / BrokerDefault
         * "how long the token shall be valid from now on, in ms; -1 means the broker's default",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "expiry_timestamp_ms" / Timestamp * "when the token now expires, in ms since 1970; at most its maximum lifetime",
     "throttle_time_ms" / ThrottleTime,
 )
-api = Api(39, "RenewDelegationToken", request, response, versions=range(3), flexible=2)
+api: Final = Api(39, "RenewDelegationToken", request, response, versions=range(3), flexible=2)

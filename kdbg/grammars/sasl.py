@@ -3,14 +3,16 @@
 A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 7628, RFC 4121): no Kafka header.
 """
 
+from typing import Final
+
 from ..wire import Api, Struct
 from ..wire.nodes.leaves import Rest
 from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct(
+request: Final = Struct(
     "token" / Rest("secret", client_token) * "what the client says, in the format of the mechanism",
 )
-response = Struct(
+response: Final = Struct(
     "token" / Rest("secret", server_token) * "what the broker says, in the format of the mechanism",
 )
-api = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)
+api: Final = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)

@@ -4,15 +4,17 @@ KIP-152. What the tokens hold is the mechanism's affair. v1 gives the time after
 again (KIP-368).
 """
 
+from typing import Final
+
 from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, Struct
 from .meanings import ErrorMessage
 from .payloads.sasl_tokens import client_token, server_token
 
-request = Struct(
+request: Final = Struct(
     "auth_bytes" / Holds(Secret(Bytes), client_token)
         * "the client's token, in the format of the mechanism chosen by SaslHandshake",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
     "auth_bytes" / Holds(Secret(Bytes), server_token)
@@ -20,4 +22,4 @@ response = Struct(
     "session_lifetime_ms" / Since(1, Ignorable(Duration64))
         * "time within which the client must authenticate again, in ms; 0 means no limit",
 )
-api = Api(36, "SaslAuthenticate", request, response, versions=range(3), flexible=2)
+api: Final = Api(36, "SaslAuthenticate", request, response, versions=range(3), flexible=2)

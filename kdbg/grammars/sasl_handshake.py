@@ -4,14 +4,16 @@ KIP-43. After v0 the SASL tokens follow as bare length-prefixed packets without 
 they travel in SaslAuthenticate, key 36 (KIP-152). It never became flexible (KAFKA-9577).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, String, Struct
 
-request = Struct(
+request: Final = Struct(
     "mechanism" / String * "SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-256 or GSSAPI",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "mechanisms" / Array(String)
         * "SASL mechanisms enabled on the listener, to choose from after UNSUPPORTED_SASL_MECHANISM",
 )
-api = Api(17, "SaslHandshake", request, response, versions=range(2))
+api: Final = Api(17, "SaslHandshake", request, response, versions=range(2))

@@ -4,6 +4,8 @@ KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version; v
 records (KIP-1222).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -35,7 +37,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "group_id" / Default(Nullable(GroupId), None) * "share group that the member reads in; null if not given",
     "member_id" / Nullable(MemberId) * "id of the member, made by itself; null if not given",
     "share_session_epoch" / ShareSessionEpoch
@@ -53,7 +55,7 @@ request = Struct(
         ) * "acknowledgements, by partition",
     ) * "acknowledgements, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -78,4 +80,4 @@ response = Struct(
         "rack" / Default(Nullable(Rack), None),
     ) * "addresses of the leaders named above, which saves a Metadata request",
 )
-api = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)
+api: Final = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)

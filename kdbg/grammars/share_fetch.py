@@ -4,6 +4,8 @@ KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version an
 bytes per partition; v2 the acquire mode (KIP-1206) and the renewal of locks (KIP-1222).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -43,7 +45,7 @@ from .meanings import (
 )
 from .records import FetchedRecords
 
-request = Struct(
+request: Final = Struct(
     "group_id" / Default(Nullable(GroupId), None) * "share group that the member reads in; null if not given",
     "member_id" / Nullable(MemberId) * "id of the member, made by itself; null if not given",
     "share_session_epoch" / ShareSessionEpoch
@@ -72,7 +74,7 @@ request = Struct(
     "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Partitions)
         * "partitions to remove from the session, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / RequestError,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -106,4 +108,4 @@ response = Struct(
         "rack" / Default(Nullable(Rack), None),
     ) * "addresses of the leaders named above, which saves a Metadata request",
 )
-api = Api(78, "ShareFetch", request, response, versions=range(3), flexible=0)
+api: Final = Api(78, "ShareFetch", request, response, versions=range(3), flexible=0)

@@ -3,6 +3,8 @@
 KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -31,11 +33,11 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "groups" / Array(
         "error_code" / ErrorCode,
@@ -64,4 +66,4 @@ response = Struct(
         "authorized_operations" / Default(AclOperations, -(2**31)),
     ) * "one entry per requested group",
 )
-api = Api(77, "ShareGroupDescribe", request, response, versions=range(2), flexible=0)
+api: Final = Api(77, "ShareGroupDescribe", request, response, versions=range(2), flexible=0)

@@ -3,6 +3,8 @@
 KIP-932. v0 was the early access of Kafka 4.0 and is not compatible; v1 is the first stable version.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -25,7 +27,7 @@ from .meanings import (
     ThrottleTime,
 )
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
     "member_epoch" / ShareMemberEpoch * "0 joins, -1 leaves; otherwise the epoch from the last response",
@@ -33,7 +35,7 @@ request = Struct(
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None)
         * "topics the member wants to read; null means unchanged",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -44,4 +46,4 @@ response = Struct(
         "topic_partitions" / Array("topic_id" / TopicId, "partitions" / Partitions) * "partitions, by topic",
     )), None) * "partitions to read from now on; null means unchanged",
 )
-api = Api(76, "ShareGroupHeartbeat", request, response, versions=range(2), flexible=0)
+api: Final = Api(76, "ShareGroupHeartbeat", request, response, versions=range(2), flexible=0)

@@ -5,6 +5,8 @@ epoch (KIP-380), v3 has a leader epoch and a delete flag for each partition (KIP
 controller (KIP-866).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -21,7 +23,7 @@ from ..wire import (
 )
 from .meanings import BrokerEpoch, ControllerEpoch, ControllerId, LeaderEpoch, Partitions
 
-request = Struct(
+request: Final = Struct(
     "controller_id" / ControllerId * "broker that is the controller and sends this",
     "is_kraft_controller" / Since(4, Boolean)
         * "true if the sender is a KRaft controller, during a migration from ZooKeeper",
@@ -44,7 +46,7 @@ request = Struct(
     "ungrouped_partitions" / Until(0, Array("topic_name" / TopicName, "partition_index" / Partition))
         * "replicas to stop, each with its topic",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode * "error for the whole request, such as STALE_CONTROLLER_EPOCH",
     "partition_errors" / Array(
         "topic_name" / TopicName,
@@ -52,4 +54,4 @@ response = Struct(
         "error_code" / ErrorCode,
     ) * "results, one per partition",
 )
-api = Api(5, "StopReplica", request, response, versions=range(5), flexible=2)
+api: Final = Api(5, "StopReplica", request, response, versions=range(5), flexible=2)

@@ -3,6 +3,8 @@
 KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-1331) and the assignor (KIP-1357).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -44,7 +46,7 @@ from .meanings import (
 )
 from .topology import topology
 
-internal_topics = Array(
+internal_topics: Final = Array(
     "name" / TopicName,
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
@@ -53,26 +55,26 @@ internal_topics = Array(
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )
-tasks = Array(
+tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
 )
-task_offsets = Array(
+task_offsets: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partition" / Partition * "partition of the task: the part of a task id after the underscore",
     "offset" / Int64 * "sum over the task's changelog partitions",
 )
-assignment = Struct(
+assignment: Final = Struct(
     "active_tasks" / tasks * "tasks that process records",
     "standby_tasks" / tasks * "tasks that keep a copy of the state, ready to take over",
     "warmup_tasks" / tasks * "tasks that restore state until they are ready to become active",
 )
-request = Struct(
+request: Final = Struct(
     "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
     "include_topology_description" / Since(1, Boolean) * "true also asks for the topology as its clients describe it",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "groups" / Array(
         "error_code" / ErrorCode,
@@ -124,4 +126,4 @@ response = Struct(
             * "assignor in the coordinator that distributes the tasks; null if it is not known",
     ) * "one entry per requested group",
 )
-api = Api(89, "StreamsGroupDescribe", request, response, versions=range(2), flexible=0)
+api: Final = Api(89, "StreamsGroupDescribe", request, response, versions=range(2), flexible=0)

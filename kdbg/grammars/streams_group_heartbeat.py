@@ -4,6 +4,8 @@ KIP-1071. The first heartbeat brings the topology; the answer assigns active, st
 Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larger number.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -41,7 +43,7 @@ from .meanings import (
     UnsignedPort,
 )
 
-internal_topics = Array(
+internal_topics: Final = Array(
     "name" / TopicName,
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
@@ -50,17 +52,17 @@ internal_topics = Array(
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )
-tasks = Array(
+tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
 )
-task_sums = Array(
+task_sums: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partition" / Partition * "partition of the task: the part of a task id after the underscore",
     "offset" / Int64 * "sum over the task's changelog partitions",
 )
-endpoint = Struct("host" / Host, "port" / UnsignedPort)
-request = Struct(
+endpoint: Final = Struct("host" / Host, "port" / UnsignedPort)
+request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
     "member_epoch" / MemberEpoch
@@ -106,7 +108,7 @@ request = Struct(
         * "where those changelogs end, as a sum per task; null means unchanged",
     "shutdown_application" / Boolean * "true asks all members of the group to shut down",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
@@ -136,4 +138,4 @@ response = Struct(
             * "partitions the process has standby tasks for, by topic",
     )), None) * "which process serves queries for which partitions; null means unchanged",
 )
-api = Api(88, "StreamsGroupHeartbeat", request, response, versions=range(2), flexible=0)
+api: Final = Api(88, "StreamsGroupHeartbeat", request, response, versions=range(2), flexible=0)

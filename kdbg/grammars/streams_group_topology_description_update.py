@@ -3,19 +3,21 @@
 KIP-1331, since Kafka 4.4: sent when a heartbeat's answer says that the coordinator lacks the description.
 """
 
+from typing import Final
+
 from ..wire import Api, Default, ErrorCode, GroupId, Int32, Nullable, Struct
 from .meanings import ErrorMessage, MemberId, ThrottleTime
 from .topology import topology
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
     "topology_epoch" / Int32 * "version of the topology described",
     "topology_description" / topology * "the topology node by node, for people to look at",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Default(Nullable(ErrorMessage), None),
 )
-api = Api(93, "StreamsGroupTopologyDescriptionUpdate", request, response, versions=range(1), flexible=0)
+api: Final = Api(93, "StreamsGroupTopologyDescriptionUpdate", request, response, versions=range(1), flexible=0)

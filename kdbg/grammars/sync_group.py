@@ -4,6 +4,8 @@ v3 static members (KIP-345), v5 protocol type and name, which the broker compare
 (KIP-559).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -21,7 +23,7 @@ from ..wire import (
 from .meanings import GenerationId, GroupInstanceId, MemberId, ProtocolType, ThrottleTime
 from .payloads import assignment
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "generation_id" / GenerationId,
     "member_id" / MemberId,
@@ -35,7 +37,7 @@ request = Struct(
         "assignment" / Holds(Bytes, assignment) * "what the member is to do; its format depends on the protocol type",
     ) * "assignments of all members, sent by the group's leader; empty from the others",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode,
     "protocol_type" / Since(5, Ignorable(Default(Nullable(ProtocolType), None)))
@@ -45,4 +47,4 @@ response = Struct(
     "assignment" / Holds(Bytes, assignment)
         * "what this member is to do; its format depends on the protocol type; empty after an error",
 )
-api = Api(14, "SyncGroup", request, response, versions=range(6), flexible=4)
+api: Final = Api(14, "SyncGroup", request, response, versions=range(6), flexible=4)

@@ -1,10 +1,12 @@
 """A Kafka Streams topology as clients describe it to the group coordinator (KIP-1331): shared by keys 89 and 93."""
 
+from typing import Final
+
 from ..wire import Array, Default, Enum, Int8, Nullable, String, Struct, TopicName
 from .meanings import SubtopologyId
 
-NodeType = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})
-node = Struct(
+NodeType: Final = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})
+node: Final = Struct(
     "name" / String * "name of the node, such as KSTREAM-SOURCE-0000000000",
     "node_type" / NodeType * "whether the node reads topics, processes records or writes to a topic",
     "source_topics" / Array(TopicName) * "topics a source reads; empty for other nodes",
@@ -13,7 +15,7 @@ node = Struct(
     "stores" / Array(String) * "names of the state stores a processor uses",
     "successors" / Array(String) * "names of the nodes it forwards records to",
 )
-topology = Struct(
+topology: Final = Struct(
     "subtopologies" / Array(
         "subtopology_id" / SubtopologyId,
         "nodes" / Array(node) * "sources, processors and sinks of the subtopology",

@@ -5,6 +5,8 @@ refused (KIP-447), v4 TRANSACTION_ABORTABLE, v5 does the work of AddOffsetsToTxn
 v6 topic ids instead of names (KIP-1319).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -33,7 +35,7 @@ from .meanings import (
     TransactionalId,
 )
 
-request = Struct(
+request: Final = Struct(
     "transactional_id" / TransactionalId,
     "group_id" / GroupId * "group whose offsets the transaction commits",
     "producer_id" / ProducerId,
@@ -53,7 +55,7 @@ request = Struct(
         ) * "offsets to store, one per partition",
     ) * "offsets to store, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "topics" / Array(
         "name" / Until(5, Ignorable(TopicName)),
@@ -61,4 +63,4 @@ response = Struct(
         "partitions" / Array("partition_index" / Partition, "error_code" / ErrorCode) * "results, one per partition",
     ) * "results, by topic",
 )
-api = Api(28, "TxnOffsetCommit", request, response, versions=range(7), flexible=3)
+api: Final = Api(28, "TxnOffsetCommit", request, response, versions=range(7), flexible=3)

@@ -3,15 +3,17 @@
 KIP-631.
 """
 
+from typing import Final
+
 from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import BrokerId, ErrorMessage, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "broker_id" / BrokerId * "broker whose registration to remove; it should be shut down for good",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
 )
-api = Api(64, "UnregisterBroker", request, response, versions=range(1), flexible=0)
+api: Final = Api(64, "UnregisterBroker", request, response, versions=range(1), flexible=0)

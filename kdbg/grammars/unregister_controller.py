@@ -3,15 +3,17 @@
 Since Kafka 4.4; the counterpart of UnregisterBroker.
 """
 
+from typing import Final
+
 from ..wire import Api, ErrorCode, Nullable, Struct
 from .meanings import ControllerId, ErrorMessage, ThrottleTime
 
-request = Struct(
+request: Final = Struct(
     "controller_id" / ControllerId * "controller whose registration to remove; it should be shut down for good",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "error_message" / Nullable(ErrorMessage),
 )
-api = Api(94, "UnregisterController", request, response, versions=range(1), flexible=0)
+api: Final = Api(94, "UnregisterController", request, response, versions=range(1), flexible=0)

@@ -3,6 +3,8 @@
 KIP-584. v1 kinds of upgrade and a dry run (KIP-778), v2 has no results per feature any more.
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -18,7 +20,7 @@ from ..wire import (
 )
 from .meanings import ErrorMessage, FeatureName, FeatureUpgradeType, ThrottleTime, Timeout, ValidateOnly
 
-request = Struct(
+request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000),
     "feature_updates" / Array(
         "feature" / FeatureName,
@@ -28,7 +30,7 @@ request = Struct(
     ) * "features whose level to change",
     "validate_only" / Since(1, ValidateOnly),
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode * "error for the whole request; up to v1 each feature has its own",
     "error_message" / Nullable(ErrorMessage),
@@ -38,4 +40,4 @@ response = Struct(
         "error_message" / Nullable(ErrorMessage),
     ))) * "results, one per feature",
 )
-api = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)
+api: Final = Api(57, "UpdateFeatures", request, response, versions=range(3), flexible=0)

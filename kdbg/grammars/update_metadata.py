@@ -5,6 +5,8 @@ listener names (KIP-103), v4 offline replicas (KIP-112), v5 partitions by topic 
 (KIP-380), v7 topic ids (KIP-516), v8 marks a KRaft controller (KIP-866).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -39,7 +41,7 @@ from .meanings import (
     SecurityProtocol,
 )
 
-request = Struct(
+request: Final = Struct(
     "controller_id" / ControllerId * "broker that is the controller and sends this",
     "is_kraft_controller" / Since(8, Boolean)
         * "true if the sender is a KRaft controller, during a migration from ZooKeeper",
@@ -86,5 +88,5 @@ request = Struct(
     ) * "all brokers that are alive",
     "type" / Since(8, Tag(0, ControlRequestType)),
 )
-response = Struct("error_code" / ErrorCode)
-api = Api(6, "UpdateMetadata", request, response, versions=range(9), flexible=6)
+response: Final = Struct("error_code" / ErrorCode)
+api: Final = Api(6, "UpdateMetadata", request, response, versions=range(9), flexible=6)

@@ -3,6 +3,8 @@
 KIP-853.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, Tag
 from .meanings import (
     Host,
@@ -19,7 +21,7 @@ from .meanings import (
     VoterId,
 )
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),
     "current_leader_epoch" / Int32 * "leader epoch of the quorum that the voter knows; -1 means unknown",
     "voter_id" / VoterId * "node id of the voter that sends this",
@@ -34,7 +36,7 @@ request = Struct(
         "max_supported_version" / MaxSupportedVersion,
     ) * "levels of kraft.version that the voter supports",
 )
-response = Struct(
+response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
     "current_leader" / Tag(0, Struct(
@@ -44,4 +46,4 @@ response = Struct(
         "port" / Port,
     )) * "leader of the quorum, to send to instead",
 )
-api = Api(82, "UpdateRaftVoter", request, response, versions=range(1), flexible=0)
+api: Final = Api(82, "UpdateRaftVoter", request, response, versions=range(1), flexible=0)

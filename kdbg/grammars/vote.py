@@ -3,6 +3,8 @@
 KIP-595. v1 directory ids of voters (KIP-853), v2 pre-votes, which raise no epoch (KIP-996).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -32,7 +34,7 @@ from .meanings import (
     VoterId,
 )
 
-request = Struct(
+request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),
     "voter_id" / Since(1, Ignorable(Default(VoterId, -1))) * "node that is asked for its vote; -1 skips the check",
     "topics" / Array(
@@ -50,7 +52,7 @@ request = Struct(
         ) * "its only partition",
     ) * "the log whose leader is elected: __cluster_metadata",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / RequestError,
     "topics" / Array(
         "topic_name" / TopicName,
@@ -68,4 +70,4 @@ response = Struct(
         "port" / UnsignedPort,
     ))) * "address of the leader named above",
 )
-api = Api(52, "Vote", request, response, versions=range(3), flexible=0)
+api: Final = Api(52, "Vote", request, response, versions=range(3), flexible=0)

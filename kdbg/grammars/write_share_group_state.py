@@ -3,6 +3,8 @@
 KIP-932; from the leader of a partition to the share coordinator. v1 counts completed deliveries (KIP-1226).
 """
 
+from typing import Final
+
 from ..wire import (
     Api,
     Array,
@@ -20,7 +22,7 @@ from ..wire import (
 )
 from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
 
-request = Struct(
+request: Final = Struct(
     "group_id" / GroupId,
     "topics" / Array(
         "topic_id" / TopicId,
@@ -41,7 +43,7 @@ request = Struct(
         ) * "states to store, one per partition",
     ) * "states to store, by topic",
 )
-response = Struct(
+response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
         "partitions" / Array(
@@ -51,4 +53,4 @@ response = Struct(
         ) * "results, one per partition",
     ) * "results, by topic",
 )
-api = Api(85, "WriteShareGroupState", request, response, versions=range(2), flexible=0)
+api: Final = Api(85, "WriteShareGroupState", request, response, versions=range(2), flexible=0)

@@ -3,10 +3,12 @@
 KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Ignorable, Int32, Partition, Since, Struct, TopicName
 from .meanings import Partitions, ProducerEpoch, ProducerId, TransactionResult, TransactionVersion
 
-request = Struct(
+request: Final = Struct(
     "markers" / Array(
         "producer_id" / ProducerId,
         "producer_epoch" / ProducerEpoch,
@@ -18,7 +20,7 @@ request = Struct(
             * "transaction protocol in use; with 2 a marker must have a higher producer epoch than the records",
     ) * "markers to write, one per transaction that ends",
 )
-response = Struct(
+response: Final = Struct(
     "markers" / Array(
         "producer_id" / ProducerId,
         "topics" / Array(
@@ -28,4 +30,4 @@ response = Struct(
         ) * "results, by topic",
     ) * "results, by producer",
 )
-api = Api(27, "WriteTxnMarkers", request, response, versions=range(3), flexible=1)
+api: Final = Api(27, "WriteTxnMarkers", request, response, versions=range(3), flexible=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from ..grammars import sasl
 from ..grammars.records import record_format
@@ -53,5 +53,5 @@ class _RecordsAlone(RecordSet):
 
 
 _records = Struct("records" / _RecordsAlone(record_format))
-records_api = Api(-1, "RecordSet", _records, _records, versions=range(1), headerless=True)
+records_api: Final = Api(-1, "RecordSet", _records, _records, versions=range(1), headerless=True)
 """A record set by itself: a batch that somebody cut out, the file of a log segment."""

@@ -53,6 +53,12 @@ class CapturedMessage:
         "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
         "last_packet", "last_time", "missing", "version",
     )  # fmt: skip
+    data: bytes
+    first_packet: int
+    first_time: int
+    last_packet: int
+    last_time: int
+    missing: int
 
     def __init__(
         self, data: bytes, times: tuple[int, int], packets: tuple[int, int], direction: Direction, missing: int = 0
@@ -61,7 +67,7 @@ class CapturedMessage:
         self.first_time, self.last_time = times
         self.first_packet, self.last_packet = packets
         self.api: Api | None = None
-        self.version = 0
+        self.version: int = 0
         self.known: Known | None = None
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
@@ -141,15 +147,20 @@ class Exchange:
         "answered", "api", "client_id", "correlation_id", "findings", "number", "peers", "request", "response",
         "version",
     )  # fmt: skip
+    api: Api | None
+    client_id: str | None
+    correlation_id: int
+    peers: Peers
+    version: int
 
     def __init__(self, peers: Peers, api: Api | None, version: int, correlation_id: int, client_id: str | None) -> None:
-        self.number = 0
+        self.number: int = 0
         self.peers, self.api, self.version = peers, api, version
         self.correlation_id, self.client_id = correlation_id, client_id
         self.request: CapturedMessage | None = None
         self.response: CapturedMessage | None = None
         self.findings: list[Finding] = []
-        self.answered = True
+        self.answered: bool = True
         """False for a request that wants no response (acks=0)."""
 
     @property

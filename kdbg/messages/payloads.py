@@ -93,8 +93,8 @@ class Opener:
     """
 
     topic: Any = None
-    depth = 0
-    secret = False
+    depth: int = 0
+    secret: bool = False
 
     def __init__(self, context: Context) -> None:
         self.context = context

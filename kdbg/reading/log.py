@@ -93,6 +93,9 @@ class Chosen:
     Raises `CaptureError` for a filter that the file cannot be asked: nobody would miss what it let through.
     """
 
+    file: File
+    filters: Filters
+
     def __init__(self, name: str, file: File, filters: Filters) -> None:
         self.file, self.filters = file, filters
         self._dated: Filters | None = None

@@ -16,8 +16,8 @@ class TreeView:
 
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look = look
-        self.tree = Tree(look, topics)
-        self.headings = Headings(look)
+        self.tree: Tree = Tree(look, topics)
+        self.headings: Headings = Headings(look)
 
     def __call__(self, exchange: Exchange) -> str:
         tree, headings = self.tree, self.headings

@@ -45,18 +45,21 @@ REFUSED = 100 << 20
 class Explained:
     """The likeliest guess about a piece, read."""
 
+    offset: int
+    length: int
+
     def __init__(self, data: bytes, piece: Piece) -> None:
         self.guess: Guess = piece.guesses[0]
         self.offset, self.length = piece.start, piece.end - piece.start
         guess = self.guess
-        self.frame = data[piece.start + guess.start : piece.start + guess.end]
+        self.frame: bytes = data[piece.start + guess.start : piece.start + guess.end]
         message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
         self.message: Message = open_payloads(message, self.frame)
         odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
         self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
-        self.others = [other for other in piece.guesses[1:] if other.exact]
+        self.others: list[Guess] = [other for other in piece.guesses[1:] if other.exact]
         unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
-        self.explained = self.length - max(self.message.unexplained, unknown)
+        self.explained: int = self.length - max(self.message.unexplained, unknown)
 
     @property
     def clean(self) -> bool:

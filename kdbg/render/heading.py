@@ -37,11 +37,16 @@ def latency(nanoseconds: int | None) -> str:
 class Headings:
     """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once."""
 
+    bold: str
+    plain: str
+    dim: str
+    undim: str
+
     def __init__(self, look: Look) -> None:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        self.clients = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
+        self.clients: Memo = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
 
     def title(self, exchange: Exchange) -> str:
         """Two lines: API, version, correlation id and latency; then who spoke to whom."""

@@ -109,6 +109,12 @@ class Columns(NamedTuple):
 class Dump:
     """Gathers lines. `shift` is added to the places of fields: the offset, and 4 when the size stands in front."""
 
+    look: Look
+    offset: int
+    tail: bool
+    shift: int
+    colour: int
+
     def __init__(
         self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False, text: bool = False
     ) -> None:
@@ -116,11 +122,11 @@ class Dump:
         self.lines: list[str] = []
         self.shift = self.colour = 0
         self.per_line = 16 if look.width >= WIDE else 8
-        self.text = text or look.width >= WIDER
+        self.text: bool = text or look.width >= WIDER
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
-        self.room = max(look.width - names_at, 32)
+        self.room: int = max(look.width - names_at, 32)
         """Columns for name, meaning and type."""
-        self.describe = Describer(look, topics, self.room)
+        self.describe: Describer = Describer(look, topics, self.room)
 
     def inspection(self, inspection: Inspection, size: int | None = None) -> None:
         """All spans of a message, decompressed buffers behind, then the findings that have no place in it."""

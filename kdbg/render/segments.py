@@ -19,7 +19,7 @@ from .jsonlines import dump, json_body
 from .look import Look
 from .meanings import meanings
 from .record_tree import entry_drawer
-from .tree import Tree, is_plain
+from .tree import Draw, Tree, is_plain
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:
@@ -33,9 +33,13 @@ def title(number: int, piece: Piece, file: File, look: Look) -> str:
 class Trees:
     """A piece as a tree, or as one line if its fields fit there."""
 
+    look: Look
+    file: File
+    entry: Draw
+
     def __init__(self, look: Look, file: File) -> None:
         self.look, self.file = look, file
-        self.tree = Tree(look, {})
+        self.tree: Tree = Tree(look, {})
         self.entry = entry_drawer(self.tree, record_format)
 
     def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
@@ -69,6 +73,9 @@ class Trees:
 class Hexdumps:
     """Every byte of a piece, with places counted in the file."""
 
+    look: Look
+    file: File
+
     def __init__(self, look: Look, file: File) -> None:
         self.look, self.file = look, file
 
@@ -95,6 +102,10 @@ class Hexdumps:
 
 class JsonLines:
     """A piece as one line of JSON, lossless: `batch` (or `entry`) builds the same bytes again."""
+
+    look: Look
+    file: File
+    name: str
 
     def __init__(self, look: Look, file: File, name: str) -> None:
         self.look, self.file, self.name = look, file, name

@@ -60,15 +60,22 @@ class TreeLine(NamedTuple):
 class Tree:
     """Draws messages into `lines`; `topics` tells the names of topic ids. Make one per output and reuse it."""
 
+    look: Look
+    topics: Topics
+    mid: str
+    last: str
+    mid_below: str
+    last_below: str
+
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
         self.lines: list[str] = []
         self.mid, self.last = look.paint("guide", "├── "), look.paint("guide", "└── ")
         self.mid_below, self.last_below = look.paint("guide", "│   "), "    "
-        self.only = f"{self.last}[0]"
-        self.null = look.paint("dim", "null")
-        self.strings = Memo(self._string)
-        self.contents = self._contents()
+        self.only: str = f"{self.last}[0]"
+        self.null: str = look.paint("dim", "null")
+        self.strings: Memo = Memo(self._string)
+        self.contents: Show = self._contents()
         self._drawers: dict[tuple[int, bool], tuple[Node, Draw]] = {}
 
     def take(self) -> str:

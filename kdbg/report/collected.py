@@ -44,6 +44,9 @@ class Largest:
 class Collected:
     """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all."""
 
+    filters: Filters
+    left: Any
+
     def __init__(self, filters: Filters) -> None:
         self.filters, self.left = filters, filters.limit
         self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}

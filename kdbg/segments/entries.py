@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from ..findings import Finding, Kind
 from ..findings.facts import Behind, EndsBehind
@@ -176,15 +176,15 @@ class Snapshot(_Structured):
         yield Piece(0, data, () if crc == proved else (odd,))
 
 
-offset_index = Entries(
+offset_index: Final = Entries(
     "index", "offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
     lambda entry: entry["relative_offset"] >= 0 and entry["position"] > 0,
 )  # fmt: skip
-time_index = Entries(
+time_index: Final = Entries(
     "timeindex", "time index", alone("TimeIndexEntry", log_files.time_index_entry), 12, times_grow,
     lambda entry: entry["timestamp"] in YEARS and entry["relative_offset"] >= 0,
 )  # fmt: skip
-transaction_index = Entries(
+transaction_index: Final = Entries(
     "txnindex", "transaction index", alone("AbortedTransaction", log_files.aborted_transaction), 34,
     ends_grow,
     lambda entry: (

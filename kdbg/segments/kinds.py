@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from . import entries, texts
 from .log import Log
@@ -12,7 +13,8 @@ from .place import LogLocation, place_of
 
 HEAD = 1 << 14
 """Bytes that a file is recognised by."""
-log, snapshot = Log(), entries.Snapshot()
+log: Final = Log()
+snapshot: Final = entries.Snapshot()
 KINDS: tuple[FileKind, ...] = (
     log, texts.checkpoint, texts.quorum_state, texts.properties, snapshot, entries.transaction_index,
     entries.time_index, entries.offset_index,

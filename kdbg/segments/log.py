@@ -35,12 +35,13 @@ IN_FRONT = "records[0]."
 class Log:
     """The kind of file that is a log; by its topic's name the records of Kafka's own topics are opened."""
 
-    name, title = "log", "log segment"
+    name: str = "log"
+    title: str = "log segment"
     timed = True
 
     def __init__(self, topic: str | None = None) -> None:
         self.topic = topic
-        self.secret = topic == METADATA_TOPIC
+        self.secret: bool = topic == METADATA_TOPIC
         """Whether bytes that cannot be read may hold secrets: the KRaft log has SCRAM credentials and tokens."""
 
     def begins(self, head: bytes) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..findings import Finding, Kind
 from ..findings.facts import CountWrong, NoLine
@@ -23,9 +23,11 @@ from .piece import LARGEST, Piece, Read, taken
 class Form:
     """How a line may look: the groups of `pattern` are the fields of `layout`."""
 
+    pattern: re.Pattern[bytes]
+
     def __init__(self, pattern: str, *fields: Any) -> None:
         self.pattern = re.compile(pattern.encode(), re.DOTALL)
-        self.api = Api(-1, "Text", Struct(*fields), Struct(*fields), range(1), headerless=True)
+        self.api: Api = Api(-1, "Text", Struct(*fields), Struct(*fields), range(1), headerless=True)
         self.grammar: WireStruct = self.api.at("response", 0)
 
     def fields(self, line: bytes) -> Iterator[tuple[Node, str, int, int, Any]]:
@@ -109,16 +111,16 @@ class Text:
         return next((form for form in self.forms if form.pattern.fullmatch(piece.data)), UNKNOWN)
 
 
-checkpoint = Text(
+checkpoint: Final = Text(
     "checkpoint", "checkpoint", re.compile(rb"\d{1,4}\r?\n\d{1,9}\r?\n(\Z|\d+ \d+\r?\n|\S+ \d+ -?\d+\r?\n)"),
     (COUNT, EPOCH, OFFSET), counted=True,
 )  # fmt: skip
-properties = Text(
+properties: Final = Text(
     "properties", "file of properties",
     re.compile(rb"(#[^\n]*\n)*((version|node\.id|broker\.id|cluster\.id|directory\.id|topic_id)\s*[=:])"),
     (COMMENT, PAIR),
 )  # fmt: skip
-quorum_state = Text(
+quorum_state: Final = Text(
     "quorum-state", "KRaft quorum's state",
     re.compile(rb'\s*\{[^{}]*"(leaderId|votedId|leaderEpoch)"'), (MEMBER,), parts=MEMBERS,
 )  # fmt: skip

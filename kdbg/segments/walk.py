@@ -93,6 +93,12 @@ class Walk:
     `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
     """
 
+    read: Read
+    data: bytearray
+    position: int
+    credit: int
+    last: int
+
     def __init__(self, read: Read) -> None:
         self.read, self.data, self.position = read, bytearray(), 0
         self.last, self.credit = -1, CREDIT

@@ -28,11 +28,15 @@ class Alone:
     `filters` to exchanges.
     """
 
+    plan: Plan
+    add: Add
+    ports: frozenset[int]
+
     def __init__(
         self, plan: Plan, add: Add, filters: Filters, wanted: Wanted, ports: frozenset[int] = frozenset()
     ) -> None:
         self.plan, self.add, self.ports = plan, add, ports
-        self.name = plan.captures[plan.splits[0].capture]
+        self.name: str = plan.captures[plan.splits[0].capture]
         self._connections = Connections()
         self._engine = Engine(watch=self._connections.watch)
         topics = self._engine.topic_names

@@ -32,12 +32,15 @@ RENAMING = ("local", "hdfs")
 class Output:
     """The folder of the tables, and in it the hidden `folder` of a run."""
 
+    system: Any
+    root: str
+
     def __init__(self, out: str) -> None:
-        self.out = identity(out.rstrip("/") or out)
+        self.out: str = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
-        self.started = datetime.now(UTC)
-        self.run = f"{self.started:%Y%m%dT%H%M%S}-{platform.node()}-{os.getpid()}"
-        self.folder = f"{self.out}/{HIDDEN}{self.run}"
+        self.started: datetime = datetime.now(UTC)
+        self.run: str = f"{self.started:%Y%m%dT%H%M%S}-{platform.node()}-{os.getpid()}"
+        self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
 
     def state(self) -> dict[str, Any]:

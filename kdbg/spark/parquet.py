@@ -31,10 +31,13 @@ DAY = 86_400_000_000
 class Tables:
     """Takes rows by the name of their table; `time`, in microseconds since the epoch, says the day."""
 
+    system: Any
+    folder: str
+
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(folder)
-        self.run = folder.rpartition(HIDDEN)[2]
-        self.counts = dict.fromkeys(TABLES, 0)
+        self.run: str = folder.rpartition(HIDDEN)[2]
+        self.counts: dict[str, int] = dict.fromkeys(TABLES, 0)
         self.files: list[str] = []
         self._rows: dict[tuple[str, str], list[TableRow]] = {}
         self._open: dict[tuple[str, str], pq.ParquetWriter] = {}

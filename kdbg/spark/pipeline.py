@@ -86,6 +86,11 @@ class Outcome:
 class Pipeline:
     """One run. `progress` and `cancel` are for other threads."""
 
+    spark: Any
+    output: Output
+    options: Options
+    stage: str
+
     def __init__(self, spark: SparkSession, output: Output, options: Options) -> None:
         self.spark, self.output, self.options = spark, output, options
         self.stage = "plan"
@@ -215,7 +220,8 @@ class Pipeline:
 
     def _tasks(self, count: int) -> DataFrame:
         """Return a DataFrame of numbers from 0, each in a task of its own."""
-        return self.spark.range(0, count, 1, max(count, 1))
+        numbers: DataFrame = self.spark.range(0, count, 1, max(count, 1))
+        return numbers
 
     def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
         """Return the tasks' reports."""

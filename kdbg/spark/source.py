@@ -189,6 +189,9 @@ TIMED = (("request_time",), ("response_time",), ("start_time",), ("time",), ("fi
 class Captures(DataSourceReader):
     """Reads one table of captures."""
 
+    chosen: Chosen
+    pushed: Pushed
+
     def __init__(self, chosen: Chosen) -> None:
         self.chosen, self.pushed = chosen, Pushed()
 

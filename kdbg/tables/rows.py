@@ -44,6 +44,10 @@ class Rows:
     `topics` are the names of topic ids; `problems` counts findings by kind.
     """
 
+    add: Add
+    wanted: Wanted
+    topics: dict[UUID, str]
+
     def __init__(self, add: Add, wanted: Wanted, topics: dict[UUID, str]) -> None:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()

@@ -66,6 +66,9 @@ class Stream:
     __slots__ = (
         "_deadline", "_fin", "_held", "_limits", "_next", "_receiver", "_runs", "certain", "ended", "first", "regular",
     )  # fmt: skip
+    certain: bool
+    ended: bool
+    regular: bool
 
     def __init__(self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES) -> None:
         self._receiver = receiver

@@ -35,13 +35,20 @@ class Connection:
     )  # fmt: skip
 
     def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
-        self.number, self.opened_by = number, opened_by
+        self.number: int = number
+        self.opened_by: OpenedBy = opened_by
+        self.initiator: tuple[str, int]
+        self.acceptor: tuple[str, int]
         self.initiator, self.acceptor = endpoint(flow)
-        self.handshake = opened_by != "data"
-        self.first_packet = self.last_packet = packet[0]
-        self.start = self.last_time = packet[1]
-        self.packets = self.bytes = 0
-        self.sent, self.answered = sent, answered
+        self.handshake: bool = opened_by != "data"
+        self.first_packet: int = packet[0]
+        self.last_packet: int = packet[0]
+        self.start: int = packet[1]
+        self.last_time: int = packet[1]
+        self.packets: int = 0
+        self.bytes: int = 0
+        self.sent: Stream = sent
+        self.answered: Stream = answered
 
     @property
     def ended(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...client.forms import FORMS, list_offsets
-from ...client.partitioner import PARTITIONERS
+from ...client.partitioner import PARTITIONERS, Partitioner
 from ...client.producing import carried_by
 from ...errors import InputError
 from ...wire import Api
@@ -29,14 +29,16 @@ TRIES, PAUSE = 6, 0.1
 class Produce(FromOptions):
     """Records go to a partition that the partitioner chooses, in a format that the version carries."""
 
+    choose: Partitioner
+
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any]) -> None:
         super().__init__(api, version, sets, {"timestamp": now()} | dict(said))
         key, name = self.said.get("key"), self.said.pop("partitioner", None)
         self.choose = PARTITIONERS[name or "murmur2"]()
-        self.varies = "partition" not in self.said and (key is None or name in ("random", "round-robin"))
+        self.varies: bool = "partition" not in self.said and (key is None or name in ("random", "round-robin"))
         about = {name: self.said[name] for name in ("record_format", "compression", "header") if name in self.said}
         if version is None:
-            self.versions = carried_by(api.versions, **about)
+            self.versions: range = carried_by(api.versions, **about)
 
     async def prepare(self, cluster: Cluster) -> None:
         if "partition" not in self.said:

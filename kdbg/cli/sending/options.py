@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -70,8 +70,8 @@ def _options(group: str) -> Callable[..., Callable[[F], F]]:
     return partial(click.option, cls=Grouped, group=group)
 
 
-brokers = _options("The broker")
-broker_options = _decorator(
+brokers: Final = _options("The broker")
+broker_options: Final = _decorator(
     brokers("--broker", "-b", metavar="HOST:PORT,…", help="Where to begin; else what --config or KDBG_BROKER says. "
             "mock: is a broker inside kdbg (mock:3 three of them), for a first try without Kafka."),
     brokers("--direct", is_flag=True, help="Send to this broker, not to the leader or coordinator it belongs to."),
@@ -83,8 +83,8 @@ broker_options = _decorator(
     brokers("--config", metavar="FILE", help="A client.properties: brokers, TLS and SASL by the Java client's names."),
 )  # fmt: skip
 
-requests = _options("The request")
-request_options = _decorator(
+requests: Final = _options("The request")
+request_options: Final = _decorator(
     requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N", shell_complete=api_versions,
              help="Send this version, whatever the broker thinks of it; else the highest that both know."),
     requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
@@ -96,16 +96,16 @@ request_options = _decorator(
     requests("--show-template", is_flag=True, help="Print a body to fill in, and send nothing."),
 )  # fmt: skip
 
-rounds = _options("Many requests")
-round_options = _decorator(
+rounds: Final = _options("Many requests")
+round_options: Final = _decorator(
     rounds("--all-versions", is_flag=True, help="Send every version that both sides know, and print a table."),
     rounds("--repeat", type=click.IntRange(1), metavar="N", help="Send it N times, and print throughput and latency."),
     rounds("--in-flight", type=click.IntRange(1), default=1, metavar="K",
            help="With --repeat: send up to K before the first is answered. [default: 1]"),
 )  # fmt: skip
 
-outputs = _options("The output")
-output_options = _decorator(
+outputs: Final = _options("The output")
+output_options: Final = _decorator(
     outputs("--format", "-f", type=click.Choice(list(VIEWS)), help="The view; tree if not said."),
     outputs("--show-exchanges", is_flag=True, help="Show all that was said, not only what was asked for: versions, "
             "metadata, SASL, retries."),
@@ -118,8 +118,8 @@ output_options = _decorator(
     outputs("--explain-fields", is_flag=True, help="Show what each field means: behind it in a tree, below a hexdump."),
 )  # fmt: skip
 
-security = _options("TLS and SASL")
-security_options = _decorator(
+security: Final = _options("TLS and SASL")
+security_options: Final = _decorator(
     security("--tls", is_flag=True, help="Speak TLS. So does any of the next five."),
     security("--ca", metavar="PEM", help="Whom to trust; else whom the system trusts."),
     security("--cert", metavar="PEM", help="The client's certificate."),

@@ -29,12 +29,18 @@ PERCENTILES = (50, 90, 99)
 class Repeat:
     """Workers share the rounds: each sends a request, waits for its answer (by correlation id), sends the next."""
 
+    request: Request
+    rounds: int
+    in_flight: int
+    left: int
+    version: int
+
     def __init__(self, request: Request, rounds: int, in_flight: int) -> None:
         self.request, self.rounds, self.in_flight = request, rounds, in_flight
         self.left = rounds
         self.version = 0
         self.made: dict[str, Written] = {}
-        self.stats = Stats()
+        self.stats: Stats = Stats()
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
         await self.begin(cluster)
@@ -95,6 +101,12 @@ class Repeat:
 
 class Stats:
     """Counts and latencies of exchanges."""
+
+    count: int
+    sent: int
+    received: int
+    started: float
+    seconds: float
 
     def __init__(self) -> None:
         self.count = self.sent = self.received = 0

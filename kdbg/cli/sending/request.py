@@ -29,6 +29,11 @@ class Request:
     """
 
     varies = False
+    api: Api
+    version: int | None
+    versions: range
+    sets: list[Assignment]
+    written: int
 
     def __init__(self, api: Api, version: int | None, sets: list[Assignment]) -> None:
         if version is not None and version not in api.versions:
@@ -69,6 +74,8 @@ class Request:
 class FromBody(Request):
     """A body that the user wrote, or that a capture holds: sent as it is, so that no typing error is overlooked."""
 
+    given: dict[str, Any]
+
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], given: Any) -> None:
         super().__init__(api, version, sets)
         if not isinstance(given, Mapping):
@@ -90,7 +97,7 @@ class FromOptions(Request):
 
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any]) -> None:
         super().__init__(api, version, sets)
-        self.said = dict(said)
+        self.said: dict[str, Any] = dict(said)
         self.looked_up: dict[str, Any] = {}
 
     def initial(self, version: int) -> Body:

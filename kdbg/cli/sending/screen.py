@@ -12,8 +12,9 @@ import click
 from ...grammars.errors import ERRORS
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
+from ...render.look import Look
 from ...render.summary import summary_line
-from ...render.views import view
+from ...render.views import ExchangeView, View, view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
 from ..output import Writer, look
@@ -26,9 +27,17 @@ if TYPE_CHECKING:
 class Screen:
     """Told of every exchange as it is completed (`seen`), and of those that were asked for (`asked`)."""
 
+    all: bool
+    traced: bool
+    count: int
+    look: Look
+    view: View
+    render: ExchangeView
+    status: int
+
     def __init__(self, options: Options) -> None:
         self.look = look(options.color, options.full, options.show_secrets, options.explain_fields)
-        self.writer = Writer()
+        self.writer: Writer = Writer()
         self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}
         self.render = self.view.exchange(self.look, self.names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...client.routes import RETRY
 from ...errors import ClientError, Closed, InputError, TimedOut
@@ -40,6 +40,8 @@ class Sweep:
     A broker that tells no versions is asked up to the first that it refuses, or answers in the form of another one:
     0.8 does so, which looks at no version number.
     """
+
+    pauses: list[Any]
 
     def __init__(self, request: Request) -> None:
         self.request = request

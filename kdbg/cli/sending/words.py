@@ -57,7 +57,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg]
     name = "time"
 
     def __init__(self, words: dict[str, int] | None = None) -> None:
-        self.words = words or {}
+        self.words: dict[str, int] = words or {}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value)

@@ -6,6 +6,8 @@ librdkafka's writes what the sticky one does. aiokafka and sarama write as Java 
 in front.
 """
 
+from typing import Final
+
 from ...wire import Array, Default, Int32, Since, Struct, TopicName
 from ...wire.language.payload import Payload
 from ..meanings import Partitions
@@ -15,18 +17,18 @@ previous_assignment = "previous_assignment" / Array(
     "partitions" / Partitions,
 ) * "partitions the member had before this rebalance, by topic"
 
-sticky_0 = Payload("StickyAssignorUserDataV0", Struct(previous_assignment), frame=())
-sticky_1 = Payload("StickyAssignorUserDataV1", Struct(
+sticky_0: Final = Payload("StickyAssignorUserDataV0", Struct(previous_assignment), frame=())
+sticky_1: Final = Payload("StickyAssignorUserDataV1", Struct(
     previous_assignment,
     "generation" / Int32
         * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
 ), frame=())
-kafka_python = Payload("StickyAssignorUserData", Struct(
+kafka_python: Final = Payload("StickyAssignorUserData", Struct(
     previous_assignment,
     "generation" / Since(1, Default(Int32, -1))
         * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
 ), versions=range(2))
-cooperative_sticky = Payload("CooperativeStickyAssignorUserDataV0", Struct(
+cooperative_sticky: Final = Payload("CooperativeStickyAssignorUserDataV0", Struct(
     "generation" / Int32
         * "generation in which the member had them; the newest claim to a partition wins; -1 means unknown",
 ), frame=())

@@ -6,7 +6,7 @@ them were classic. A broker's registration told its controlled shutdown since v1
 partition has directories since v1 (KIP-858) and eligible leader replicas since v2 (KIP-966).
 """
 
-from typing import Any
+from typing import Any, Final
 
 from ...wire import (
     Array,
@@ -85,7 +85,7 @@ def record(
     )
 
 
-acl = (
+acl: Final = (
     "resource_type" / AclResourceType,
     "resource_name" / ResourceName * "name of the resource, or how it begins if pattern_type is PREFIXED; * means any",
     "pattern_type" / AclPatternType,
@@ -94,19 +94,19 @@ acl = (
     "operation" / AclOperation,
     "permission_type" / AclPermissionType * "allow or deny; deny takes precedence",
 )
-endpoints = Array(
+endpoints: Final = Array(
     "name" / ListenerName,
     "host" / Host,
     "port" / UnsignedPort,
     "security_protocol" / SecurityProtocol,
 )
-features = Array(
+features: Final = Array(
     "name" / FeatureName,
     "min_supported_version" / MinSupportedVersion,
     "max_supported_version" / MaxSupportedVersion,
 )
-replicas = Array(Int32)
-scram_credentials = Array(
+replicas: Final = Array(Int32)
+scram_credentials: Final = Array(
     "mechanism" / ScramMechanism,
     "salt" / Secret(Bytes) * "random bytes hashed together with the password",
     "salted_password" / Secret(Bytes) * "result of hashing the password; whoever knows it can log in",

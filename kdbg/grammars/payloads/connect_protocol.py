@@ -5,6 +5,8 @@ cooperative rebalancing, KIP-415) and "sessioned" (v2, the same with signed requ
 of number -1 is the connector itself.
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Bytes,
@@ -23,19 +25,19 @@ from ...wire import (
 from ...wire.language.payload import Payload
 from .holdings import connect_allocation
 
-ConnectError = Enum(Int16, {0: "NO_ERROR", 1: "CONFIG_MISMATCH"})
-connectors = Array(
+ConnectError: Final = Enum(Int16, {0: "NO_ERROR", 1: "CONFIG_MISMATCH"})
+connectors: Final = Array(
     "connector" / String * "name of the connector",
     "tasks" / Array(Enum(Int32, {-1: "CONNECTOR"})) * "numbers of its tasks to run; -1 means the connector itself",
 )
 
-worker_state = Payload("ConnectWorkerState", Struct(
+worker_state: Final = Payload("ConnectWorkerState", Struct(
     "url" / String * "address of the worker's REST interface",
     "config_offset" / Int64 * "how far the worker has read the topic of configurations",
     "allocation" / Since(1, Nullable(Holds(Bytes, connect_allocation)))
         * "what the worker runs now, in the form of an assignment; null means nothing",
 ), versions=range(3))
-assignment = Payload("ConnectAssignment", Struct(
+assignment: Final = Payload("ConnectAssignment", Struct(
     "error" / ConnectError
         * "CONFIG_MISMATCH: the leader lacks configurations that a member has, so nothing is assigned",
     "leader" / String * "member id of the group's leader",

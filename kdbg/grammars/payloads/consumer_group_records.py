@@ -4,6 +4,8 @@ Keys begin with 3 to 8, and 16 for what a regular expression resolved to. A null
 early forms, with the metadata of client-side assignors; 4.1 replaced the partition metadata (4) by a hash (KIP-1101).
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     BeforeRelease,
@@ -43,21 +45,21 @@ from ..meanings import (
 )
 from .holdings import classic_subscription
 
-group = Struct("group_id" / GroupId)
-member = Struct("group_id" / GroupId, "member_id" / MemberId)
-partitions_by_topic = Array("topic_id" / TopicId, "partitions" / Partitions)
-current_partitions = Array(
+group: Final = Struct("group_id" / GroupId)
+member: Final = Struct("group_id" / GroupId, "member_id" / MemberId)
+partitions_by_topic: Final = Array("topic_id" / TopicId, "partitions" / Partitions)
+current_partitions: Final = Array(
     "topic_id" / TopicId,
     "partitions" / Partitions,
     "assignment_epochs" / SinceRelease((4, 3), Tag(0, Nullable(Array(Int32))))
         * "member epoch in which each partition was assigned, in order, to fence late commits; null means unknown",
 )
-target = Struct(
+target: Final = Struct(
     "assignment_epoch" / AssignmentEpoch,
     "assignment_timestamp" / SinceRelease((4, 3), Ignorable(Tag(0, Timestamp)))
         * "when the target assignment was computed, in ms since 1970",
 )
-partition_metadata = Array(
+partition_metadata: Final = Array(
     "topic_id" / TopicId,
     "topic_name" / SinceRelease((3, 6), TopicName),
     "num_partitions" / Int32 * "number of partitions of the topic when the group last looked",
@@ -67,19 +69,19 @@ partition_metadata = Array(
     )) * "racks of the replicas, by partition; empty if unknown",
 )
 
-metadata_key = Payload("ConsumerGroupMetadataKey", group, versions=range(3, 4))
-metadata_value = Payload("ConsumerGroupMetadataValue", Struct(
+metadata_key: Final = Payload("ConsumerGroupMetadataKey", group, versions=range(3, 4))
+metadata_value: Final = Payload("ConsumerGroupMetadataValue", Struct(
     "epoch" / Int32 * "group epoch: goes up when members, subscriptions or the partitions of topics change",
     "metadata_hash" / SinceRelease((4, 1), Tag(0, Int64))
         * "hash over the subscribed topics, to notice that they changed",
 ), flexible=0)
-partition_metadata_key = Payload("ConsumerGroupPartitionMetadataKey", group, versions=range(4, 5))
-partition_metadata_value = Payload("ConsumerGroupPartitionMetadataValue", Struct(
+partition_metadata_key: Final = Payload("ConsumerGroupPartitionMetadataKey", group, versions=range(4, 5))
+partition_metadata_value: Final = Payload("ConsumerGroupPartitionMetadataValue", Struct(
     "epoch" / BeforeRelease((3, 8), Int32) * "group epoch in which the topics were looked at",
     "topics" / partition_metadata * "partitions of the subscribed topics, to notice that they changed",
 ), flexible=0, releases=((3, 7), (3, 5)))
-member_metadata_key = Payload("ConsumerGroupMemberMetadataKey", member, versions=range(5, 6))
-member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
+member_metadata_key: Final = Payload("ConsumerGroupMemberMetadataKey", member, versions=range(5, 6))
+member_metadata_value: Final = Payload("ConsumerGroupMemberMetadataValue", Struct(
     "group_epoch" / BeforeRelease((3, 6), GroupEpoch),
     "instance_id" / Nullable(GroupInstanceId),
     "rack_id" / Nullable(ClientRack),
@@ -108,17 +110,17 @@ member_metadata_value = Payload("ConsumerGroupMemberMetadataValue", Struct(
         ) * "assignors the member offered, in its order of preference",
     )))) * "what a member that uses the classic protocol joined with; null for other members",
 ), flexible=0, releases=((3, 7), (3, 5)))
-target_metadata_key = Payload("ConsumerGroupTargetAssignmentMetadataKey", group, versions=range(6, 7))
-target_metadata_value = Payload("ConsumerGroupTargetAssignmentMetadataValue", target, flexible=0)
-target_member_key = Payload("ConsumerGroupTargetAssignmentMemberKey", member, versions=range(7, 8))
-target_member_value = Payload("ConsumerGroupTargetAssignmentMemberValue", Struct(
+target_metadata_key: Final = Payload("ConsumerGroupTargetAssignmentMetadataKey", group, versions=range(6, 7))
+target_metadata_value: Final = Payload("ConsumerGroupTargetAssignmentMetadataValue", target, flexible=0)
+target_member_key: Final = Payload("ConsumerGroupTargetAssignmentMemberKey", member, versions=range(7, 8))
+target_member_value: Final = Payload("ConsumerGroupTargetAssignmentMemberValue", Struct(
     "error" / BeforeRelease((3, 8), Int8) * "error of an assignor in the client, by a number of its own; 0 for none",
     "topic_partitions" / partitions_by_topic * "partitions the member is meant to have, by topic",
     "metadata_version" / BeforeRelease((3, 8), Int16) * "version of metadata_bytes",
     "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "what an assignor in the client tells the member",
 ), flexible=0, releases=((3, 7),))
-current_key = Payload("ConsumerGroupCurrentMemberAssignmentKey", member, versions=range(8, 9))
-current_value = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
+current_key: Final = Payload("ConsumerGroupCurrentMemberAssignmentKey", member, versions=range(8, 9))
+current_value: Final = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
     "member_epoch" / ReachedEpoch,
     "error" / BeforeRelease((3, 6), Int8) * "error of an assignor in the client, by a number of its own; 0 for none",
     "topic_partitions" / BeforeRelease((3, 6), partitions_by_topic) * "partitions of the member, by topic",
@@ -137,11 +139,11 @@ current_value = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
     "metadata_version" / BeforeRelease((3, 8), Int16) * "version of metadata_bytes",
     "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "what an assignor in the client tells the member",
 ), flexible=0, releases=((3, 7), (3, 5)))
-regular_expression_key = Payload("ConsumerGroupRegularExpressionKey", Struct(
+regular_expression_key: Final = Payload("ConsumerGroupRegularExpressionKey", Struct(
     "group_id" / GroupId,
     "regular_expression" / String * "the regular expression, as members sent it",
 ), versions=range(16, 17))
-regular_expression_value = Payload("ConsumerGroupRegularExpressionValue", Struct(
+regular_expression_value: Final = Payload("ConsumerGroupRegularExpressionValue", Struct(
     "topics" / Array(TopicName) * "topics that match the regular expression",
     "version" / Int64 * "version of the cluster's metadata in which the topics were looked up",
     "timestamp" / Timestamp * "when the topics were looked up, in ms since 1970",

@@ -5,6 +5,8 @@ partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the ge
 v3 its rack (KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Bytes,
@@ -20,9 +22,9 @@ from ...wire.language.payload import Mistaken, Payload
 from ..meanings import ClientRack, GenerationId, Partitions
 from .holdings import assignment_data, subscription_data
 
-topic_partitions = Array("topic" / TopicName, "partitions" / Partitions)
+topic_partitions: Final = Array("topic" / TopicName, "partitions" / Partitions)
 
-subscription = Payload("ConsumerProtocolSubscription", Struct(
+subscription: Final = Payload("ConsumerProtocolSubscription", Struct(
     "topics" / Array(TopicName) * "topics the member wants to read",
     "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None)
         * "what the member's assignor tells the leader's; null means nothing",
@@ -32,7 +34,7 @@ subscription = Payload("ConsumerProtocolSubscription", Struct(
         * "generation in which the member got them; -1 means none",
     "rack_id" / Since(3, Ignorable(Default(Nullable(ClientRack), None))),
 ), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "KafkaJS 1 or Kayrock"),))
-assignment = Payload("ConsumerProtocolAssignment", Struct(
+assignment: Final = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions * "partitions the member is to read, by topic",
     "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None)
         * "what the leader's assignor tells the member's; null means nothing",

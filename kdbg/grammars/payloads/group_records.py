@@ -5,6 +5,8 @@ of its own (KIP-211), v3 the leader epoch (KIP-320), v4 is flexible, since Kafka
 rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members (KIP-345), v4 is flexible.
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Bytes,
@@ -31,12 +33,12 @@ from ...wire.language.payload import Payload
 from ..meanings import ClientHost, ClientId, GroupInstanceId, LeaderEpoch, MemberId, ProtocolType
 from .holdings import assignment, subscription
 
-offset_commit_key = Payload("OffsetCommitKey", Struct(
+offset_commit_key: Final = Payload("OffsetCommitKey", Struct(
     "group" / GroupId,
     "topic" / TopicName,
     "partition" / Partition,
 ), versions=range(2))
-offset_commit_value = Payload("OffsetCommitValue", Struct(
+offset_commit_value: Final = Payload("OffsetCommitValue", Struct(
     "offset" / Int64 * "next record the group will read",
     "leader_epoch" / Since(3, Ignorable(Default(LeaderEpoch, -1)))
         * "leader epoch of the last record that was processed; -1 means unknown",
@@ -46,8 +48,8 @@ offset_commit_value = Payload("OffsetCommitValue", Struct(
         * "when the offset may be deleted, in ms since 1970; -1 means by the broker's offsets.retention.minutes",
     "topic_id" / SinceRelease((4, 1), Ignorable(Tag(0, TopicId))),
 ), versions=range(5), flexible=4)
-group_metadata_key = Payload("GroupMetadataKey", Struct("group" / GroupId), versions=range(2, 3))
-group_metadata_value = Payload("GroupMetadataValue", Struct(
+group_metadata_key: Final = Payload("GroupMetadataKey", Struct("group" / GroupId), versions=range(2, 3))
+group_metadata_value: Final = Payload("GroupMetadataValue", Struct(
     "protocol_type" / ProtocolType * "kind of group, such as consumer or connect; empty if it only stores offsets",
     "generation" / Int32 * "goes up with each rebalance",
     "protocol" / Nullable(String) * "assignor the group uses; null if it has no members",

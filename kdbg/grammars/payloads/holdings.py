@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from ...errors import BadValue
 from ...findings.faults import NothingNear
@@ -39,20 +40,20 @@ PROTOCOL_TYPE = ("protocol_type",)
 ASSIGNOR = ("name", "protocol_name", "protocol_data", "protocol")
 """A protocol of JoinGroup has a name, its answer a protocol name; DescribeGroups and stored groups say it otherwise."""
 
-subscription = Told(PROTOCOL_TYPE, {
+subscription: Final = Told(PROTOCOL_TYPE, {
     "consumer": ("ConsumerProtocolSubscription",),
     "connect": ("ConnectWorkerState",),
 })  # fmt: skip
-assignment = Told(PROTOCOL_TYPE, {
+assignment: Final = Told(PROTOCOL_TYPE, {
     "consumer": ("ConsumerProtocolAssignment",),
     "connect": ("ConnectAssignment",),
 })  # fmt: skip
-subscription_data = Told(ASSIGNOR, {
+subscription_data: Final = Told(ASSIGNOR, {
     "sticky": ("StickyAssignorUserDataV1", "StickyAssignorUserDataV0", "StickyAssignorUserData"),
     "cooperative-sticky": ("CooperativeStickyAssignorUserDataV0", "StickyAssignorUserDataV1"),
     "stream": ("SubscriptionInfoData",),
 })  # fmt: skip
-assignment_data = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
+assignment_data: Final = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
 def connect_allocation(data: bytes, around: Around) -> list[Payload]:

@@ -3,10 +3,12 @@
 Kafka's own principal builder writes it so; a broker with another builder may write anything.
 """
 
+from typing import Final
+
 from ...wire import Boolean, String, Struct
 from ...wire.language.payload import Payload
 
-principal = Payload("DefaultPrincipalData", Struct(
+principal: Final = Payload("DefaultPrincipalData", Struct(
     "type" / String * "kind of principal, usually User",
     "name" / String * "name of the principal",
     "token_authenticated" / Boolean * "true if it logged in with a delegation token",

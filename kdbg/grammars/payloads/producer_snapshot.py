@@ -3,11 +3,13 @@
 The checksum is the CRC-32C of all bytes behind it.
 """
 
+from typing import Final
+
 from ...wire import Array, Int16, Int32, Int64, Struct, Timestamp, UInt32
 from ...wire.language.payload import Payload
 from ..meanings import ProducerId
 
-producer_snapshot = Payload("ProducerSnapshot", Struct(
+producer_snapshot: Final = Payload("ProducerSnapshot", Struct(
     "crc" / UInt32.means("crc") * "CRC-32C of everything after it",
     "producer_entries" / Array(
         "producer_id" / ProducerId,

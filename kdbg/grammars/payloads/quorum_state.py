@@ -4,11 +4,13 @@ It never stands in bytes like these: the file quorum-state holds it as JSON, wit
 the directory of the voter (KIP-853); the voters themselves are in the log since then.
 """
 
+from typing import Final
+
 from ...wire import Array, Default, Int32, Int64, Nullable, Since, Struct, Until, Uuid
 from ...wire.language.payload import Payload
 from ..meanings import ClusterId, LeaderEpoch, LeaderId, VoterId
 
-quorum_state = Payload("QuorumStateData", Struct(
+quorum_state: Final = Payload("QuorumStateData", Struct(
     "cluster_id" / Until(0, ClusterId),
     "leader_id" / Default(LeaderId, -1),
     "leader_epoch" / Default(LeaderEpoch, -1) * "epoch the voter is in; it never goes back; -1 means none so far",

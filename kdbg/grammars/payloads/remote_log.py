@@ -4,6 +4,8 @@ KIP-405. A value begins with the frame that the records of the KRaft log have as
 storage itself wants to keep (KIP-917), 4.0 whether a segment has an index of aborted transactions.
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Boolean,
@@ -25,12 +27,12 @@ from ...wire.language.payload import Payload
 from ..meanings import BrokerId, LeaderEpoch, RemoteLogSegmentState, RemotePartitionDeleteState
 from .cluster_metadata import FRAME
 
-topic_id_partition = Struct("name" / TopicName, "id" / TopicId, "partition" / Partition)
-segment_id = Struct(
+topic_id_partition: Final = Struct("name" / TopicName, "id" / TopicId, "partition" / Partition)
+segment_id: Final = Struct(
     "topic_id_partition" / topic_id_partition * "partition the segment belongs to",
     "id" / Uuid * "random id of the segment in remote storage",
 )
-segment = (
+segment: Final = (
     "start_offset" / Int64 * "first offset of the segment",
     "end_offset" / Int64 * "last offset of the segment, inclusive",
     "broker_id" / BrokerId * "broker that wrote this record",

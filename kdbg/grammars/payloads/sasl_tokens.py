@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ...errors import BadValue
 from ...findings.faults import NoToken
@@ -25,7 +25,7 @@ from ...wire.nodes.der import DerLength, ObjectId
 from ...wire.nodes.leaves import Fixed
 from ...wire.nodes.marked import Each, Marked
 
-UInt8 = Fixed("UINT8", "B")
+UInt8: Final = Fixed("UINT8", "B")
 
 
 def _token(name: str, *fields: Any) -> Payload:
@@ -36,13 +36,13 @@ def _token(name: str, *fields: Any) -> Payload:
 CHANNEL_BINDING = "channel_binding" / Marked("", ",") * "whether the login is bound to a TLS channel: n means no"
 AUTHORIZATION_ID = "authorization_id" / Marked(",a=", ",", absent=",") * "user to act as; absent: the one who logs in"
 
-plain = _token("PlainMessage",
+plain: Final = _token("PlainMessage",
     "authorization_id" / Marked("", "\0") * "user to act as; empty means the one who logs in",
     "user" / Marked("\0", "\0") * "user who logs in",
     "password" / Marked("\0", kind="secret") * "password, in the clear",
 )
 
-scram_client_first = _token("ScramClientFirstMessage",
+scram_client_first: Final = _token("ScramClientFirstMessage",
     CHANNEL_BINDING,
     AUTHORIZATION_ID,
     "user" / Marked(",n=", ",") * "user who logs in; with tokenauth the id of a delegation token",
@@ -50,25 +50,25 @@ scram_client_first = _token("ScramClientFirstMessage",
     "tokenauth" / Marked(",tokenauth=", ",", absent="") * "true if a delegation token logs in; absent otherwise",
     "extensions" / Marked(",", absent="", kind="secret") * "further attributes; absent as a rule",
 )
-scram_server_first = _token("ScramServerFirstMessage",
+scram_server_first: Final = _token("ScramServerFirstMessage",
     "nonce" / Marked("r=", ",") * "the client's random text, continued by the broker",
     "salt" / Marked(",s=", ",", kind="secret") * "random bytes hashed together with the password, in base64",
     "iterations" / Marked(",i=", ",") * "rounds of hashing",
     "extensions" / Marked(",", absent="", kind="secret") * "further attributes; absent as a rule",
 )
-scram_client_final = _token("ScramClientFinalMessage",
+scram_client_final: Final = _token("ScramClientFinalMessage",
     "channel_binding" / Marked("c=", ",") * "channel binding of the first message, in base64; biws means none",
     "nonce" / Marked(",r=", ",") * "random text of both, as the broker sent it",
     "proof" / Marked(",p=", kind="secret") * "proof that the client knows the password, in base64",
 )
-scram_server_final = _token("ScramServerFinalMessage",
+scram_server_final: Final = _token("ScramServerFinalMessage",
     "signature" / Marked("v=", kind="secret") * "proof that the broker knows the user's key, in base64",
 )
-scram_server_error = _token("ScramServerError",
+scram_server_error: Final = _token("ScramServerError",
     "error" / Marked("e=") * "why the login failed, such as invalid-proof",
 )
 
-oauth_initial = _token("OAuthBearerClientInitialResponse",
+oauth_initial: Final = _token("OAuthBearerClientInitialResponse",
     CHANNEL_BINDING,
     AUTHORIZATION_ID,
     "auth" / Marked(",\1auth=", "\1", kind="secret") * "scheme and token: Bearer and a JWT, as a rule",
@@ -78,31 +78,31 @@ oauth_initial = _token("OAuthBearerClientInitialResponse",
     ) * "names and values the client adds to its token (KIP-342)",
     "end" / Marked("\1\1") * "end of the message",
 )
-oauth_error = _token("OAuthBearerServerError",
+oauth_error: Final = _token("OAuthBearerServerError",
     "json" / Marked("") * "why the token was refused, as JSON",
 )
-oauth_acknowledgement = _token("OAuthBearerErrorAcknowledgement",
+oauth_acknowledgement: Final = _token("OAuthBearerErrorAcknowledgement",
     "end" / Marked("\1") * "a single byte 01: the client has seen the error",
 )
 
-KerberosToken = Enum(UInt16, {
+KerberosToken: Final = Enum(UInt16, {
     0x0100: "AP_REQ", 0x0200: "AP_REP", 0x0300: "ERROR", 0x0101: "MIC", 0x0201: "WRAP", 0x0404: "MIC_V2",
     0x0504: "WRAP_V2",
 })
-kerberos = _token("KerberosToken",
+kerberos: Final = _token("KerberosToken",
     "tag" / UInt8 * "ASN.1 tag that begins the token",
     "length" / DerLength() * "length of the rest, in bytes",
     "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
     "token_id" / KerberosToken * "kind of Kerberos message",
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
-spnego_first = _token("SpnegoInitialToken",
+spnego_first: Final = _token("SpnegoInitialToken",
     "tag" / UInt8 * "ASN.1 tag that begins the token",
     "length" / DerLength() * "length of the rest, in bytes",
     "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
-spnego_next = _token("SpnegoNegotiationToken",
+spnego_next: Final = _token("SpnegoNegotiationToken",
     "tag" / UInt8 * "ASN.1 tag that begins the token",
     "length" / DerLength() * "length of the rest, in bytes",
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
@@ -116,11 +116,11 @@ WRAPPED = (
     "right_rotation_count" / UInt16 * "how far the data is rotated to the right, in bytes",
     "sequence_number" / Int64 * "goes up with each message of the sender",
 )
-kerberos_wrap = _token("KerberosWrapToken",
+kerberos_wrap: Final = _token("KerberosWrapToken",
     *WRAPPED,
     "data" / SecretRemainder * "the protected message",
 )
-security_layer = _token("KerberosSecurityLayer",
+security_layer: Final = _token("KerberosSecurityLayer",
     *WRAPPED,
     "security_layers" / Bits(Int8, {0: "NONE", 1: "INTEGRITY", 2: "CONFIDENTIALITY"})
         * "layers the broker offers or the client chooses; Kafka uses none",

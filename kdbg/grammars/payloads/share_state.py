@@ -4,6 +4,8 @@ A snapshot tells all of it, an update what has changed since; keys begin with 0 
 epochs and no times; 4.2 counts what was delivered for good (KIP-1226).
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     BeforeRelease,
@@ -22,16 +24,16 @@ from ...wire import (
 from ...wire.language.payload import Payload
 from ..meanings import DeliveryCount, LeaderEpoch, ShareDeliveryState, StateEpoch
 
-key = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
-delivery_complete_count = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
-state_batches = Array(
+key: Final = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
+delivery_complete_count: Final = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
+state_batches: Final = Array(
     "first_offset" / Int64 * "first offset of the range",
     "last_offset" / Int64 * "last offset of the range, inclusive",
     "delivery_state" / ShareDeliveryState,
     "delivery_count" / DeliveryCount,
 )
-snapshot_key = Payload("ShareSnapshotKey", key, versions=range(1))
-snapshot_value = Payload("ShareSnapshotValue", Struct(
+snapshot_key: Final = Payload("ShareSnapshotKey", key, versions=range(1))
+snapshot_value: Final = Payload("ShareSnapshotValue", Struct(
     "snapshot_epoch" / BeforeRelease((4, 1), UInt16) * "number of this snapshot; updates that carry it belong to it",
     "snapshot_epoch" / SinceRelease((4, 1), Int32) * "number of this snapshot; updates that carry it belong to it",
     "state_epoch" / StateEpoch * "raised each time the state is initialized; writes with an older one are fenced",
@@ -43,8 +45,8 @@ snapshot_value = Payload("ShareSnapshotValue", Struct(
     "write_timestamp" / SinceRelease((4, 1), Timestamp) * "when this snapshot was written, in ms since 1970",
     "state_batches" / state_batches * "state of the records from start_offset on, in ranges",
 ), flexible=0, releases=((4, 0),))
-update_key = Payload("ShareUpdateKey", key, versions=range(1, 2))
-update_value = Payload("ShareUpdateValue", Struct(
+update_key: Final = Payload("ShareUpdateKey", key, versions=range(1, 2))
+update_value: Final = Payload("ShareUpdateValue", Struct(
     "snapshot_epoch" / BeforeRelease((4, 1), UInt16) * "snapshot that this update changes",
     "snapshot_epoch" / SinceRelease((4, 1), Int32) * "snapshot that this update changes",
     "leader_epoch" / LeaderEpoch * "leader epoch of the leader that wrote the state",

@@ -6,6 +6,8 @@ named topologies, v11 client tags (KIP-708). The leader's AssignmentInfo keeps s
 save bytes, v6 what standbys serve (KIP-535), v7 when to rebalance next.
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Between,
@@ -29,16 +31,16 @@ from ...wire import (
 from ...wire.language.payload import Payload
 from ..meanings import Host, Port
 
-AssignorError = Enum(Int32, {
+AssignorError: Final = Enum(Int32, {
     0: "NONE", 1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 2: "VERSION_PROBING", 3: "ASSIGNMENT_ERROR",
     4: "SHUTDOWN_REQUESTED",
 })
-tasks = Array(
+tasks: Final = Array(
     "topic_group_id" / Int32 * "subtopology of the task: the part of its id before the underscore",
     "partition" / Partition * "partition of the task: the part of its id after the underscore",
 )
 
-subscription_info = Payload("SubscriptionInfoData", Struct(
+subscription_info: Final = Payload("SubscriptionInfoData", Struct(
     "version" / Int32 * "version of this layout",
     "latest_supported_version" / Since(3, Default(Int32, -1))
         * "newest version the sender knows, so that a mixed group can agree on one; -1 means unknown",
@@ -67,14 +69,14 @@ subscription_info = Payload("SubscriptionInfoData", Struct(
 ), versions=range(1, 12), frame=())
 
 # Java's DataOutputStream writes this one: its strings are STRINGs in all that names of topics and hosts may hold.
-task = (
+task: Final = (
     "topic_group_id" / Int32 * "subtopology of the task: the part of its id before the underscore",
     "partition" / Partition * "partition of the task: the part of its id after the underscore",
     "named_topology" / Since(10, Array(UInt16))
         * "name of the topology the task belongs to, one number per UTF-16 unit; empty means there is only one",
 )
-named_partitions = Array("topic" / TopicName, "partition" / Partition)
-numbered_partitions = Array(
+named_partitions: Final = Array("topic" / TopicName, "partition" / Partition)
+numbered_partitions: Final = Array(
     "host" / Host,
     "port" / Port,
     "partitions" / Array(
@@ -82,7 +84,7 @@ numbered_partitions = Array(
         "partition" / Partition,
     ) * "partitions the process serves",
 )
-assignment_info = Payload("AssignmentInfo", Struct(
+assignment_info: Final = Payload("AssignmentInfo", Struct(
     "version" / Int32 * "version of this layout",
     "commonly_supported_version" / Since(3, Int32) * "newest version that all members know",
     "active_tasks" / Array(*task) * "tasks to process records for, one for each assigned partition, in the same order",

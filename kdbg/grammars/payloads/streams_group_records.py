@@ -4,6 +4,8 @@ Keys begin with 17 to 23; 18 is not in use. Kafka 4.2 added the epoch that each 
 last knew of its topology and configuration; 4.4 which description of the topology is stored (KIP-1331).
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Default,
@@ -34,8 +36,8 @@ from ..meanings import (
 )
 from .consumer_group_records import group, member, target
 
-metadata_key = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
-metadata_value = Payload("StreamsGroupMetadataValue", Struct(
+metadata_key: Final = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
+metadata_value: Final = Payload("StreamsGroupMetadataValue", Struct(
     "epoch" / Int32 * "group epoch: goes up when members, the topology or the partitions of its topics change",
     "metadata_hash" / Int64 * "hash over the topics of the topology, to notice that they changed",
     "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
@@ -49,8 +51,8 @@ metadata_value = Payload("StreamsGroupMetadataValue", Struct(
     "failed_description_topology_epoch" / SinceRelease((4, 4), Tag(3, Default(Int32, -1)))
         * "topology whose description could not be stored; -1 means none",
 ), flexible=0)
-member_metadata_key = Payload("StreamsGroupMemberMetadataKey", member, versions=range(19, 20))
-member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
+member_metadata_key: Final = Payload("StreamsGroupMemberMetadataKey", member, versions=range(19, 20))
+member_metadata_value: Final = Payload("StreamsGroupMemberMetadataValue", Struct(
     "instance_id" / Nullable(GroupInstanceId),
     "rack_id" / Nullable(ClientRack),
     "client_id" / ClientId,
@@ -66,26 +68,26 @@ member_metadata_value = Payload("StreamsGroupMemberMetadataValue", Struct(
         "value" / String * "value of the label",
     ) * "labels of the process, used to spread standby tasks over racks",
 ), flexible=0)
-target_metadata_key = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
-target_metadata_value = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
-target_tasks = Array(
+target_metadata_key: Final = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
+target_metadata_value: Final = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
+target_tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
 )
-target_member_key = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
-target_member_value = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
+target_member_key: Final = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
+target_member_value: Final = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
     "active_tasks" / target_tasks * "tasks the member is meant to process records for",
     "standby_tasks" / target_tasks * "tasks whose state the member is meant to keep a copy of",
     "warmup_tasks" / target_tasks * "tasks whose state the member is meant to restore",
 ), flexible=0)
-tasks = Array(
+tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
     "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32))))
         * "member epoch in which each task was assigned, in order, to fence late commits; null unless active",
 )
-current_key = Payload("StreamsGroupCurrentMemberAssignmentKey", member, versions=range(22, 23))
-current_value = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(
+current_key: Final = Payload("StreamsGroupCurrentMemberAssignmentKey", member, versions=range(22, 23))
+current_value: Final = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(
     "member_epoch" / ReachedEpoch,
     "previous_member_epoch" / Int32 * "epoch before it, which the member may still send if it missed the last response",
     "state" / StreamsMemberState,
@@ -96,7 +98,7 @@ current_value = Payload("StreamsGroupCurrentMemberAssignmentValue", Struct(
     "standby_tasks_pending_revocation" / tasks * "standby tasks the member must give up first",
     "warmup_tasks_pending_revocation" / tasks * "warm-up tasks the member must give up first",
 ), flexible=0)
-internal_topics = Array(
+internal_topics: Final = Array(
     "name" / TopicName,
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
@@ -105,8 +107,8 @@ internal_topics = Array(
         "value" / String * "value of the setting",
     ) * "settings the topic is created with",
 )
-topology_key = Payload("StreamsGroupTopologyKey", group, versions=range(23, 24))
-topology_value = Payload("StreamsGroupTopologyValue", Struct(
+topology_key: Final = Payload("StreamsGroupTopologyKey", group, versions=range(23, 24))
+topology_value: Final = Payload("StreamsGroupTopologyValue", Struct(
     "epoch" / Int32 * "version of the topology, raised by the application when it changes",
     "subtopologies" / Array(
         "subtopology_id" / SubtopologyId,

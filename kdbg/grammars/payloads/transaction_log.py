@@ -3,6 +3,8 @@
 KIP-98. v1 is flexible; its tagged fields came with the second version of transactions (KIP-890).
 """
 
+from typing import Final
+
 from ...wire import (
     Array,
     Default,
@@ -19,8 +21,8 @@ from ...wire import (
 from ...wire.language.payload import Payload
 from ..meanings import Partitions, ProducerEpoch, ProducerId, TransactionalId, TransactionState
 
-key = Payload("TransactionLogKey", Struct("transactional_id" / TransactionalId))
-value = Payload("TransactionLogValue", Struct(
+key: Final = Payload("TransactionLogKey", Struct("transactional_id" / TransactionalId))
+value: Final = Payload("TransactionLogValue", Struct(
     "producer_id" / ProducerId,
     "previous_producer_id" / SinceRelease((4, 0), Tag(0, Default(Int64, -1)))
         * "producer id before the last change of it; -1 means none",

@@ -18,6 +18,8 @@ NOWHERE: TableRow = (None, None, None)
 class Read:
     """What all splits of a file say together; a file that lies outside the time asked for says nothing."""
 
+    counts: dict[str, int]
+
     def __init__(self) -> None:
         self.counts = dict.fromkeys(COUNTED, 0)
         self.first: int | None = None

@@ -70,6 +70,9 @@ class State:
 class Followed(Output):
     """The folder of tables that grow batch by batch."""
 
+    folder: str
+    own: str
+
     def __init__(self, out: str) -> None:
         super().__init__(out)
         self.run = RUN_NAME
@@ -140,14 +143,16 @@ class Following(Pipeline):
     """
 
     output: Followed
+    entry: dict[str, Any]
+    following: State
 
     def __init__(self, spark: SparkSession, output: Followed, options: Options, patience: float) -> None:
         super().__init__(spark, output, options)
-        self.patience = round(patience * 1e9)
+        self.patience: int = round(patience * 1e9)
         self.entry = output.recover()
         self.following = State(**self.entry.get("follow", {}))
         counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
-        self.outcome = Outcome(counts, findings, rows)
+        self.outcome: Outcome = Outcome(counts, findings, rows)
         self._last = time.monotonic()
         self._trouble: Exception | None = None
 

@@ -169,8 +169,8 @@ class Tail(DataSourceStreamReader):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.paths: list[str] = json.loads(options["captures"])
-        self.rolled = options["rolled"] == "true"
-        self.most = int(options["most"])
+        self.rolled: bool = options["rolled"] == "true"
+        self.most: int = int(options["most"])
 
     def initialOffset(self) -> dict[str, Any]:
         return {}

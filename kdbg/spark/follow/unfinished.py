@@ -115,6 +115,9 @@ class Told:
 class Follower(Pairer):
     """A carrier that lets connections wait which sent something since `horizons`, nanoseconds for each capture."""
 
+    horizons: list[int]
+    waiting: Waiting
+
     def __init__(self, captures: list[str], folder: str, waiting: str, horizons: list[int]) -> None:
         super().__init__(captures, folder)
         self.horizons, self.waiting = horizons, Waiting(waiting)
@@ -233,10 +236,12 @@ class Follower(Pairer):
 class Waiting:
     """Writes what waits into a file of its own, in a folder."""
 
+    system: Any
+
     def __init__(self, folder: str) -> None:
         self.system, self._folder, _ = resolve(folder)
-        self.file = f"{uuid4().hex}.arrow"
-        self.name = f"{folder}/{self.file}"
+        self.file: str = f"{uuid4().hex}.arrow"
+        self.name: str = f"{folder}/{self.file}"
         self.held: list[tuple[int, int]] = []
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0

@@ -24,6 +24,9 @@ from .runs import Run
 class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
 
+    tables: Tables
+    pieces: Pieces
+
     def __init__(self, captures: list[str], folder: str) -> None:
         self.captures = captures
         self.tables, self.pieces = Tables(folder), Pieces(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID, uuid4
 
 import pyarrow as pa
@@ -19,6 +20,9 @@ PIECE = 32 << 20
 
 class Pieces:
     """Takes packed exchanges and writes them into files of about `PIECE` bytes."""
+
+    folder: str
+    system: Any
 
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(folder)

@@ -20,7 +20,7 @@ class Part(io.RawIOBase):
 
     def __init__(self, file: File, split: Split) -> None:
         super().__init__()
-        self.name = file.name
+        self.name: str = file.name
         self._file = open_file(file.place)
         self._file.seek(split.start)
         self._left = split.size
@@ -47,6 +47,11 @@ class Reading:
 
     `ports` narrows to connections with one of these ports.
     """
+
+    file: File
+    split: Split
+    ports: frozenset[int]
+    passed_over: int
 
     def __init__(self, plan: Plan, split: Split, ports: frozenset[int] = frozenset()) -> None:
         self.file, self.split, self.ports = plan.files[split.file], split, ports

@@ -23,9 +23,12 @@ MOST_OPEN = 128
 class Spill:
     """Takes the bytes of large runs, those of one task."""
 
+    system: Any
+    folder: str
+
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(f"{folder}/{ROOM}")
-        self.name = f"{uuid4().hex}.runs"
+        self.name: str = f"{uuid4().hex}.runs"
         self._file: Any = None
         self._size = 0
 
@@ -46,6 +49,9 @@ class Spill:
 
 class Claim:
     """Gives the bytes back."""
+
+    system: Any
+    folder: str
 
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(f"{folder}/{ROOM}")

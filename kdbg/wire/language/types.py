@@ -19,9 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-import construct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from ...errors import GrammarError
 from ..nodes import (
@@ -54,15 +52,11 @@ from ..nodes import (
     WireStruct,
     documented,
 )
-from ..nodes.leaves import AnyConstruct
+from ..nodes.base import AnyConstruct, AnySubconstruct, Renamed
 from .duplicates import refuse_duplicates
 
 if TYPE_CHECKING:
     from .payload import Holding
-
-    AnySubconstruct = construct.Subconstruct[Any, Any, Any, Any]
-else:  # construct's classes cannot be subscripted while a program runs
-    AnySubconstruct = construct.Subconstruct
 
 FOREVER = 1 << 15
 """One more than any version: API versions are INT16."""
@@ -95,7 +89,7 @@ class Declaration(AnyConstruct):
     """
 
     flexible_from: int | None = None
-    optional_in = range(0)
+    optional_in: range = range(0)
 
     def bind(self, flexible: int, optional: range) -> None:
         """Remember which versions are flexible; raise `TypeError` where another Api has said otherwise before."""
@@ -118,7 +112,7 @@ class Declaration(AnyConstruct):
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         return self.at(self.at_context(context))._build(value, stream, context, "")
 
-    def __mul__(self, text: str) -> Self:  # type: ignore[override]
+    def __mul__(self, text: str) -> Self:
         """The type with a text; construct's own `*` would make it a field without a name."""
         return documented(self, text)
 
@@ -126,7 +120,7 @@ class Declaration(AnyConstruct):
         raise NotImplementedError
 
 
-def specialise(subcon: construct.Construct[Any, Any], at: At, *, nullable: bool = False) -> Node:
+def specialise(subcon: AnyConstruct, at: At, *, nullable: bool = False) -> Node:
     """The node that `subcon` is at one version; a node is already itself."""
     if isinstance(subcon, Declaration):
         return subcon.at(at, nullable=nullable)
@@ -141,6 +135,10 @@ class Text(Declaration):
 
     when = ""
     holds: Holding | None = None
+    bnf: str
+    number: Fixed | Varint
+    text: bool
+    kind: str
 
     def __init__(self, bnf: str, number: Fixed | Varint, *, text: bool, kind: str = "") -> None:
         super().__init__()
@@ -167,7 +165,7 @@ class Struct(Declaration):
     Two fields may share a name or a tag only when their versions do not meet; `TypeError` where they do.
     """
 
-    def __init__(self, *fields: construct.Renamed[Any, Any]) -> None:
+    def __init__(self, *fields: Renamed) -> None:
         super().__init__()
         self.declared = fields
         refuse_duplicates([(field.name or "", rules_of(field)[0]) for field in fields])
@@ -195,7 +193,7 @@ class Unread(Struct):
 
     def __init__(self, *, secret: bool = False) -> None:
         super().__init__()
-        self.body = SecretRemainder if secret else Remainder
+        self.body: Rest = SecretRemainder if secret else Remainder
 
     def structure(self, at: At) -> UnreadStruct:
         return UnreadStruct((Field("body", self.body),), None)
@@ -206,7 +204,7 @@ class Array(Declaration):
 
     def __init__(self, *of: Any, number: Fixed | Varint = INT32) -> None:
         super().__init__()
-        self.of = of[0] if len(of) == 1 and of[0].name is None else Struct(*of)
+        self.of: Any | Struct = of[0] if len(of) == 1 and of[0].name is None else Struct(*of)
         self.number = number
 
     def at(self, at: At, *, nullable: bool = False) -> WireArray:
@@ -218,6 +216,9 @@ class Array(Declaration):
 
 class Prefixed(Declaration):
     """A length in bytes, then one structure that fills it."""
+
+    number: Fixed | Varint
+    of: Struct
 
     def __init__(self, number: Fixed | Varint, of: Struct) -> None:
         super().__init__()
@@ -267,16 +268,16 @@ class FieldRules:
 class Word(AnySubconstruct):
     """A word in front of a type: it changes the field's rules, never the bytes of the type behind it."""
 
-    def __init__(self, subcon: construct.Construct[Any, Any], **rules: Any) -> None:
+    def __init__(self, subcon: AnyConstruct, **rules: Any) -> None:
         super().__init__(subcon)
         self.rules: Mapping[str, Any] = rules
 
 
-def rules_of(declared: construct.Renamed[Any, Any]) -> tuple[FieldRules, construct.Construct[Any, Any]]:
+def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
     """What is said of a field in front of its type and behind it, and the type."""
     rules, about = FieldRules(), ""
-    subcon: construct.Construct[Any, Any] = declared
-    while isinstance(subcon, (construct.Renamed, Word)):
+    subcon: AnyConstruct = declared
+    while isinstance(subcon, (Renamed, Word)):
         about = about or subcon.docs
         if isinstance(subcon, Word):
             rules = replace(rules, **subcon.rules)
@@ -284,7 +285,7 @@ def rules_of(declared: construct.Renamed[Any, Any]) -> tuple[FieldRules, constru
     return replace(rules, about=about or subcon.docs), subcon
 
 
-def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | None:
+def specialise_field(declared: Renamed, at: At) -> Field | None:
     """The field as it is at one version; None when that version does not have it."""
     rules, subcon = rules_of(declared)
     if not rules.has(at):
@@ -295,67 +296,67 @@ def specialise_field(declared: construct.Renamed[Any, Any], at: At) -> Field | N
     return Field(declared.name or "", node, rules.initial, rules.tag, rules.about)
 
 
-def Since(first: int, of: construct.Construct[Any, Any]) -> Word:
+def Since(first: int, of: AnyConstruct) -> Word:
     """A field that version `first` brought."""
     return Word(of, first=first)
 
 
-def Until(last: int, of: construct.Construct[Any, Any]) -> Word:
+def Until(last: int, of: AnyConstruct) -> Word:
     """A field that version `last` was the last to have."""
     return Word(of, last=last)
 
 
-def Between(first: int, last: int, of: construct.Construct[Any, Any]) -> Word:
+def Between(first: int, last: int, of: AnyConstruct) -> Word:
     """A field of the versions `first` to `last`, both included."""
     return Word(of, first=first, last=last)
 
 
-def Only(version: int, of: construct.Construct[Any, Any]) -> Word:
+def Only(version: int, of: AnyConstruct) -> Word:
     """A field of one version."""
     return Word(of, first=version, last=version)
 
 
-def BeforeRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+def BeforeRelease(release: Release, of: AnyConstruct) -> Word:
     """A field that only older releases wrote: Kafka has changed the layout of versions that were already in use."""
     return Word(of, before_release=release)
 
 
-def SinceRelease(release: Release, of: construct.Construct[Any, Any]) -> Word:
+def SinceRelease(release: Release, of: AnyConstruct) -> Word:
     """A field that older releases did not write, in the same version."""
     return Word(of, since_release=release)
 
 
-def Nullable(of: construct.Construct[Any, Any]) -> Word:
+def Nullable(of: AnyConstruct) -> Word:
     """A string, bytes, array, record set or structure that may be null."""
     return Word(of, nullable_from=0)
 
 
-def NullableSince(first: int, of: construct.Construct[Any, Any]) -> Word:
+def NullableSince(first: int, of: AnyConstruct) -> Word:
     """One that may be null from version `first` on."""
     return Word(of, nullable_from=first)
 
 
-def NullableUntil(last: int, of: construct.Construct[Any, Any]) -> Word:
+def NullableUntil(last: int, of: AnyConstruct) -> Word:
     """One that may be null up to version `last`."""
     return Word(of, nullable_from=0, nullable_until=last)
 
 
-def Default(of: construct.Construct[Any, Any], value: Any) -> Word:
+def Default(of: AnyConstruct, value: Any) -> Word:
     """The value of a field that was left out, where it is not zero, empty or false."""
     return Word(of, initial=value)
 
 
-def Tag(number: int, of: construct.Construct[Any, Any]) -> Word:
+def Tag(number: int, of: AnyConstruct) -> Word:
     """A tagged field (KIP-482): behind the plain ones, and only when it was set."""
     return Word(of, tag=number)
 
 
-def Optional(number: int, of: construct.Construct[Any, Any]) -> Word:
+def Optional(number: int, of: AnyConstruct) -> Word:
     """An optional field (the draft of KIP-482): in front of the plain ones, and only when it was set."""
     return Word(of, tag=number, optional=True)
 
 
-def Ignorable(of: construct.Construct[Any, Any]) -> Word:
+def Ignorable(of: AnyConstruct) -> Word:
     """A field that says nothing vital: a version that lacks it is written without, even where it was set."""
     return Word(of, ignorable=True)
 
@@ -380,20 +381,31 @@ def Bits(of: Fixed, names: Mapping[int, str]) -> Fixed:
     return of.means("bits", names)
 
 
-Int8, Int16, Int32, Int64, UInt16, UInt32 = INT8, INT16, INT32, INT64, UINT16, UINT32
-Boolean, Float64 = BOOLEAN, FLOAT64
-Varint32, Varint64, UVarint = VARINT, VARLONG, UVARINT
-String, Bytes = Text("STRING", INT16, text=True), Text("BYTES", INT32, text=False)
-VarintString, VarintBytes = Text("VARINT_STRING", VARINT, text=True), Text("VARINT_BYTES", VARINT, text=False)
-Uuid = UuidNode()
-Remainder, SecretRemainder = Rest(), Rest("secret")
+Int8: Final = INT8
+Int16: Final = INT16
+Int32: Final = INT32
+Int64: Final = INT64
+UInt16: Final = UINT16
+UInt32: Final = UINT32
+Boolean: Final = BOOLEAN
+Float64: Final = FLOAT64
+Varint32: Final = VARINT
+Varint64: Final = VARLONG
+UVarint: Final = UVARINT
+String: Final = Text("STRING", INT16, text=True)
+Bytes: Final = Text("BYTES", INT32, text=False)
+VarintString: Final = Text("VARINT_STRING", VARINT, text=True)
+VarintBytes: Final = Text("VARINT_BYTES", VARINT, text=False)
+Uuid: Final = UuidNode()
+Remainder: Final = Rest()
+SecretRemainder: Final = Rest("secret")
 
-ErrorCode = Int16.means("error") * "what went wrong, 0 if nothing did"
-ApiKey = Int16.means("api") * "number of the kind of request"
-Partition = Int32.means("partition") * "number of the partition within its topic, from 0"
-Duration = Int32.means("duration")
-Duration64 = Int64.means("duration")
-Timestamp = Int64.means("timestamp")
-TopicName = String.means("topic") * "name of the topic"
-TopicId = UuidNode("topic_id") * "id of the topic, which a topic of the same name created later does not share"
-GroupId = String.means("group") * "name of the group (group.id)"
+ErrorCode: Final = Int16.means("error") * "what went wrong, 0 if nothing did"
+ApiKey: Final = Int16.means("api") * "number of the kind of request"
+Partition: Final = Int32.means("partition") * "number of the partition within its topic, from 0"
+Duration: Final = Int32.means("duration")
+Duration64: Final = Int64.means("duration")
+Timestamp: Final = Int64.means("timestamp")
+TopicName: Final = String.means("topic") * "name of the topic"
+TopicId: Final = UuidNode("topic_id") * "id of the topic, which a topic of the same name created later does not share"
+GroupId: Final = String.means("group") * "name of the group (group.id)"

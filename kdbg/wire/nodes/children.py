@@ -60,6 +60,9 @@ class Item(Child):
 class Member(Child):
     """A field of a structure, plain or tagged; one that the value does not have is passed over."""
 
+    key: str
+    always: bool
+
     def __init__(self, field: Field) -> None:
         super().__init__(field.node)
         self.key, self.always = field.name, field.tag is None

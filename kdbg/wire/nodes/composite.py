@@ -24,6 +24,11 @@ NO_DEFAULT: Any = object()
 class WireArray(Node):
     """A count, then so many items."""
 
+    bnf: str
+    length: Length
+    item: Node
+    nullable: bool
+
     def __init__(self, bnf: str, length: Length, item: Node, *, nullable: bool) -> None:
         super().__init__()
         self.bnf, self.length, self.item, self.nullable = bnf, length, item, nullable
@@ -77,6 +82,9 @@ class WireStruct(Node):
     """
 
     bnf = "STRUCT"
+    fields: tuple[Field, ...]
+    tags: dict[int, Field] | None
+    front: bool
 
     def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None, *, front: bool = False) -> None:
         super().__init__()
@@ -169,6 +177,8 @@ class NullableStruct(Node):
     """
 
     bnf = "NULLABLE_STRUCT"
+    struct: WireStruct
+    null: int
 
     def __init__(self, struct: WireStruct, *, null: int = -1) -> None:
         super().__init__()
@@ -198,6 +208,8 @@ class LengthPrefixed(Node):
     """A length, then one item that fills it to the last byte."""
 
     bnf = "PREFIXED"
+    length: Length
+    item: WireStruct
 
     def __init__(self, number: Fixed | Varint, item: WireStruct) -> None:
         super().__init__()

@@ -13,21 +13,16 @@ import uuid
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-import construct
-
 from ...errors import BadLength, BadValue, BuildError, Truncated
 from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
+from .base import AnyConstruct
 from .named import number_of
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
 
-    AnyConstruct = construct.Construct[Any, Any]
-else:  # construct's classes cannot be subscripted while a program runs
-    AnyConstruct = construct.Construct
-
 Stream = IO[bytes]
-Type = TypeVar("Type", bound="construct.Construct[Any, Any]")
+Type = TypeVar("Type", bound=AnyConstruct)
 
 
 def documented(of: Type, text: str) -> Type:
@@ -44,7 +39,7 @@ class Node(AnyConstruct):
     kind = ""
     names: Mapping[int, str] | None = None
 
-    def __mul__(self, text: str) -> Self:  # type: ignore[override]
+    def __mul__(self, text: str) -> Self:
         """The type with a text; construct's own `*` would make it a field without a name."""
         return documented(self, text)
 
@@ -74,12 +69,16 @@ class Fixed(Node):
 
     unused = 0
     """The bits that have no meaning and should be 0; one that is set is told, and kept."""
+    bnf: str
+    code: str
+    kind: str
+    names: Mapping[int, str] | None
 
     def __init__(self, bnf: str, code: str, kind: str = "", names: Mapping[int, str] | None = None) -> None:
         super().__init__()
         self.bnf, self.code, self.kind, self.names = bnf, code, kind, names
-        self.size = struct.calcsize(">" + code)
-        self.boolean = bnf == "BOOLEAN"
+        self.size: int = struct.calcsize(">" + code)
+        self.boolean: bool = bnf == "BOOLEAN"
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
         """The same type on the wire, with a meaning of its own."""
@@ -121,6 +120,11 @@ class Fixed(Node):
 
 class Varint(Node):
     """A base-128 number, least significant group first; `signed` ones are zigzag encoded."""
+
+    bnf: str
+    bits: int
+    signed: bool
+    kind: str
 
     def __init__(self, bnf: str, bits: int, *, signed: bool, kind: str = "") -> None:
         super().__init__()
@@ -212,6 +216,11 @@ class Sized(Node):
 
     when = ""
     """For secrets: the name of the sibling field that says whether this one is secret; "" means always."""
+    bnf: str
+    length: Length
+    text: bool
+    nullable: bool
+    kind: str
     holds: Holding | None = None
     """For payloads: what says how the bytes are laid out."""
 
@@ -264,6 +273,9 @@ class Rest(Node):
     """All bytes up to the end of the message: raw SASL tokens, bodies of APIs that no grammar is known for."""
 
     bnf = "REST"
+    kind: str
+    when: str
+    holds: Holding | None
 
     def __init__(self, kind: str = "", holds: Holding | None = None) -> None:
         super().__init__()

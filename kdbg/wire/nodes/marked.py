@@ -25,6 +25,9 @@ class Mark(Node):
     """The mark in front of a text; its value is the length of that, -1 where `absent` stands instead of the mark."""
 
     bnf = "MARK"
+    mark: bytes
+    stop: bytes
+    absent: bytes | None
 
     def __init__(self, mark: bytes, stop: bytes, absent: bytes | None) -> None:
         super().__init__()
@@ -64,7 +67,7 @@ class Marked(Sized):
     """
 
     def __init__(self, mark: str, stop: str = "", *, absent: str | None = None, kind: str = "", when: str = "") -> None:
-        self.mark = Mark(mark.encode(), stop.encode(), None if absent is None else absent.encode())
+        self.mark: Mark = Mark(mark.encode(), stop.encode(), None if absent is None else absent.encode())
         super().__init__("TEXT", Length(self.mark, 0), text=True, nullable=absent is not None, kind=kind)
         self.when = when
 
@@ -96,6 +99,9 @@ class Ahead(Node):
 
 class Each(Declaration):
     """As many structures as there are marks ahead that begin one."""
+
+    mark: bytes
+    of: Struct
 
     def __init__(self, mark: str, *fields: Any) -> None:
         super().__init__()

@@ -121,8 +121,13 @@ def inspect(
 class Walker:
     """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none."""
 
+    data: bytes
+    buffer: int
+    opaque: bool
+    stream: io.BytesIO
+
     def __init__(self, data: bytes, start: int, opaque: bool, side: Side) -> None:
-        self.result = Inspection([Buffer("", data)], side)
+        self.result: Inspection = Inspection([Buffer("", data)], side)
         self.data, self.buffer, self.opaque = data, 0, opaque
         self.stream = io.BytesIO(data)
         self.stream.seek(start)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class RecordSet(Declaration):
     """A record set behind its length in bytes; `cut` says that a broker may have cut its last entry."""
 
+    format: RecordFormat
+    cut: bool
+
     def __init__(self, format: RecordFormat, *, cut: bool = False) -> None:
         super().__init__()
         self.format, self.cut = format, cut
@@ -31,6 +34,12 @@ class RecordSet(Declaration):
 
 class RecordsNode(Node):
     """A length, then a record set. `cut` says that an entry may be cut at the end: brokers do so in fetches."""
+
+    bnf: str
+    length: Length
+    format: RecordFormat
+    nullable: bool
+    cut: bool
 
     def __init__(self, bnf: str, length: Length, format: RecordFormat, *, nullable: bool, cut: bool) -> None:
         super().__init__()

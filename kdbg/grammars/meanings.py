@@ -80,12 +80,8 @@ ResourceName: Final = String * "name of the resource, of brokers the id; empty f
 SessionTimeout: Final = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
 StateEpoch: Final = Int32 * "epoch of the share group's state of the partition"
 SubtopologyId: Final = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
-TargetClusterId: Final = String * (
-    "id of the cluster that is meant; another one refuses the request, null skips the check"
-)
-ThrottleTime: Final = Duration * (
-    "milliseconds the client was or should be held back, having exceeded a quota; 0 for none"
-)
+TargetClusterId: Final = String * "id of the cluster that is meant; another one refuses the request, null skips that"
+ThrottleTime: Final = Duration * "milliseconds the client was or is to be held back, having exceeded a quota, else 0"
 Timeout: Final = Duration * "milliseconds that the broker may take before it gives up"
 TransactionalId: Final = String * "name that a producer keeps across restarts (transactional.id), null for none"
 UnsignedPort: Final = UInt16 * "TCP port to connect to"
@@ -159,9 +155,9 @@ FencingChange: Final = Enum(Int8, {
     -1: "UNFENCE", 0: "NONE", 1: "FENCE",
 }) * "whether the broker becomes fenced: out of use for clients"
 FetchSessionEpoch: Final = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the fetch session"
-GroupMemberType: Final = Enum(Int8, {-1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER"}) * (
-    "which group protocol the member speaks"
-)
+GroupMemberType: Final = Enum(Int8, {
+    -1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER",
+}) * "which group protocol the member speaks"
 GroupMemberState: Final = Enum(Int8, {
     0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN",
 }) * "how far the member is in taking on its assignment"
@@ -200,9 +196,9 @@ ShareAcknowledgeType: Final = Enum(Int8, {
 ShareAcquireMode: Final = Enum(Int8, {
     0: "BATCH_OPTIMIZED", 1: "RECORD_LIMIT",
 }) * "whether the record limit may be exceeded to return whole batches"
-ShareDeliveryState: Final = Enum(Int8, {0: "AVAILABLE", 2: "ACKNOWLEDGED", 4: "ARCHIVED"}) * (
-    "what has become of the records"
-)
+ShareDeliveryState: Final = Enum(Int8, {
+    0: "AVAILABLE", 2: "ACKNOWLEDGED", 4: "ARCHIVED",
+}) * "what has become of the records"
 ShareMemberEpoch: Final = Enum(Int32, {0: "JOIN", -1: "LEAVE"}) * "epoch of the member in its share group"
 ShareSessionEpoch: Final = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the share session"
 ShutdownChange: Final = Enum(Int8, {

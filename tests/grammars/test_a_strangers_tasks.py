@@ -34,19 +34,21 @@ BEACON = '''"""Beacon (key 200): how bright a beacon shall be.
 Made up by a test.
 """
 
+from typing import Final
+
 from ..wire import Api, Array, ErrorCode, Int32, Since, String, Struct
 
-request = Struct(
+request: Final = Struct(
     "name" / String * "name of the beacon",
     "brightness" / Since(1, Int32) * "in lumen",
 )
-response = Struct(
+response: Final = Struct(
     "error_code" / ErrorCode,
     "rooms" / Array(
         "room" / String * "where it can be seen",
     ) * "the rooms with more light",
 )
-api = Api(200, "Beacon", request, response, versions=range(2), flexible=1)
+api: Final = Api(200, "Beacon", request, response, versions=range(2), flexible=1)
 '''
 LINE = '    Entry(200, "Beacon", ("Lighthouse",)),\n'
 

@@ -30,7 +30,7 @@ SHARED_FILES = {
     "sasl",
     "topology",
 }
-WORDS = {("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1)} | {
+WORDS = {("typing", 0), ("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1)} | {
     (module, 1) for module in ("payloads", "payloads.holdings", "payloads.sasl_tokens", "payloads.telemetry")
 }
 """Where a grammar may import from: (module, how many packages up)."""
@@ -67,8 +67,9 @@ def test_it_has_a_request_a_response_an_api_and_helpers(name: str) -> None:
         if isinstance(statement, ast.ImportFrom):
             assert not assigned, "imports come first"
             continue
-        assert isinstance(statement, ast.Assign), ast.unparse(statement)
-        (target,) = statement.targets
+        assert isinstance(statement, ast.AnnAssign), ast.unparse(statement)
+        assert ast.unparse(statement.annotation) == "Final", "declarations do not change, and type checkers are told"
+        target = statement.target
         assert isinstance(target, ast.Name)
         assigned.append(target.id)
     assert len(assigned) == len(set(assigned))

@@ -10,7 +10,8 @@ from kdbg.render.hexdump import hexdump
 from kdbg.render.look import Look
 from kdbg.render.tree import Tree
 from kdbg.wire.language.api import Api
-from kdbg.wire.language.types import Array, Int8, Int16, Nullable, Optional, String, Struct
+from kdbg.wire.language.primitives import Int8, Int16, String
+from kdbg.wire.language.types import Array, Nullable, Optional, Struct
 from kdbg.wire.nodes import TAGGED, build
 
 RESPONSE = Struct(

@@ -15,7 +15,8 @@ from kdbg.messages.message import read
 from kdbg.render.look import Look
 from kdbg.render.tree import Tree
 from kdbg.wire.language.api import Direction
-from kdbg.wire.language.types import Array, At, Int16, Int32, Nullable, String, Struct
+from kdbg.wire.language.primitives import Int16, Int32, String
+from kdbg.wire.language.types import Array, At, Nullable, Struct
 from kdbg.wire.nodes import WireStruct
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

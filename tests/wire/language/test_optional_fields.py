@@ -14,26 +14,20 @@ from hypothesis import strategies as st
 
 from kdbg.errors import BuildError, WireError
 from kdbg.wire.language.api import Api
-from kdbg.wire.language.types import (
-    Array,
-    At,
+from kdbg.wire.language.primitives import (
     Boolean,
     Bytes,
-    Default,
     Float64,
     Int8,
     Int16,
     Int32,
     Int64,
-    Nullable,
-    Optional,
-    Secret,
     String,
-    Struct,
     UInt16,
     UInt32,
     Uuid,
 )
+from kdbg.wire.language.types import Array, At, Default, Nullable, Optional, Secret, Struct
 from kdbg.wire.nodes import (
     TAGGED,
     Fixed,

@@ -8,20 +8,16 @@ import pytest
 
 from kdbg.wire.language import api as apis
 from kdbg.wire.language import types
+from kdbg.wire.language.primitives import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes
 from kdbg.wire.language.types import (
     FOREVER,
     Array,
     At,
     Between,
     Bits,
-    Boolean,
-    Bytes,
     Classic,
     Default,
     Enum,
-    Int8,
-    Int16,
-    Int32,
     Nullable,
     NullableSince,
     NullableUntil,
@@ -29,11 +25,9 @@ from kdbg.wire.language.types import (
     Prefixed,
     Secret,
     Since,
-    String,
     Struct,
     Tag,
     Until,
-    VarintBytes,
 )
 from kdbg.wire.nodes import Node, NullableStruct, Rest, Sized, WireArray, WireStruct, build
 

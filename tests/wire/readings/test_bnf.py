@@ -6,7 +6,8 @@ from textwrap import dedent
 
 from kdbg import grammars
 from kdbg.grammars import records
-from kdbg.wire.language.types import Array, At, Int8, Int16, Int32, Nullable, Prefixed, String, Struct, Tag
+from kdbg.wire.language.primitives import Int8, Int16, Int32, String
+from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.wire.nodes import WireStruct
 from kdbg.wire.readings.bnf import bnf, head, productions, structure, word
 

@@ -22,7 +22,8 @@ from kdbg import grammars
 from kdbg.errors import WireError
 from kdbg.grammars import headers, records
 from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.types import Array, At, Boolean, Bytes, Int16, Int64, Nullable, String, Struct, Tag, Uuid
+from kdbg.wire.language.primitives import Boolean, Bytes, Int16, Int64, String, Uuid
+from kdbg.wire.language.types import Array, At, Nullable, Struct, Tag
 from kdbg.wire.nodes import INT8, INT32, UVARINT, Field, NullableStruct, Rest, UuidNode, WireArray, WireStruct, build
 from kdbg.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
 from kdbg.wire.readings.spans import inspect

@@ -8,7 +8,8 @@ import pytest
 
 from kdbg import grammars
 from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.types import Array, At, Int8, Int16, Nullable, Prefixed, Since, String, Struct, Tag, Until
+from kdbg.wire.language.primitives import Int8, Int16, String
+from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Since, Struct, Tag, Until
 from kdbg.wire.readings.layout import Change, LayoutRow, compare, layout
 
 DECLARED = Struct(

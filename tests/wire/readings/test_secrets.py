@@ -10,19 +10,8 @@ import kdbg
 from kdbg import grammars
 from kdbg.messages.message import explain
 from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.types import (
-    Array,
-    At,
-    Boolean,
-    Bytes,
-    Int8,
-    Nullable,
-    Secret,
-    SecretRemainder,
-    String,
-    Struct,
-    Tag,
-)
+from kdbg.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
+from kdbg.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
 from kdbg.wire.nodes import WireStruct
 from kdbg.wire.readings.secrets import SENSITIVE, Hidden, has_secrets, hide, is_secret
 

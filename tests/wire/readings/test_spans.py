@@ -12,7 +12,8 @@ import pytest
 from kdbg import grammars
 from kdbg.errors import BadLength, BadValue, Truncated
 from kdbg.grammars import headers
-from kdbg.wire.language.types import Array, At, Boolean, Int8, Int16, Int32, Nullable, Prefixed, String, Struct, Tag
+from kdbg.wire.language.primitives import Boolean, Int8, Int16, Int32, String
+from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.wire.nodes import TAGGED, Field, Sized, WireStruct, build
 from kdbg.wire.readings.spans import Inspection, inspect
 

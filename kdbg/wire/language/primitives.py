@@ -1,0 +1,51 @@
+"""The types that grammars name most: the protocol guide's primitive types, and those with a meaning of their own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..nodes import (
+    BOOLEAN,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT16,
+    UINT32,
+    UVARINT,
+    VARINT,
+    VARLONG,
+    Rest,
+    UuidNode,
+)
+from .types import Text
+
+Int8: Final = INT8
+Int16: Final = INT16
+Int32: Final = INT32
+Int64: Final = INT64
+UInt16: Final = UINT16
+UInt32: Final = UINT32
+Boolean: Final = BOOLEAN
+Float64: Final = FLOAT64
+Varint32: Final = VARINT
+Varint64: Final = VARLONG
+UVarint: Final = UVARINT
+String: Final = Text("STRING", INT16, text=True)
+Bytes: Final = Text("BYTES", INT32, text=False)
+VarintString: Final = Text("VARINT_STRING", VARINT, text=True)
+VarintBytes: Final = Text("VARINT_BYTES", VARINT, text=False)
+Uuid: Final = UuidNode()
+Remainder: Final = Rest()
+SecretRemainder: Final = Rest("secret")
+
+ErrorCode: Final = Int16.means("error") * "what went wrong, 0 if nothing did"
+ApiKey: Final = Int16.means("api") * "number of the kind of request"
+Partition: Final = Int32.means("partition") * "number of the partition within its topic, from 0"
+Duration: Final = Int32.means("duration")
+Duration64: Final = Int64.means("duration")
+Timestamp: Final = Int64.means("timestamp")
+TopicName: Final = String.means("topic") * "name of the topic"
+TopicId: Final = UuidNode("topic_id") * "id of the topic, which a topic of the same name created later does not share"
+GroupId: Final = String.means("group") * "name of the group (group.id)"

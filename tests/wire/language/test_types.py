@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdbg.wire.language import api as apis
-from kdbg.wire.language import types
+from kdbg.wire.language import primitives, types
 from kdbg.wire.language.primitives import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes
 from kdbg.wire.language.types import (
     FOREVER,
@@ -105,7 +105,7 @@ class TestWhichVersionsMayBeNull:
         assert isinstance(node(Nullable(Struct("a" / Int8))), NullableStruct)
         assert isinstance(node(NullableSince(1, Struct("a" / Int8)), 0), WireStruct)
 
-    @pytest.mark.parametrize("of", [Int32, Boolean, types.Uuid, types.Varint32])
+    @pytest.mark.parametrize("of", [Int32, Boolean, primitives.Uuid, primitives.Varint32])
     def test_numbers_cannot(self, of: Any) -> None:
         with pytest.raises(TypeError, match="cannot be null"):
             node(Nullable(of))
@@ -126,7 +126,7 @@ class TestFlexibleVersions:
     def test_numbers_and_varint_lengths_stay_as_they_are(self) -> None:
         assert node(Int32, flexible=True) is Int32
         assert node(VarintBytes, flexible=True).bnf == "VARINT_BYTES"
-        assert build(node(Array(Int8, number=types.Varint32), flexible=True), [5]).hex() == "0205"
+        assert build(node(Array(Int8, number=primitives.Varint32), flexible=True), [5]).hex() == "0205"
 
     def test_every_structure_ends_with_tagged_fields(self) -> None:
         declared = Struct("rows" / Array("inner" / Struct("a" / Int8)), "empty" / Struct())
@@ -192,9 +192,9 @@ class TestMeanings:
 
     def test_plain_text_is_no_secret(self) -> None:
         assert node(String).kind == node(Bytes).kind == ""
-        assert types.Remainder.kind == ""
-        assert isinstance(types.SecretRemainder, Rest)
-        assert types.SecretRemainder.kind == "secret"
+        assert primitives.Remainder.kind == ""
+        assert isinstance(primitives.SecretRemainder, Rest)
+        assert primitives.SecretRemainder.kind == "secret"
 
     def test_enumerations_and_bit_sets_name_their_numbers(self) -> None:
         enum, bits = Enum(Int8, {0: "NONE"}), Bits(Int32, {3: "READ"})
@@ -204,11 +204,11 @@ class TestMeanings:
     @pytest.mark.parametrize(
         ("declared", "kind", "bnf"),
         [
-            (types.ErrorCode, "error", "INT16"), (types.ApiKey, "api", "INT16"),
-            (types.Partition, "partition", "INT32"),
-            (types.Duration, "duration", "INT32"), (types.Duration64, "duration", "INT64"),
-            (types.Timestamp, "timestamp", "INT64"), (types.TopicName, "topic", "STRING"),
-            (types.TopicId, "topic_id", "UUID"), (types.GroupId, "group", "STRING"),
+            (primitives.ErrorCode, "error", "INT16"), (primitives.ApiKey, "api", "INT16"),
+            (primitives.Partition, "partition", "INT32"),
+            (primitives.Duration, "duration", "INT32"), (primitives.Duration64, "duration", "INT64"),
+            (primitives.Timestamp, "timestamp", "INT64"), (primitives.TopicName, "topic", "STRING"),
+            (primitives.TopicId, "topic_id", "UUID"), (primitives.GroupId, "group", "STRING"),
         ],
     )  # fmt: skip
     def test_the_protocols_own_types_mean_something(self, declared: Any, kind: str, bnf: str) -> None:
@@ -243,7 +243,7 @@ class TestTexts:
         assert self.about("a" / Since(0, self.epoch) * "epoch that the client knows") == "epoch that the client knows"
 
     def test_a_type_with_a_text_is_the_type_it_was(self) -> None:
-        for of in (Int32, String, Bytes, Array(Int8), types.Uuid, types.UVarint):
+        for of in (Int32, String, Bytes, Array(Int8), primitives.Uuid, primitives.UVarint):
             told = of * "what it is"
             assert type(told) is type(of)
             assert told.docs == "what it is"

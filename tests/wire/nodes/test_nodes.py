@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdbg.errors import BadLength, BadValue, BuildError, Truncated
-from kdbg.wire.language import types
+from kdbg.wire.language import primitives, types
 from kdbg.wire.language.types import At
 from kdbg.wire.nodes import (
     INT8,
@@ -36,15 +36,15 @@ CLASSIC, FLEXIBLE = At(0, False), At(0, True)
 
 
 def string(at: At, *, nullable: bool = False) -> Node:
-    return types.String.at(at, nullable=nullable)
+    return primitives.String.at(at, nullable=nullable)
 
 
 def octets(at: At, *, nullable: bool = False) -> Node:
-    return types.Bytes.at(at, nullable=nullable)
+    return primitives.Bytes.at(at, nullable=nullable)
 
 
 def array(at: At, *, nullable: bool = False) -> WireArray:
-    return types.Array(types.Int16).at(at, nullable=nullable)
+    return types.Array(primitives.Int16).at(at, nullable=nullable)
 
 
 class TestUuid(Contract):
@@ -104,7 +104,7 @@ class TestCompactBytes(LengthContract, NullContract):
 
 
 class TestVarintBytes(LengthContract, NullContract):
-    strict, node = types.VarintBytes.at(CLASSIC), types.VarintBytes.at(FLEXIBLE, nullable=True)
+    strict, node = primitives.VarintBytes.at(CLASSIC), primitives.VarintBytes.at(FLEXIBLE, nullable=True)
     examples = (("00", b""), ("04 00ff", b"\x00\xff"))
     refused = NO_TEXT
     null = "01"
@@ -171,7 +171,7 @@ class TestCompactArray(LengthContract, NullContract):
 
 
 CLASSIC_STRUCT = WireStruct((Field("id", INT32), Field("name", string(CLASSIC))), None)
-DEFAULTS = WireStruct((Field("id", INT32, -1), Field("names", types.Array(types.String).at(CLASSIC))), None)
+DEFAULTS = WireStruct((Field("id", INT32, -1), Field("names", types.Array(primitives.String).at(CLASSIC))), None)
 
 
 class TestStruct(Contract):
@@ -318,7 +318,8 @@ class TestRest(Contract):
 @pytest.mark.parametrize(
     ("node", "value"),
     [
-        (types.Int64, 0), (types.Boolean, False), (types.Float64, 0.0), (UVARINT, 0), (UuidNode(), uuid.UUID(int=0)),
+        (primitives.Int64, 0), (primitives.Boolean, False), (primitives.Float64, 0.0), (UVARINT, 0),
+        (UuidNode(), uuid.UUID(int=0)),
         (string(CLASSIC, nullable=True), ""), (octets(FLEXIBLE), b""), (array(CLASSIC, nullable=True), []),
         (Rest(), b""),
     ],
@@ -338,7 +339,7 @@ def test_a_node_of_no_kind_says_so() -> None:
 
 
 def test_a_meaning_changes_nothing_on_the_wire() -> None:
-    error = types.Int16.means("error", {0: "NONE"})
+    error = primitives.Int16.means("error", {0: "NONE"})
     assert isinstance(error, Fixed)
     assert (error.kind, error.names, error.bnf, error.size) == ("error", {0: "NONE"}, "INT16", 2)
-    assert build(error, -1) == build(types.Int16, -1)
+    assert build(error, -1) == build(primitives.Int16, -1)

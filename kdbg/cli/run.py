@@ -102,7 +102,9 @@ class Run:
 
     def decode(self, capture: Capture, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
-        engine = Engine(ports=self.filters.port or (), reads=self.depth)
+        engine = Engine(
+            ports=self.filters.port or (), reads=self.depth if self.left is not None or self.writer.live else None
+        )
         render = self.view.exchange(self.look, engine.topic_names)
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.packets(capture), choose, left=self.left, hear=self.count)

@@ -129,6 +129,17 @@ def test_a_wide_terminal_has_sixteen_bytes_a_line_and_their_text() -> None:
     assert "STRING: length 3, then the bytes" in dump(METADATA, look=Look("", 140, False))[5]
 
 
+@pytest.mark.parametrize(
+    ("width", "per_line", "text"), [(109, 8, False), (110, 16, False), (129, 16, False), (130, 16, True)]
+)
+def test_how_many_bytes_a_line_has_and_whether_as_text_too(width: int, per_line: int, text: bool) -> None:
+    look = Look("", width, False)
+    lines = "\n".join(dump(produce(0, b"x" * 64), "produce", 3, look=look, header=False))
+    assert " ".join(["78"] * per_line) in lines
+    assert " ".join(["78"] * (per_line + 1)) not in lines
+    assert ("..kdbg" in "\n".join(dump(METADATA, look=look))) is text
+
+
 def test_decompressed_bytes_stand_under_a_heading_of_their_own() -> None:
     lines = dump(produce(1), "produce", 3, header=False)
     index = next(i for i, line in enumerate(lines) if line.endswith("decompressed: 27 bytes"))
@@ -205,6 +216,8 @@ def test_bytes_of_nothing_known_are_a_classic_dump() -> None:
         "0030  4c 4d                                            LM",
     ]
     assert plain_hexdump(bytes(1000), TERMINAL)[-1] == "      … 488 more bytes"
+    assert plain_hexdump(bytes(513), TERMINAL)[-1] == "      … 1 more byte"
+    assert plain_hexdump(bytes(512), TERMINAL)[-1].startswith("01f0  00")
 
 
 def test_the_hex_view_of_captures_explains_every_exchange() -> None:

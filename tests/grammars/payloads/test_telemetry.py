@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import construct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from kdbg.errors import BadValue, BuildError
 from kdbg.grammars.payloads.telemetry import NAMES, metrics, metrics_data, named
 from kdbg.wire.language.payload import Opened
 from kdbg.wire.nodes import build
-from kdbg.wire.nodes.otlp import LIMIT
+from kdbg.wire.nodes.otlp import LIMIT, ResourceMetrics
 from kdbg.wire.readings.compiled import read_whole
 from kdbg.wire.readings.spans import inspect
 from kdbg.wire.records.compression import CODECS, compress
@@ -49,6 +50,18 @@ def test_the_three_readings_and_the_build_agree(codec: int) -> None:
     assert read_whole(grammar, data) == grammar.parse(data) == inspect(grammar, data).value == value
     assert build(grammar, value) == data
     assert named(NAMES[codec]) is metrics_data(codec)
+
+
+def test_no_metrics_are_what_stands_there_by_default() -> None:
+    grammar = metrics_data(0).grammar
+    assert grammar.default() == {"resource_metrics": []}
+    assert build(grammar, {}) == b""
+
+
+def test_what_is_built_can_be_named_by_constructs_around_it() -> None:
+    count = construct.Rebuild(construct.Byte, construct.len_(construct.this.metrics))
+    around = construct.Struct("metrics" / ResourceMetrics(0), "count" / count)
+    assert around.build({"metrics": BY_HAND_VALUE}) == BY_HAND + b"\x01"
 
 
 def test_the_library_reads_what_is_built() -> None:

@@ -10,10 +10,11 @@ import kdbg
 from kdbg import grammars
 from kdbg.messages.message import explain
 from kdbg.wire.language.api import DIRECTIONS, Direction
+from kdbg.wire.language.payload import Opened, Sealed
 from kdbg.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
 from kdbg.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
 from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.secrets import SENSITIVE, Hidden, has_secrets, hide, is_secret
+from kdbg.wire.readings.secrets import SENSITIVE, Hidden, has_secrets, hide, hide_all, is_secret, veil
 
 
 def grammar(name: str, direction: Direction, version: int) -> WireStruct:
@@ -63,6 +64,39 @@ class TestHide:
         from kdbg.grammars.sasl import api
 
         assert hide(api.at("request", 0), {"token": b"abc"}) == {"token": Hidden(3)}
+
+
+class TestVeil:
+    """Payloads inside messages: those that hold a secret show the rest, those that could not be read nothing."""
+
+    GRAMMAR = Struct("name" / String, "password" / Secret(String)).at(At(0, False))
+
+    def test_a_payload_that_could_not_be_read_is_hidden(self) -> None:
+        shown = veil(Sealed(b"s3cret"))
+        assert isinstance(shown, Hidden)
+        assert repr(shown) == "<6 bytes hidden>"
+
+    @pytest.mark.parametrize("data", [b"plain", None, "text"])
+    def test_all_others_are_as_they_are(self, data: Any) -> None:
+        assert veil(data) is data
+
+    def test_a_payload_without_secrets_is_as_it_is(self) -> None:
+        opened = Opened.of(b"abc", "Lamp", self.GRAMMAR, {"name": "a"}, secret=False)
+        assert veil(opened) is opened
+
+    def test_of_a_payload_with_secrets_they_alone_are_hidden_and_it_still_says_that_it_has_them(self) -> None:
+        value = {"name": "alice", "password": "s3cret"}
+        shown = veil(Opened.of(b"alice s3cret", "Lamp", self.GRAMMAR, value, secret=True))
+        assert (shown, shown.name, shown.secret) == (bytes(12), "Lamp", True)
+        assert str(shown.value) == "{'name': 'alice', 'password': <6 bytes hidden>}"
+
+
+def test_of_a_broken_message_no_text_and_no_bytes_are_shown() -> None:
+    value = {"error": 5, "names": ["alice", b"s3c"], "inner": {"password": "ß", "flag": True}, "none": None}
+    assert str(hide_all(value)) == (
+        "{'error': 5, 'names': [<5 bytes hidden>, <3 bytes hidden>], "
+        "'inner': {'password': <2 bytes hidden>, 'flag': True}, 'none': None}"
+    )
 
 
 class TestConditions:

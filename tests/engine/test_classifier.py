@@ -117,9 +117,13 @@ def test_both_ends_may_be_slow_to_show_it(midway: Playbook) -> None:
     assert midway.lengths("skipped") == [100 << 16]
 
 
-def test_what_was_lost_before_it_was_given_up_is_still_said() -> None:
-    playbook = Playbook(1 << 16, syn=False) << b"rubbish" << Lost(1000)
-    for _ in range(100):
+@pytest.mark.parametrize("acknowledged", [False, True])
+def test_what_was_lost_before_it_was_given_up_is_still_said(acknowledged: bool) -> None:
+    """Acknowledged, the loss is certain before a request shows, and is given up with the bytes around it."""
+    playbook = Playbook(1 << 16, syn=False) << b"rubbish" << Lost(1000) << bytes(1 << 16)
+    if acknowledged:
+        playbook.packet(True, ACK, ack=playbook.next[False])
+    for _ in range(99):
         playbook << bytes(1 << 16)
     playbook >> request(6) << response(6)
     assert playbook.close() == ["6><"]

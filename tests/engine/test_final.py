@@ -20,7 +20,7 @@ from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import CapturedMessage, Exchange
 
 from .damage import FIRST_ID, Damaged, damage, messages
-from .playbook import Lost, Playbook, request, response
+from .playbook import Lost, Playbook, request, response, told
 from .test_engine import harm, packets_of
 
 CAPTURES = Path(kdbg.__file__).resolve().parents[1] / "captures"
@@ -152,15 +152,15 @@ def test_in_damaged_dialogues(seed: int) -> None:
 
 def long_lie(count: int) -> list[Packet]:
     """A response whose length covers half of the next one, which shows only when the rest of that comes."""
-    told = b"".join(response(n) for n in range(count))
+    answers = b"".join(response(n) for n in range(count))
     lie = len(response(0)) - 4 + len(response(1)) // 2
-    told = struct.pack(">i", lie) + told[4:]
+    answers = struct.pack(">i", lie) + answers[4:]
 
     def play(book: Playbook) -> None:
         for n in range(count):
             book >> request(n)
-        book << told[: lie + 4]
-        book << told[lie + 4 :]
+        book << answers[: lie + 4]
+        book << answers[lie + 4 :]
 
     return packets_of(play)
 
@@ -182,13 +182,13 @@ def test_bytes_are_given_back_before_the_exchange_is_delivered() -> None:
 
 def test_times_and_packets_are_those_of_the_bytes_that_are_left() -> None:
     """The bytes that are given back came with another packet."""
-    told = response(0) + response(1) + response(2)
+    answers = response(0) + response(1) + response(2)
     size = len(response(0))
-    told = struct.pack(">i", size - 4 + 20) + told[4:]
+    answers = struct.pack(">i", size - 4 + 20) + answers[4:]
 
     def play(book: Playbook) -> None:
         book >> request(0) >> request(1) >> request(2)
-        book << told[:size] << told[size : size + 20] << told[size + 20 :]
+        book << answers[:size] << answers[size : size + 20] << answers[size + 20 :]
 
     packets = packets_of(play)
     first, second, _ = list(Engine().run(packets))
@@ -208,6 +208,41 @@ def test_a_frame_is_taken_as_final_after_a_while() -> None:
     assert exchanges[0].response is not None
     assert exchanges[0].response.data != response(0)[4:]
     assert check(late, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reads", ["shallow", "whole"])
+def test_what_is_sound_is_handed_out_at_once_where_it_is_read(reads: Any) -> None:
+    book = Playbook(session=Engine(reads=reads)) >> request(5) >> request(6) << response(5)
+    assert [told(exchange) for exchange in book.handed_out] == ["5><"]
+    book << response(6)
+    assert [told(exchange) for exchange in book.handed_out] == ["5><", "6><"]
+
+
+@pytest.mark.parametrize("reads", ["shallow", "whole"])
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_what_has_bytes_too_many_waits_for_the_next_frame_though_it_is_read(reads: Any, side: str) -> None:
+    asked, answered = request(5), response(5)
+    if side == "request":
+        asked = struct.pack(">i", len(asked)) + asked[4:] + b"?"
+    else:
+        answered = struct.pack(">i", len(answered)) + answered[4:] + b"?"
+    book = Playbook(session=Engine(reads=reads)) >> asked << answered
+    assert book.handed_out == []
+    book >> request(6) << response(6)
+    assert [told(exchange) for exchange in book.handed_out] == ["5><", "6><"]
+
+
+@pytest.mark.parametrize("reads", [None, "shallow", "whole"])
+def test_what_a_pause_has_shown_is_final(reads: Any) -> None:
+    """Bytes that come after it show that the length lied, and are not taken from it any more."""
+    packets = long_lie(4)
+    engine, watched = Engine(reads=reads), Watched()
+    for packet in packets[:-1]:
+        watched.take(engine.receive(packet))
+    watched.take(engine.idle())
+    assert [told(exchange) for exchange, _ in watched.taken] == ["0><"]
+    watched.take(engine.receive(packets[-1])).take(engine.close())
+    assert len(watched.shots) == 4
 
 
 def with_pauses(packets: list[Packet], rng: random.Random) -> Iterator[Packet | None]:

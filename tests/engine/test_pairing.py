@@ -211,6 +211,14 @@ def test_unanswered_requests_come_out_when_the_connection_ends(playbook: Playboo
     assert playbook.seen == []
     playbook.fin()
     assert playbook.seen == ["5>", "6>"]
+    assert {(finding.kind, finding.side) for finding in playbook.findings} == {("unanswered", "request")}
+
+
+def test_where_a_message_broke_off_is_told(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5)[:-3]
+    playbook.close()
+    (finding,) = [finding for finding in playbook.findings if finding.kind == "truncated"]
+    assert (finding.side, finding.path, finding.start, finding.length) == ("response", "", len(response(5)) - 4 - 3, 3)
 
 
 def conversation() -> tuple[Pairing, list[Exchange]]:

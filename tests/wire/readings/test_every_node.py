@@ -46,6 +46,7 @@ from kdbg.wire import (
     TopicName,
     UVarint,
 )
+from kdbg.wire.language.types import At
 from kdbg.wire.nodes import Node, WireStruct, build
 from kdbg.wire.nodes.children import children
 from kdbg.wire.readings.bnf import productions
@@ -53,7 +54,7 @@ from kdbg.wire.readings.compiled import read_whole
 from kdbg.wire.readings.layout import layout
 from kdbg.wire.readings.outline import outline, relevant
 from kdbg.wire.readings.secrets import has_secrets, hide
-from kdbg.wire.readings.topic_names import learn
+from kdbg.wire.readings.topic_names import ALWAYS, MOST, learn, topic_names
 
 Place = tuple[Callable[[Any], Struct], Callable[[Any], dict[str, Any]]]
 """A declaration around a type, and the value of it around a value of that type."""
@@ -250,6 +251,16 @@ def test_a_topics_id_and_name_are_learnt_wherever_they_stand(place: str) -> None
     known: dict[uuid.UUID, str] = {}
     learn(grammar(place, both), value(place, {"name": "orders", "topic_id": ID}), known)
     assert known == {ID: "orders"}
+
+
+def test_the_names_that_are_remembered_have_a_bound() -> None:
+    node = grammar("an array of structures", TopicName)
+    assert topic_names(node) is None
+    both = Struct("box" / Array("name" / TopicName, "topic_id" / TopicId)).at(At(0, False))
+    known = {uuid.UUID(int=n): "old" for n in range(2, MOST + 2)}
+    learn(both, {"box": [{"name": "new", "topic_id": uuid.UUID(int=2)}, {"name": "more", "topic_id": ID}]}, known)
+    assert (len(known), known[uuid.UUID(int=2)], ID in known) == (MOST, "new", False)
+    assert ALWAYS[uuid.UUID("00000000-0000-0000-0000-000000000001")] == "__cluster_metadata"
 
 
 @every_place

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+
+import cramjam
+import lz4.frame
 import pytest
+import zstandard
 
 from kdbg.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, is_tls, looks_like, number, recognise
 from kdbg.engine.search import MAX_FRAME
@@ -15,6 +20,48 @@ def test_beginnings(beginning: bytes) -> None:
     assert looks_like(beginning + b"and more") == what
     assert what[0].islower() or what.isupper() or what.split()[0][:2].isupper()
     assert advice.endswith(".")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"])
+def test_every_method_of_http(method: str) -> None:
+    assert looks_like(f"{method} /topics HTTP/1.1\r\nHost: a\r\n".encode()) == f"an HTTP {method} request"
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n", "an HTTP response"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "an HTTP/2 connection"),
+        (b"<!DOCTYPE html>", "an HTML page"),
+        (b"<html>", "an HTML page"),
+        (b"<?xml version='1.0'?>", "XML"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "an SSH banner"),
+        (b"220 mail.example ESMTP\r\n", "an SMTP or FTP greeting"),
+        (b"220-ftp.example\r\n", "an SMTP or FTP greeting"),
+        (b"EHLO client.example\r\n", "an SMTP command"),
+        (b"HELO client.example\r\n", "an SMTP command"),
+        (b"PROXY TCP4 10.0.0.1 10.0.0.2 51514 9092\r\n", "a PROXY protocol header"),
+        (b"\r\n\r\n\0\r\nQUIT\n!\x11\0\x0c", "a PROXY protocol v2 header"),
+        (b"*1\r\n$4\r\nPING\r\n", "a Redis command"),
+        (b"PING\r\n", "a Redis or NATS command"),
+        (b"-ERR unknown command\r\n", "a Redis or NATS error"),
+        (b'INFO {"server_id":"a"}', "a NATS greeting"),
+        (b"RFB 003.008\n", "a VNC greeting"),
+        (b"AMQP\0\0\x09\x01", "an AMQP connection"),
+        (b"JRMI\0\x02K", "a Java RMI call"),
+        *((word, "a ZooKeeper command") for word in (b"ruok", b"stat", b"mntr", b"srvr")),
+        (b'{"topics":[]}', "JSON"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (gzip.compress(b"bytes"), "gzip"),
+        (zstandard.compress(b"bytes"), "zstd"),
+        (lz4.frame.compress(b"bytes"), "an LZ4 frame"),
+        (bytes(cramjam.snappy.compress(b"bytes")), "snappy in its own framing"),
+        (b"\x82SNAPPY\0\0\0\0\1\0\0\0\1", "snappy in the framing of snappy-java"),
+        (b"PK\x03\x04\x14\0", "a ZIP archive"),
+    ],
+)
+def test_what_others_say_first(said: bytes, what: str) -> None:
+    assert looks_like(said) == what
 
 
 @pytest.mark.parametrize("beginning", [one for one in BEGINNINGS if len(one) == 4])

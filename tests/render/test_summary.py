@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 import kdbg
 from kdbg.engine.engine import Engine
+from kdbg.findings import Finding, Kind
 from kdbg.render.look import Look
 from kdbg.render.summary import header, short, size, summary_line
 
@@ -46,6 +47,23 @@ def test_the_columns_stand_under_their_names() -> None:
     (line,) = lines(Talk(client_id="me").ask("Metadata", 1, topics=[{"name": "orders"}]).answer())
     assert header(Look()) == "    # time         conn api                 req resp   lat about\n"
     assert line == "    1 12:30:00.002 c1   Metadata v1          28   20 1.0ms orders"
+
+
+def test_a_long_name_is_cut_in_its_column() -> None:
+    (line,) = lines(Talk().ask("AlterPartitionReassignments", 0, topics=[]).answer())
+    assert line.split()[3:5] == ["AlterPartition…", "v0"]
+    assert line.index(" v0") == line.index("AlterPartition…") + 15
+
+
+def test_of_several_findings_the_first_error_is_told_or_else_the_first() -> None:
+    (exchange,) = kdbg.read(io.BytesIO(pcap(Talk().ask("ApiVersions", 0).answer())))
+    for kinds, told in (
+        ((Kind.DIALECT, Kind.UNANSWERED), "dialect"),
+        ((Kind.UNANSWERED, Kind.DIALECT), "unanswered"),
+        ((Kind.DIALECT, Kind.CRC, Kind.GAP), "crc"),
+    ):
+        exchange.findings[:] = [Finding(kind) for kind in kinds]
+        assert summary_line(exchange, Look(long_lines=True), {})[59:].split()[1] == told
 
 
 def test_what_it_was_about() -> None:
@@ -110,7 +128,7 @@ def test_captures_fit_80_columns(path: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "shown"),
     [
-        (0, "0"), (9_999, "9999"), (10_000, "9.8k"), (10_240, "10k"), (1_047_000, "1022k"), (1_048_200, "1.0M"),
+        (0, "0"), (9_999, "9999"), (10_000, "9.8k"), (10_240, "10k"), (1_047_000, "1022k"), (1_047_500, "1023k"), (1_048_200, "1.0M"),
         (1 << 24, "16M"), (1 << 30, "1.0G"), (1 << 31, "2.0G"), (1 << 50, "huge"),
     ],
 )  # fmt: skip

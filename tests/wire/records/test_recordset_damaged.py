@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BadValue, Truncated
+from kdbg.grammars.records import record_format
 from kdbg.wire.nodes import build
 from kdbg.wire.readings.spans import Inspection, inspect
 from kdbg.wire.records.compression import compress
 from kdbg.wire.records.node import RecordsNode
-from kdbg.wire.records.sets import APPEND_TIME
+from kdbg.wire.records.sets import APPEND_TIME, INTERPRETED, decode
 
 from .recordsets import (
     COMPACT,
@@ -34,6 +35,13 @@ from .recordsets import (
     parsed,
     sized,
 )
+
+
+def test_whoever_reads_without_spans_is_told_where_the_wrong_checksum_stands() -> None:
+    sound = new_batch(TWO_RECORDS, 2)
+    with pytest.raises(BadValue) as caught:
+        decode(sound + new_batch(TWO_RECORDS, 2, crc=5), record_format, INTERPRETED, cut=False)
+    assert (caught.value.path, caught.value.start) == ("crc", len(sound) + 17)
 
 
 class TestCut:

@@ -8,7 +8,8 @@ import construct
 import pytest
 
 from kdbg.errors import BadLength
-from kdbg.wire.language.types import Array, At, Int16
+from kdbg.wire.language.primitives import Int16
+from kdbg.wire.language.types import Array, At
 from kdbg.wire.nodes import INT8, INT16, Field, LengthPrefixed, Node, NullableStruct, WireStruct
 from kdbg.wire.nodes.children import children
 

@@ -98,4 +98,6 @@ def test_times_that_no_calendar_has(run: Run, tmp_path: Path) -> None:
     capture.write_bytes(section() + interface(RAW, options=option(9, b"\x00")) + blocks)
     out, outcome = run([capture])
     assert outcome.counts["exchanges"] == 1
-    assert ask(out, "SELECT api, request_time, date FROM {exchanges}") == [("Metadata", None, date(1970, 1, 1))]
+    assert ask(out, "SELECT api, epoch(request_time), date FROM {exchanges}") == [("Metadata", 0, date(1970, 1, 1))]
+    ((text,),) = ask(out, "SELECT text FROM {problems} WHERE kind = 'capture'")
+    assert "outside of the years 1970 to 2262" in text

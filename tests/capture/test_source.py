@@ -20,6 +20,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from kdbg.capture import open_capture
+from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError, CaptureRefused, UnknownCapture
 
 from .files import ALL, ETHERNET, PACKETS, RAW, ROOT, block, enhanced, interface, little_memory, pcap, read, section
@@ -181,6 +182,32 @@ def test_a_source_that_fails_midway_gives_what_came_before() -> None:
     with open_capture(Failing(pcap(PACKETS))) as capture:
         assert [found[3] for found in capture] == [0, 1]
     assert [finding.text for finding in capture.problems] == ["Input/output error, after packet 2"]
+
+
+def test_what_is_refused_is_closed_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "capture.zst"
+    path.write_bytes(zstandard.compress(pcap(PACKETS)))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    with pytest.raises(CaptureError) as caught:
+        open_capture(path)
+    assert len([*Path("/proc/self/fd").iterdir()]) == before, caught.value
+
+
+def test_a_closed_stdin_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CaptureRefused, match=r"^stdin: is closed$"):
+        open_capture("-")
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
+def test_bytes_are_counted_as_they_are_read_once_decompressed(compress: Callable[[bytes], bytes]) -> None:
+    data = pcap(PACKETS)
+    opened = open_source(io.BytesIO(compress(data)))
+    assert opened.feed.count == 0
+    assert opened.stream.read(24) == data[:24]
+    assert opened.stream.read() == data[24:]
+    assert opened.feed.count == len(data)
 
 
 def test_a_missing_zstandard_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

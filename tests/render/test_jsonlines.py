@@ -231,3 +231,10 @@ class TestLines:
         message = read(grammars.api("Produce"), 3, "request", bytes(data), header=False)
         assert "crc" in [finding.kind for finding in message.findings]
         assert json.loads(dump(json_body(message)))["topic_data"][0]["name"] == "t"
+
+
+def test_a_body_is_without_its_secrets_if_nothing_else_is_said() -> None:
+    data = kdbg.encode({"auth_bytes": b"s3cret"}, api="sasl-authenticate", version=0, direction="request")
+    message = read(grammars.api("sasl-authenticate"), 0, "request", data, header=False)
+    assert json_body(message) == {"auth_bytes": Hidden(6)}
+    assert json_body(message, show_secrets=True) == {"auth_bytes": b"s3cret"}

@@ -92,3 +92,10 @@ def test_pairs_are_counted_by_looking_ahead(first: str, pairs: list[tuple[str, s
     assert build(grammar, value) == data
     assert grammar.parse(data) == inspect(grammar, data).value == value
     assert reader(grammar)(data, 0) == (value, len(data))
+
+
+def test_pairs_may_be_none_at_all_but_never_null() -> None:
+    grammar: WireStruct = PAIRS.structure(At(0, False))
+    assert build(grammar, {"first": "a", "pairs": [], "end": ""}) == b"a\1\1"
+    with pytest.raises(BuildError, match="pairs"):
+        build(grammar, {"first": "a", "pairs": None, "end": ""})

@@ -106,3 +106,15 @@ def test_of_very_many_names_only_the_near_ones_are_told() -> None:
     assert f"is none of the {len(ERRORS)} names of such a value; like it: " in said
     assert "NOT_LEADER_OR_FOLLOWER" in said
     assert len(said) < 250
+
+
+def test_forty_names_are_all_told_and_of_more_those_that_are_like_it() -> None:
+    def said(count: int) -> str:
+        with pytest.raises(BuildError) as caught:
+            build(Enum(Int8, {number: f"LAMP_{number:02}" for number in range(count)}), "lamp_1", "x")
+        return str(caught.value)
+
+    assert said(40).endswith(", LAMP_38, LAMP_39")
+    assert said(41).startswith("x: 'lamp_1' is none of the 41 names of such a value; like it: LAMP_")
+    assert len(said(41).partition("like it: ")[2].split(", ")) == 5
+    assert all(word.startswith("LAMP_") for word in said(41).partition("like it: ")[2].split(", "))

@@ -214,6 +214,16 @@ def test_unanswered_requests_come_out_when_the_connection_ends(playbook: Playboo
     assert {(finding.kind, finding.side) for finding in playbook.findings} == {("unanswered", "request")}
 
 
+def test_a_refusal_of_another_request_is_no_end_of_the_tokens(playbook: Playbook) -> None:
+    """The client asks for the versions and shakes hands at once; that the first is refused says nothing of tokens."""
+    playbook >> request(1, "ApiVersions", 0) >> request(2, "SaslHandshake", 0, mechanism="PLAIN")
+    playbook << response(1, "ApiVersions", 0, error_code=35, api_keys=[])
+    playbook << response(2, "SaslHandshake", 0, error_code=0, mechanisms=["PLAIN"])
+    playbook >> framed(b"\0alice\0s3cret") << framed(b"")
+    playbook >> request(3) << response(3)
+    assert playbook.close() == ["1><", "2><", "token><", "3><"]
+
+
 def test_where_a_message_broke_off_is_told(playbook: Playbook) -> None:
     playbook >> request(5) << response(5)[:-3]
     playbook.close()

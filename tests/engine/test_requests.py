@@ -42,6 +42,13 @@ def test_a_header_that_is_cut_wants_more_bytes() -> None:
     assert header(frame, 4 + 8 + 2 + 4)[0]
 
 
+@pytest.mark.parametrize(("key", "version"), [(-1, 0), (3, -1)])
+def test_four_bytes_are_enough_to_say_that_it_is_none(key: int, version: int) -> None:
+    frame = struct.pack(">ihhih", 30, key, version, 1, -1)
+    assert header(frame, 7) == (None, None)
+    assert header(frame, 8)[0] is False
+
+
 @pytest.mark.parametrize(
     "message",
     [

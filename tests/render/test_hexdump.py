@@ -70,6 +70,14 @@ def test_the_caret_stands_under_the_byte_that_cannot_be() -> None:
     assert "topics" in lines[index]
 
 
+def test_the_caret_stands_under_the_very_first_byte() -> None:
+    lines = dump(b"\xff\xfe\0\0", "heartbeat", 0, header=False)
+    caret = next(n for n, line in enumerate(lines) if "^" in line)
+    assert lines[caret].startswith("      ^ ")
+    assert lines[caret - 1].startswith("0000  ff fe")
+    assert not any("sound" in line for line in lines), "no field stands above it"
+
+
 def test_the_caret_of_an_empty_rest_stands_behind_the_last_byte() -> None:
     assert dump(METADATA[:4])[-2:] == [
         "            ^ correlation_id: INT32 wants 4 bytes, 0 left",

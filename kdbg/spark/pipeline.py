@@ -1,8 +1,8 @@
 """The pipeline: a plan and an output folder go in, tables come out.
 
-    count ─ read ═ shuffle and sort ═ carry ─ decode ─ commit
+    count ─ read ═ shuffle and sort ═ pair ─ decode ─ commit
 
-Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that carry. Exchanges
+Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair. Exchanges
 and tables are written by the tasks themselves into the run's hidden folder; a task's report names its files, and only
 reported files become part of anything, so that what an attempt wrote before it died is never read.
 """
@@ -136,12 +136,12 @@ class Pipeline:
     def _run(self, plan: Plan) -> Outcome:
         filters = self.options.filters
         plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
-        outcome = self._made(plan, self._carried(plan, tasks.carry(plan.captures, self.output.folder)), {})
+        outcome = self._made(plan, self._paired(plan, tasks.pair(plan.captures, self.output.folder)), {})
         self._empty(outcome)
         return outcome
 
-    def _carried(self, plan: Plan, carry: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
-        """Read the plan's packets, shuffle them and carry them on; `more` are runs that are known already."""
+    def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
+        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
         folder = self.output.folder
         runs = self._tasks(len(plan.splits)).mapInArrow(
             tasks.read(plan, folder, self.options.filters.port or frozenset()), RUN
@@ -149,28 +149,28 @@ class Pipeline:
         runs = runs if more is None else runs.union(more)
         runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        carried = self._collect("read", sorted_runs.mapInArrow(self._knowing(carry), REPORT))
+        paired = self._collect("read", sorted_runs.mapInArrow(self._knowing(pair), REPORT))
         self.output.drop(ROOM)
-        return carried
+        return paired
 
-    def _made(self, plan: Plan, carried: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
-        """Decode what was carried, and write the tables; `topics` are the names of topic ids, and learn more."""
+    def _made(self, plan: Plan, paired: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
+        """Decode what was paired, and write the tables; `topics` are the names of topic ids, and learn more."""
         options, folder = self.options, self.output.folder
         outcome = Outcome()
-        for report in carried:
+        for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
-        self._files(plan, carried, outcome)
-        shares = _shares(piece for report in carried for piece in report["pieces"])
+        self._files(plan, paired, outcome)
+        shares = _shares(piece for report in paired for piece in report["pieces"])
         job = tasks.Decoding(plan.captures, folder, shares, topics, options.filters, options.wanted)
         decode = self._knowing(tasks.decode(job))
         for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
             outcome.take(report)
         return outcome
 
-    def _files(self, plan: Plan, carried: list[dict[str, Any]], outcome: Outcome) -> None:
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: Outcome) -> None:
         """Write what was read of each file, and count it."""
-        read = read_files(plan, (split for report in carried for split in report["splits"]))
+        read = read_files(plan, (split for report in paired for split in report["splits"]))
         tables = Tables(self.output.folder)
         for time, row in file_rows(plan, read):
             tables.add("files", time, row)

@@ -1,4 +1,4 @@
-"""The words grammars are written in (types, api) and the readings of a grammar (bnf, layout, spans, compiled, …)."""
+"""What grammars are written in (language), what they become (nodes, records), what is derived from them (readings)."""
 
 from .language.api import Api, Dialect
 from .language.primitives import (

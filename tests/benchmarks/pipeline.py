@@ -31,7 +31,7 @@ GB = 10**9
 SIZES = (GB // 4, GB, 4 * GB)
 PACKETS, CONNECTIONS = 3_000_000, 40_000
 MASTER = "local[2]"
-STAGES = ("count", "read", "carry", "decode")
+STAGES = ("count", "read", "pair", "decode")
 """Spark's stages, in the order in which a run submits them."""
 WORKER = b"pyspark.daemon"
 POLL = 0.05

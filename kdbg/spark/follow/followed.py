@@ -203,21 +203,21 @@ class Following(Pipeline):
         horizons = [ALL] * len(plan.captures) if over else before.horizons(plan.captures, self.patience)
         waiting = f"{output.own}/waiting-{number}"
         more = self._tasks(len(before.waiting)).mapInArrow(waited(before.waiting, plan.captures), RUN)
-        carry = follow(plan.captures, output.folder, waiting, horizons)
-        carried = self._carried(plan, carry, more if before.waiting else None)
+        pair = follow(plan.captures, output.folder, waiting, horizons)
+        paired = self._paired(plan, pair, more if before.waiting else None)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
-        made = self._made(plan, carried, topics)
+        made = self._made(plan, paired, topics)
         if not self.entry:
             self._empty(made)
         newest = dict(before.newest)
-        for report in carried:
+        for report in paired:
             for name, latest in report["newest"].items():
                 newest[name] = max(latest, newest.get(name, latest))
         after = State(
             number,
-            [name for report in carried for name in report["waiting"]["files"]],
+            [name for report in paired for name in report["waiting"]["files"]],
             newest,
-            _least(tuple(each) for report in carried for each in report["waiting"]["held"]),
+            _least(tuple(each) for report in paired for each in report["waiting"]["held"]),
             {str(topic): name for topic, name in topics.items()},
         )
         self._commit(made, after)

@@ -303,7 +303,7 @@ def waited(files: list[str], captures: list[str]) -> Stage:
 
 
 def follow(captures: list[str], folder: str, waiting: str, horizons: list[int]) -> Stage:
-    """Like `stages.carry`, after what waits; the report says what waits now."""
+    """Like `stages.tasks.pair`, after what waits; the report says what waits now."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         follower, spill, splits = Follower(captures, folder, waiting, horizons), Claim(folder), list[Any]()

@@ -2,10 +2,10 @@
 
     count    the splits of captures that were cut or rolled → how many packets each holds
     read     splits → the packets of each connection, packed into runs
-    carry    runs, sorted by connection → exchanges, paired and proved, in files of bounded size
+    pair     runs, sorted by connection → exchanges, paired and proved, in files of bounded size
     decode   such files → the tables
 
-Between `read` and `carry` stands the one shuffle. Each task of the other stages answers with one report, in JSON.
+Between `read` and `pair` stands the one shuffle. Each task of the other stages answers with one report, in JSON.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     )
 
 
-def carry(captures: list[str], folder: str) -> Stage:
+def pair(captures: list[str], folder: str) -> Stage:
     """Make exchanges of the runs of a partition."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

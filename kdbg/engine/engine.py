@@ -148,6 +148,9 @@ class Engine:
                     message = half.message()
                     assert message is not None
                     learn(message.grammar, message.body, self.topic_names)
+            for half in (exchange.request, exchange.response):
+                if half is not None:
+                    half.names = len(self.topic_names)
         return final
 
 

@@ -12,9 +12,12 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
 from ..wire.readings.outline import outline
-from ..wire.readings.topic_names import ALWAYS
+from ..wire.readings.topic_names import ALWAYS, names_by_then
 from .message import Message, read
 from .payloads import Context, may_hold_payloads, open_payloads
+
+MANY = 1 << 62
+"""More names than there can be."""
 
 
 class Peers(NamedTuple):
@@ -46,12 +49,13 @@ class CapturedMessage:
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
     bytes at its end that cannot be had: the connection ended before them, or the capture lacks some. `known` is what
-    was known when it came, `asked` the request that a response answers.
+    was known when it came, `asked` the request that a response answers. `names` is how many names of topic ids had been
+    learnt when it was handed out: later ones do not change what it says.
     """
 
     __slots__ = (
         "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
-        "last_packet", "last_time", "missing", "version",
+        "last_packet", "last_time", "missing", "names", "version",
     )  # fmt: skip
     data: bytes
     first_packet: int
@@ -69,6 +73,7 @@ class CapturedMessage:
         self.api: Api | None = None
         self.version: int = 0
         self.known: Known | None = None
+        self.names: int = MANY
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
         self._shallow = False
@@ -97,7 +102,7 @@ class CapturedMessage:
     def context(self) -> Context:
         """What its payloads may be told by, beside the message itself."""
         known = self.known or Known.nothing()
-        return Context(known.topics, lambda: self._around(known.facts))
+        return Context(names_by_then(known.topics, self.names), lambda: self._around(known.facts))
 
     def _around(self, facts: dict[str, Any]) -> Around:
         asked = self.asked.message() if self.asked is not None else None

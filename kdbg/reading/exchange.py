@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +10,7 @@ import orjson
 from ..messages import exchange as captured
 from ..render.jsonlines import json_line
 from ..render.shown import html, render
+from ..wire.readings.topic_names import names_by_then
 
 
 class Exchange(captured.Exchange):
@@ -19,16 +19,22 @@ class Exchange(captured.Exchange):
     It does not change. Times are nanoseconds since the epoch (`time`), durations milliseconds (`latency_ms`).
     """
 
-    __slots__ = ("_topics",)
-    _topics: Mapping[UUID, str]
+    __slots__ = ("_learnt",)
+    _learnt: dict[UUID, str]
 
     @classmethod
-    def of(cls, found: captured.Exchange, topics: Mapping[UUID, str]) -> Exchange:
+    def of(cls, found: captured.Exchange, topics: dict[UUID, str]) -> Exchange:
         """Return what the engine delivered; `topics` tells the names of topic ids."""
         self = cls(found.peers, found.api, found.version, found.correlation_id, found.client_id)
         self.number, self.answered, self.findings = found.number, found.answered, found.findings
-        self.request, self.response, self._topics = found.request, found.response, topics
+        self.request, self.response, self._learnt = found.request, found.response, topics
         return self
+
+    @property
+    def _topics(self) -> dict[UUID, str]:
+        """The names of topic ids that were known when it was handed out."""
+        half = self.request or self.response
+        return names_by_then(self._learnt, half.names) if half is not None else self._learnt
 
     def to_dict(self, *, show_secrets: bool = False) -> dict[str, Any]:
         """Return what `kdbg decode --format json` prints of it, as dicts, lists, strings and numbers.

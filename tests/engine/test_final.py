@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import struct
+import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from kdbg.engine.driver import Drive
 from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import CapturedMessage, Exchange
 
+from ..traffic import Talk, pcap
 from .damage import FIRST_ID, Damaged, damage, messages
 from .playbook import Lost, Playbook, request, response, told
 from .test_engine import harm, packets_of
@@ -259,3 +262,20 @@ def test_pauses_change_nothing_in_sound_traffic(name: str) -> None:
         packets = packets[: len(packets) // 4]
     watched = Watched().take(Engine().run(with_pauses(packets, random.Random(5))))
     assert watched.shots == Watched().take(Engine().run(packets)).shots
+
+
+def test_a_name_learnt_later_does_not_change_what_was_handed_out() -> None:
+    """A fetch by topic id comes before the metadata that names the topic: whenever it is looked at, it has no name."""
+    topic_id = uuid.UUID(int=0xABC)
+    talk = Talk()
+    talk.ask("Fetch", 13, topics=[{"topic_id": topic_id, "partitions": [{"partition": 0}]}]).answer()
+    talk.ask("Metadata", 12, topics=[{"name": "orders"}])
+    talk.answer(
+        topics=[{"error_code": 0, "name": "orders", "topic_id": topic_id, "is_internal": False, "partitions": []}]
+    )
+    talk.ask("Fetch", 13, topics=[{"topic_id": topic_id, "partitions": [{"partition": 0}]}]).answer().end()
+    capture = pcap(talk)
+    one_by_one = [(one.to_dict(), one.text()) for one in kdbg.read_capture(io.BytesIO(capture))]
+    at_the_end = [(one.to_dict(), one.text()) for one in list(kdbg.read_capture(io.BytesIO(capture)))]
+    assert one_by_one == at_the_end
+    assert ["orders" in text for _, text in at_the_end] == [False, True, True]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -29,6 +30,14 @@ def learn(grammar: WireStruct, value: Any, topics: dict[UUID, str]) -> None:
     for topic_id, name in pairs(value) if pairs is not None else ():
         if len(topics) < MOST or topic_id in topics:
             topics[topic_id] = name
+
+
+def names_by_then(topics: dict[UUID, str], count: int) -> dict[UUID, str]:
+    """Return the first `count` names that were learnt: those known when a message was handed out.
+
+    Names are only ever added, so their order is that in which they were learnt.
+    """
+    return topics if len(topics) <= count else dict(islice(topics.items(), count))
 
 
 @cache

@@ -27,6 +27,8 @@ def main() -> None:
         if name not in ROOMS:
             parser.error(f"there is no room {name!r}; there are {', '.join(ROOMS)}")
         modules = [path for path in ROOMS[name].modules if any(word in path for word in options.module or [""])]
+        if options.survivors:
+            modules = [path for path in modules if table().get(path, {}).get("survivors")]
         ran = clean(ROOMS[name], modules)
         print(f"{name}: {len(ran.took)} tests in {sum(ran.took.values()):.0f} s", flush=True)
         for module in modules:

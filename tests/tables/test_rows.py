@@ -219,3 +219,18 @@ def test_a_problem_names_side_field_and_byte() -> None:
     assert some(unanswered, "kind", "severity", "side", "path", "offset", "text", "file") == [
         "unanswered", "warning", "request", None, None, "no response was seen", None,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("api", ["ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"])
+@pytest.mark.parametrize(("epoch", "event"), [(0, "join"), (5, "heartbeat"), (-1, "leave"), (-2, "leave")])
+def test_in_the_newer_protocols_the_epoch_tells_what_a_heartbeat_is(api: str, epoch: int, event: str) -> None:
+    version = 0 if api != "ShareGroupHeartbeat" else 1
+    talk = Talk().ask(api, version, group_id="g", member_id="m", member_epoch=epoch).answer(member_epoch=epoch)
+    [row] = tables_of(talk)["groups"]
+    assert some(row, "event", "group_id", "member_id", "generation_id") == [event, "g", "m", epoch]
+
+
+def test_offsets_committed_in_a_transaction_are_an_event_of_the_group() -> None:
+    fields = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0, "topics": []}
+    [row] = tables_of(Talk().ask("TxnOffsetCommit", 0, group_id="g", **fields).answer(topics=[]))["groups"]
+    assert some(row, "event", "group_id") == ["commit", "g"]

@@ -147,6 +147,20 @@ def test_offsets_of_groups_and_ends_of_logs() -> None:
     assert some(event, "error_code", "error") == [22, "ILLEGAL_GENERATION"]
 
 
+def test_records_that_are_deleted_and_ends_of_epochs() -> None:
+    talk = Talk().ask("DeleteRecords", 0, topics=[
+        {"name": "orders", "partitions": [{"partition_index": 2, "offset": 40}]},
+    ])  # fmt: skip
+    talk.answer(topics=[{"name": "orders", "partitions": [{"partition_index": 2, "low_watermark": 39}]}])
+    talk.ask("OffsetForLeaderEpoch", 2, topics=[
+        {"topic": "orders", "partitions": [{"partition": 2, "current_leader_epoch": 1, "leader_epoch": 1}]},
+    ])  # fmt: skip
+    talk.answer(topics=[{"topic": "orders", "partitions": [{"partition": 2, "leader_epoch": 1, "end_offset": 77}]}])
+    deleted, end = tables_of(talk)["partitions"]
+    assert some(deleted, "topic", "partition", "offset", "log_start_offset") == ["orders", 2, 40, 39]
+    assert some(end, "topic", "partition", "offset", "log_start_offset") == ["orders", 2, 77, None]
+
+
 @pytest.mark.parametrize("version", [7, 8])
 def test_a_committed_offset_that_is_asked_for_belongs_to_its_group(version: int) -> None:
     topics = [{"name": "orders", "partition_indexes": [0]}]
@@ -231,6 +245,9 @@ def test_in_the_newer_protocols_the_epoch_tells_what_a_heartbeat_is(api: str, ep
 
 
 def test_offsets_committed_in_a_transaction_are_an_event_of_the_group() -> None:
-    fields = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0, "topics": []}
-    [row] = tables_of(Talk().ask("TxnOffsetCommit", 0, group_id="g", **fields).answer(topics=[]))["groups"]
-    assert some(row, "event", "group_id") == ["commit", "g"]
+    topics = [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 40}]}]
+    fields = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0, "topics": topics}
+    tables = tables_of(Talk().ask("TxnOffsetCommit", 0, group_id="g", **fields).answer(topics=[]))
+    [event], [partition] = tables["groups"], tables["partitions"]
+    assert some(event, "event", "group_id") == ["commit", "g"]
+    assert some(partition, "group_id", "topic", "partition", "offset") == ["g", "orders", 0, 40]

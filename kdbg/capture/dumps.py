@@ -30,7 +30,11 @@ class Row(NamedTuple):
 
 
 def dumped(text: str) -> tuple[list[bytes], str] | None:
-    """Every dump in the text and their form; lines that are none (tcpdump's summaries, a prompt) are passed over."""
+    """Return the bytes of each dump in the text, and the form they had; None for a text without any.
+
+    Lines that belong to no dump (tcpdump's summaries, a prompt) are passed over. Raise `InputError`
+    where the offsets can be read in two ways, or where a dump with colons does not fit its own offsets.
+    """
     rows = _rows(text)
     fits, problems = [], []
     for base in _bases(rows[0]) if rows else ():
@@ -48,14 +52,14 @@ def dumped(text: str) -> tuple[list[bytes], str] | None:
 
 
 def _bases(row: Row) -> tuple[int, ...]:
-    """What the offsets may be in, likeliest first: seven digits are od's octal, or with words perhaps hexdump's."""
+    """Return the bases that the offsets may have, likeliest first; seven digits may be od's octal or hexdump's hex."""
     if row.colon or len(row.offset) != 7:
         return 16, 10, 8
     return (8, 10, 16) if len(row.rest.split()[0]) == 2 else (16, 8, 10)
 
 
 def _rows(text: str) -> list[Row]:
-    """The lines that look like a dump's, from the first with bytes on; colons on some make the others suspect."""
+    """Return the lines that look like a dump's, from the first with bytes on; where some have a colon, only those."""
     rows: list[Row] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() == "*" and rows:
@@ -74,7 +78,10 @@ def _dump_form(row: Row) -> str:
 
 
 def _parts(rows: list[Row], base: int) -> list[bytes]:
-    """The bytes of each dump, offsets read in `base`; an offset that goes back begins another dump."""
+    """Return the bytes of each dump, offsets read in `base`; an offset that goes back begins another dump.
+
+    Raise `InputError` where bytes and offsets disagree.
+    """
     parts, vouched, swapped = [bytearray()], False, _swapped(rows)
     offsets = [_number(row.offset, base) for row in rows]
     for row, start, end in zip(rows, offsets, [*offsets[1:], 0], strict=True):
@@ -103,19 +110,19 @@ def _repeated(row: Row, line: bytes, count: int | None) -> bytes:
 
 
 def _swapped(rows: list[Row]) -> bool:
-    """Whether groups are little-endian words: hexdump's and od's are, xxd's not, if no text column says otherwise."""
+    """Return whether groups are little-endian words: as of hexdump and od, not xxd, unless a text column differs."""
     usual = not (rows[0].colon or rows[0].prefix)
     return usual ^ any(not _shown(row, _cuts(row, usual)) and _shown(row, _cuts(row, not usual)) != [] for row in rows)
 
 
 def _vouched(row: Row, line: bytes) -> bool:
-    """Whether a line shows without a second one that it begins with an offset."""
+    """Return whether a line alone, without the next one's offset, shows that it begins with an offset."""
     zero = not row.offset.strip("0") and (len(row.offset) % 2 or ONLY_BYTES.fullmatch(row.rest))
     return bool(row.colon or zero or line in _shown(row, _cuts(row, True)))
 
 
 def _cuts(row: Row, swapped: bool) -> list[tuple[bytes, int]]:
-    """Where the line's bytes may end, which is after each group of digits, and the bytes up to there."""
+    """Return (bytes, where they end in the line) for each group of digits at which the line's bytes may end."""
     cuts, data, end = [], b"", 0
     while found := GROUP.match(row.rest, end):
         group, end = bytes.fromhex(found[1]), found.end()
@@ -125,7 +132,10 @@ def _cuts(row: Row, swapped: bool) -> list[tuple[bytes, int]]:
 
 
 def _line(row: Row, count: int | None, swapped: bool) -> bytes:
-    """The line's bytes: `count` of them, or where that is not known, as many as its text column shows."""
+    """Return the line's bytes: `count` of them, or where that is None, as many as its text column shows.
+
+    Raise `InputError` where the line cannot be cut to `count` bytes.
+    """
     cuts = _cuts(row, swapped)
     data = cuts[-1][0] if cuts else b""
     if count is None:
@@ -138,18 +148,21 @@ def _line(row: Row, count: int | None, swapped: bool) -> bytes:
 
 
 def _ends(rest: str, end: int) -> bool:
-    """Whether no group follows: nothing, or what has more space before it than groups have."""
+    """Return whether no group follows: nothing does, or what does stands further apart than groups do."""
     gap = len(rest) - end - len(rest[end:].lstrip())
     return not GROUP.match(rest, end) or gap > min(map(len, re.findall(r"\s+", rest[:end].strip())), default=1)
 
 
 def _shown(row: Row, cuts: list[tuple[bytes, int]]) -> list[bytes]:
-    """The cuts after which there is a text column that shows just these bytes."""
+    """Return the bytes of those cuts that are followed by a text column which shows just them."""
     return [data for data, end in cuts if row.rest[end : end + 2].isspace() and _shows(data, row.rest[end:].strip())]
 
 
 def _shows(data: bytes, text: str) -> bool:
-    """tcpdump has a dot for a space too, Wireshark's streams a gap after eight."""
+    """Return whether a text column shows these bytes, in the form of any tool.
+
+    tcpdump prints a dot for a space too, Wireshark's streams have a gap after eight characters.
+    """
     if len(text) == len(data) + 2 and text[0] + text[-1] in {"||", "><"}:
         text = text[1:-1]
         shown = {_printed(data)}

@@ -91,7 +91,7 @@ def ethernet(data: bytes) -> Found:
 
 
 def cooked(data: bytes) -> Found:
-    """Linux "any" interface, version 1."""
+    """Read a packet of Linux's "any" interface, version 1 (SLL)."""
     kind = data[14:16]
     return ipv4(data, 16) if kind == b"\x08\x00" else _network(kind, data, 16)
 
@@ -106,7 +106,10 @@ def raw(data: bytes) -> Found:
 
 
 def loopback(data: bytes) -> Found:
-    """BSD's 4-byte family comes in any byte order and IPv6 has four numbers: the IP version tells more."""
+    """Read a packet of BSD's loopback, by the version in its IP header.
+
+    The 4-byte family in front comes in any byte order, and IPv6 has four numbers there.
+    """
     return ipv4(data, 4) if data[4] >> 4 == 4 else ipv6(data, 4)
 
 
@@ -125,7 +128,7 @@ LINKS: dict[int, Callable[[bytes], Found]] = {
 
 
 def _network(kind: bytes, data: bytes, start: int) -> Found:
-    """What follows an ethertype that is not plain IPv4."""
+    """Read what follows an ethertype that is not plain IPv4; skip VLAN tags. Raise `Unusual` for what scapy reads."""
     while kind in VLAN_TAGS:
         kind = data[start + 2 : start + 4]
         start += 4
@@ -150,7 +153,7 @@ def ipv4(data: bytes, start: int) -> Found:
 
 
 def _ipv4(data: bytes, start: int, version: int, total: int, fragment: int, protocol: int) -> Found:
-    """IPv4 with options, in fragments, or with something else than TCP in it."""
+    """Read IPv4 with options, in fragments, or with something else than TCP in it."""
     if version >> 4 != 4 or version & 15 < 5:
         return None
     body = start + (version & 15) * 4
@@ -176,7 +179,7 @@ def ipv6(data: bytes, start: int) -> Found:
 
 
 def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
-    """IPv6 whose TCP header stands behind extension headers, or that carries something else."""
+    """Read IPv6 whose TCP header stands behind extension headers, or that carries something else."""
     body = start + 40
     fragment = False
     while True:
@@ -203,7 +206,7 @@ def _tcp(data: bytes, addresses: bytes, body: int, end: int) -> Found:
 
 
 def _carried(protocol: int, data: bytes, body: int) -> Found:
-    """What IP carries that is not TCP: perhaps a tunnel."""
+    """Read what IP carries that is not TCP: perhaps a tunnel. Raise `Unusual` for a tunnel that scapy reads."""
     if protocol == UDP:
         port = _SHORT(data, body + 2)[0]
         if port in VXLAN_PORTS:

@@ -29,13 +29,13 @@ FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 
 
 def endpoint(flow: bytes) -> tuple[Endpoint, Endpoint]:
-    """Who sends and who receives."""
+    """Return source and destination of a flow, each as (address, port)."""
     size = (len(flow) - 4) // 2
     source, destination = str(ip_address(flow[:size])), str(ip_address(flow[size : 2 * size]))
     return (source, int.from_bytes(flow[-4:-2], "big")), (destination, int.from_bytes(flow[-2:], "big"))
 
 
 def reverse(flow: bytes) -> bytes:
-    """The same connection's other direction."""
+    """Return the flow of the same connection's other direction: addresses and ports swapped."""
     size = (len(flow) - 4) // 2
     return flow[size : 2 * size] + flow[:size] + flow[-2:] + flow[-4:-2]

@@ -44,7 +44,10 @@ class Pasted(NamedTuple):
 
 
 def read_bytes(text: str | bytes) -> Pasted:
-    """The bytes that `text` stands for, or InputError; bytes that are no text are taken as they are, as "raw"."""
+    """Return the bytes that `text` stands for, with the form they had. Raise `InputError` where it stands for none.
+
+    Bytes that are no text are taken as they are, as "raw".
+    """
     if isinstance(text, bytes):
         raw = text
         try:
@@ -65,7 +68,10 @@ def read_bytes(text: str | bytes) -> Pasted:
 
 
 def _payload(parts: list[bytes], form: str) -> Pasted:
-    """The parts joined; of whole packets only what TCP carries."""
+    """Return the parts joined; of parts that are whole packets, only what TCP carries.
+
+    Raise `InputError` for packets of several connections or directions, and for packets without payload.
+    """
     segments = [segment for part in parts if (segment := _segment(part, form == "tcpdump -X"))]
     if not segments:
         return Pasted(b"".join(parts), form)
@@ -77,7 +83,7 @@ def _payload(parts: list[bytes], form: str) -> Pasted:
 
 
 def _segment(data: bytes, cut: bool) -> Segment | None:
-    """The TCP segment, if these bytes are one packet and nothing but it; `cut`: the capture may hold its start only."""
+    """Return the TCP segment if these bytes are one whole packet, else None; with `cut`, its end may be missing."""
     from kdbg.capture.links import dissector
 
     for link in LINKS:
@@ -88,7 +94,7 @@ def _segment(data: bytes, cut: bool) -> Segment | None:
 
 
 def _quoted(text: str) -> Pasted | None:
-    """String and bytes literals of any language, joined; what decodes hex or base64 around them is obeyed."""
+    """Read string and bytes literals of any language, joined; decode hex or base64 where the code around them does."""
     literals, around = LITERAL.findall(text), LITERAL.sub(" ", text)
     if not literals or not AROUND_LITERALS.fullmatch(around):
         return None
@@ -109,7 +115,7 @@ def _quoted(text: str) -> Pasted | None:
 
 
 def _escaped(text: str) -> Pasted | None:
-    """Escapes without quotes. A single \\x before all the digits is how PostgreSQL writes bytes."""
+    """Read escapes without quotes, such as \\x0a\\x0b; leave PostgreSQL's form, one \\x and all digits, to `_hex`."""
     text = text.strip()
     if re.fullmatch(r"\\x(?:[0-9a-fA-F]{2})+", text) or NO_ESCAPES.match(text):
         return None
@@ -128,7 +134,7 @@ def _unescaped(text: str) -> bytes:
 
 
 def _listed(text: str) -> Pasted | None:
-    """Numbers in brackets, as programs write and print them, or between commas."""
+    """Read numbers in brackets, as programs write and print them, or between commas."""
     text = BESIDE_NUMBERS.sub(" ", text)
     for bracket in (r"\{([^{}]*)\}", r"\[([^][]*)\]", r"<([^<>]*)>", r"\(([^()]*)\)"):
         inner = [part for part in re.findall(bracket, text) if part.strip()]
@@ -156,14 +162,17 @@ def _numbers(text: str, buffer: bool) -> Pasted | None:
 
 
 def _hex_groups(text: str) -> list[str] | None:
-    """The groups of digits, None if there is anything else."""
+    """Return the groups of hex digits in the text; None if it holds anything but those and what separates them."""
     text = re.sub(r"\b0x([0-9a-f])\b", r" 0\1", text, flags=re.IGNORECASE)
     groups = re.sub(r"\b0x|\\x|[\s:,-]+", " ", text, flags=re.IGNORECASE).split()
     return groups if groups and all(re.fullmatch("[0-9a-fA-F]+", group) for group in groups) else None
 
 
 def _hex(text: str) -> Pasted | None:
-    """Digits with anything usual between them; a terminal may have broken the line within a byte."""
+    """Read hex digits with any usual separators; join a byte that a terminal's line break has parted.
+
+    Raise `InputError` for an odd number of digits.
+    """
     groups = _hex_groups(text)
     if groups is None:
         return None
@@ -177,7 +186,7 @@ def _hex(text: str) -> Pasted | None:
 
 
 def _base64(text: str, sure: bool = False) -> Pasted | None:
-    """Either alphabet, padded or not, in lines of one length; a word or a name is taken for it only if `sure`."""
+    """Read base64 of either alphabet, padded or not, in lines of one length; a word or a name only if `sure`."""
     lines = [line.strip() for line in text.strip().split("\n")]
     joined = "".join(lines)
     body = joined.rstrip("=").replace("-", "+").replace("_", "/")
@@ -201,7 +210,7 @@ def _place(text: str, index: int) -> str:
 
 
 def _complaint(text: str) -> str:
-    """The first character that can't be: of hex, or of base64 where the text does not begin as hex."""
+    """Return an error message that names the first character which fits neither hex nor base64, and its place."""
     start, end = len(text) - len(text.lstrip()), len(text.rstrip())
     index = _reach(r"[0-9a-fA-F\s:,\\xX-]*", text)
     if index == start and (further := _reach(r"[A-Za-z0-9_+/=\s-]*", text)) < end:

@@ -60,7 +60,7 @@ class Feed(io.RawIOBase):
         return size
 
     def ahead(self, least: int) -> bytes:
-        """The bytes that come next, at least so many if there are; they are still there to be read."""
+        """Return the bytes that come next without taking them: at least `least`, if so many are left."""
         while len(self._rest) < least and (more := self._chunk()):
             self._rest = memoryview(bytes(self._rest) + more)
         return bytes(self._rest)
@@ -139,7 +139,7 @@ def _nothing() -> None:
 
 
 def _refused(name: str, error: Exception) -> CaptureRefused:
-    """The operating system's reason in plain words."""
+    """Return the error to raise for a file that cannot be opened: the operating system's reason in plain words."""
     words: dict[type[Exception], str] = {
         FileNotFoundError: "no such file",
         IsADirectoryError: "is a directory, not a capture",
@@ -149,7 +149,7 @@ def _refused(name: str, error: Exception) -> CaptureRefused:
 
 
 def _head(read: Callable[[int], bytes]) -> bytes:
-    """The first four bytes, however few at a time they come."""
+    """Read the first four bytes, however few at a time they come; fewer at the end of the stream."""
     head = b""
     while len(head) < 4 and (more := read(4 - len(head))):
         head += more
@@ -157,7 +157,10 @@ def _head(read: Callable[[int], bytes]) -> bytes:
 
 
 def _undone(name: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The chunks, decompressed where their beginning says that they are compressed."""
+    """Return the chunks, decompressed where `head`, their first bytes, is that of gzip or zstd.
+
+    Raise `CaptureError` for zstd where the package that reads it is not installed.
+    """
     if head.startswith(GZIP):
         return _inflated(chunks, "gzip", lambda: zlib.decompressobj(31), zlib.error)
     if head != ZSTD:

@@ -30,7 +30,7 @@ _log = logging.getLogger("scapy.runtime")
 
 @cache
 def require(link: int) -> type[Packet]:
-    """scapy's class for a link type; raises LookupError."""
+    """Return scapy's class for a link type. Raise `LookupError` where it has none."""
     if link in MORE:
         importlib.import_module(f"scapy.layers.{MORE[link]}")
     found: type[Packet] = conf.l2types[link]
@@ -38,7 +38,7 @@ def require(link: int) -> type[Packet]:
 
 
 def innermost(link: int, data: bytes) -> Found:
-    """The TCP segment of the innermost IP header that has one directly in it."""
+    """Return the TCP segment of the innermost IP header that has TCP directly in it; None where there is none."""
     level = _log.level
     _log.setLevel(logging.CRITICAL)
     try:
@@ -53,7 +53,7 @@ def innermost(link: int, data: bytes) -> Found:
 
 
 def _innermost(layer: Packet) -> bytes | None:
-    """The bytes from that IP header on."""
+    """Return the packet's bytes from the innermost IP header with TCP in it on; None where there is none."""
     found = network = None
     while not isinstance(layer, NoPayload):
         if isinstance(layer, IP | IPv6):

@@ -50,7 +50,10 @@ class CaptureWriter:
         self.close()
 
     def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
-        """These bytes went over the connection of these two ends; after `close` nothing is written any more."""
+        """Write bytes that went over a connection, after a handshake if they are its first; do nothing after `close`.
+
+        `time_ns` is nanoseconds since the epoch. Raise `CaptureError` where the file cannot be written any further.
+        """
         talk = self._talks.get((client, broker))
         if talk is None:
             talk = self._talks[client, broker] = _Talk(client, broker)
@@ -77,14 +80,14 @@ class CaptureWriter:
             raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
 
     def _append(self, data: bytes) -> None:
-        """Write all of it: a file without a buffer may take less than it is given."""
+        """Write all of `data`: a file without a buffer may take less than it is given."""
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) or 0 :]
 
 
 def _private(path: str, flags: int) -> int:
-    """Opened so that a new file is its owner's alone: there may be passwords in it."""
+    """Open a file so that a new one is its owner's alone, for there may be passwords in it; return its descriptor."""
     return os.open(path, flags, 0o600)
 
 
@@ -111,7 +114,7 @@ class _Talk:
         yield self._packet(CLIENT, ACK)
 
     def _packet(self, end: int, flags: int, payload: bytes = b"") -> bytes:
-        """The next packet that this end sends; it acknowledges all that the other end has sent."""
+        """Return the next packet that this end sends; it acknowledges all that the other end has sent."""
         (source, port), (target, other_port) = self._ends[end], self._ends[1 - end]
         seq, ack = self._used[end], self._used[1 - end] if flags & ACK else 0
         self._used[end] += len(payload) + bool(flags & (SYN | FIN))
@@ -123,7 +126,7 @@ class _Talk:
 
 
 def _alike(one: str, other: str) -> tuple[bytes, bytes]:
-    """Two addresses as bytes, both of the same IP version; zones (fe80::1%eth0) are of this machine alone."""
+    """Return two addresses as bytes, both of the same IP version; zones (fe80::1%eth0) are left out."""
     pair = [ip_address(text.partition("%")[0]) for text in (one, other)]
     if {address.version for address in pair} == {4, 6}:
         pair = [_mapped(address) for address in pair]
@@ -135,7 +138,7 @@ def _mapped(address: IPv4Address | IPv6Address) -> IPv6Address:
 
 
 def _ip_header(source: bytes, target: bytes, length: int) -> bytes:
-    """What stands before a TCP segment of `length` bytes."""
+    """Return the IP header, of version 4 or 6 as the addresses are, for a TCP segment of `length` bytes."""
     if len(source) == 16:
         return struct.pack(">IHBB", 6 << 28, length, TCP, 64) + source + target
     head = struct.pack(">BBHHHBB", 0x45, 0, 20 + length, 0, 0x4000, 64, TCP)
@@ -143,5 +146,5 @@ def _ip_header(source: bytes, target: bytes, length: int) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    """The internet checksum (RFC 1071): words added in one's complement are the number modulo 2^16 - 1."""
+    """Return the internet checksum (RFC 1071) of the bytes; a sum in one's complement is one modulo 2^16 - 1."""
     return -int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF

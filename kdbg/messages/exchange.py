@@ -40,7 +40,7 @@ class Known(NamedTuple):
 
     @classmethod
     def nothing(cls) -> Known:
-        """At the beginning."""
+        """Return what is known before the first message."""
         return cls(ALWAYS.copy(), {})
 
 
@@ -84,10 +84,10 @@ class CapturedMessage:
         return len(self.data) + self.missing + 4
 
     def message(self, *, shallow: bool = False) -> Message | None:
-        """The message, read when first asked for; None for a response whose request nobody saw.
+        """Return the message, read when first asked for; None for a response whose request nobody saw.
 
-        `shallow` is content with a message whose batches were not read down to their records, and whose payloads were
-        not opened.
+        With `shallow`, a message will do whose batches were not read down to their records, and whose payloads were not
+        opened.
         """
         if self.api is None:
             return None
@@ -109,7 +109,7 @@ class CapturedMessage:
         return facts if asked is None else ChainMap(asked.body, facts)
 
     def take(self) -> Message | None:
-        """The message, to be changed by whoever takes it: the half forgets it, and reads it again when asked."""
+        """Return the message for the caller to change: the half forgets it, and reads it again when next asked."""
         message = self.message()
         self.forget()
         return message
@@ -205,14 +205,15 @@ class Exchange:
         return half.first_time if half else 0
 
     def messages(self, *, shallow: bool = False) -> list[Message]:
-        """The halves that could be read, request first."""
+        """Return the messages of the halves that could be read, request first."""
         halves = (half.message(shallow=shallow) for half in (self.request, self.response) if half is not None)
         return [message for message in halves if message is not None]
 
     def all_findings(self, *, shallow: bool = False) -> list[Finding]:
-        """The exchange's own findings, then those of its messages.
+        """Return the exchange's own findings, then those of its messages.
 
-        A message that the capture holds only in part breaks off where its bytes do: that is said once.
+        A message that the capture holds only in part has one finding for that: those that its missing bytes cause are
+        left out.
         """
         found = self.findings[:]
         for half in (self.request, self.response):

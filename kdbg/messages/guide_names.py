@@ -64,18 +64,18 @@ class GuideNames:
         return any(guide is EARLY for guide, _ in self.guides)
 
     def today(self, struct: WireStruct, path: str, key: str) -> str:
-        """Today's name of a field of a structure; the key itself where nobody knows it."""
+        """Return today's name of a field of a structure; the key itself where nobody knows it."""
         if key in struct.keys:
             return key
         name = _snake(key)
         return self.aliases.get((path, name)) or (name if name in struct.keys else key)
 
     def body(self, value: Any) -> Any:
-        """The body in today's names; `BuildError` where a field is given under two names."""
+        """Return the body with today's names. Raise `BuildError` where a field is given under two names."""
         return self._struct(self.grammar, value, "", "") if self.guides and isinstance(value, Mapping) else value
 
     def _struct(self, node: WireStruct, value: Any, path: str, place: str) -> Any:
-        """A structure; `path` is its own in the grammar, `place` where it stands in the body."""
+        """Return a structure with today's names; `path` is its path in the grammar, `place` that in the body."""
         if not isinstance(value, Mapping):
             return {node.fields[0].name: value} if _holds_one(node) and value is not None else value
         made: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class GuideNames:
         return made
 
     def _flat(self, value: Mapping[str, Any], node: WireStruct, path: str) -> Iterator[tuple[str, Any]]:
-        """The fields, those of structures that only the guide has in their place: `coordinator`."""
+        """Yield (name, value) of each field; a structure that only the guide has (`coordinator`) gives its fields."""
         for key, item in value.items():
             name = _snake(str(key))
             if isinstance(item, Mapping) and key not in node.keys and any(
@@ -123,7 +123,7 @@ class GuideNames:
         return value
 
     def steps(self, given: Sequence[Step]) -> list[Step]:
-        """A path into the body, step by step, in today's names."""
+        """Return a path into the body, step by step, with today's names."""
         found: list[Step] = []
         node: Node | None = self.grammar
         path = ""
@@ -143,21 +143,22 @@ class GuideNames:
 
 @lru_cache(maxsize=256)
 def _forms(api: Api, direction: Direction, version: int) -> list[GuideNames]:
-    """The names in Kafka's own layout of a version, then those in layouts that only a guide has."""
+    """Return the names in Kafka's own layout of a version, then those in layouts that only a guide has."""
     layouts = [layout for _, layout in api.guide_layouts(direction, version)]
     return [GuideNames(api.name, direction, version, layout) for layout in (api.at(direction, version), *layouts)]
 
 
 def guide_names(api: Api, direction: Direction, version: int) -> GuideNames:
-    """The guides' names for the fields of one version; `UnknownVersion` for a version that kdbg does not know."""
+    """Return the guides' names for the fields of one version. Raise `UnknownVersion` if kdbg does not know it."""
     return _forms(api, direction, version)[0]
 
 
 def understood(api: Api, direction: Direction, version: int, body: Any) -> tuple[WireStruct, Any]:
-    """The layout that a body is written in, and the body with the guides' names for its fields brought to today's.
+    """Return the layout that a body is written in, and the body with guides' names replaced by today's.
 
     The layout is Kafka's own, unless the body has fields that only a guide's form of this version has: the time stamp
-    in OffsetCommit v0. `BuildError` where a field is given under two names, `UnknownVersion` as ever.
+    in OffsetCommit v0. Raise `BuildError` where a field is given under two names, and `UnknownVersion` for a version
+    that kdbg does not know.
     """
     first, *others = _forms(api, direction, version)
     made = first.body(body)
@@ -169,7 +170,7 @@ def understood(api: Api, direction: Direction, version: int, body: Any) -> tuple
 
 
 def _known(node: Node, value: Any) -> bool:
-    """Whether a grammar has every field of a value."""
+    """Return whether a grammar has every field of a value."""
     node = _structure(node)
     if isinstance(node, WireArray) and isinstance(value, list):
         return all(_known(node.item, item) for item in value)
@@ -182,12 +183,15 @@ def _known(node: Node, value: Any) -> bool:
 
 
 def _renamed(names: Mapping[str, str], path: str) -> str | None:
-    """What a guide calls the field at a path: the entry with the longest end of it."""
+    """Return what a guide calls the field at a path: its entry for the longest end of the path, None without one."""
     return next((names[tail] for tail in reversed(tails(path.replace("[]", ""))) if tail in names), None)
 
 
 def _message(entry: Any, place: str) -> Any:
-    """An entry of a record set in today's names."""
+    """Return an entry of a record set with today's names; the fields that the guide of 0.8 puts in `message` join it.
+
+    Raise `BuildError` where a field is given under two names.
+    """
     if not isinstance(entry, Mapping):
         return entry
     flat: list[tuple[str, Any]] = []
@@ -213,5 +217,5 @@ def _holds_one(node: WireStruct) -> bool:
 
 
 def _snake(name: str) -> str:
-    """A guide's name in snake_case: `TopicName`, `coordinator.node_id`."""
+    """Return a guide's name in snake_case: `topic_name` for `TopicName`; dots stay."""
     return ".".join(map(snake_case, name.split(".")))

@@ -82,7 +82,7 @@ def read(
 
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
-    """The same with every byte's place looked at: for messages that are not clean."""
+    """Read a message that is not clean, like `read` but with the place of every byte, and say what is wrong where."""
     grammar, inspection = explain(api, version, direction, data, header=header)
     head, body = inspection.header, inspection.value or {}
     unexplained = sum(
@@ -97,7 +97,10 @@ def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, he
 def explain(
     api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True
 ) -> tuple[WireStruct, Inspection]:
-    """The layout that fits best, and what it says of every byte: the one that leaves no finding, else the real one."""
+    """Return the layout that fits best, and the inspection of every byte by it.
+
+    The layout is the real one, unless that leaves findings and a dialect reads the message to its last byte.
+    """
     from ..wire.readings.spans import inspect
 
     head = header_grammar(api, version, direction) if header and not api.headerless else None
@@ -119,7 +122,7 @@ def explain(
 
 
 def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
-    """The finding for a message whose body no grammar is known for."""
+    """Return the finding for a message whose API or version no grammar is known for; it starts where the body does."""
     start = inspection.spans[-1].start if inspection.spans else 0
     left = len(data) - start
     if find(api.key) is None:
@@ -142,7 +145,7 @@ class Form(NamedTuple):
 
 @cache
 def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[Form, ...]:
-    """Every form a message may have: the real one, then the dialects; of a version that kdbg does not know, these."""
+    """Return every form a message may have: the real one, then dialects; these first if the version is unknown."""
     head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
     real = grammar_of(api, version, direction)
     found = [Form("", real, message_reader(head, real, shallow=shallow), lambda body: True)]
@@ -154,7 +157,7 @@ def forms(api: Api, version: int, direction: Direction, header: bool, shallow: b
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:
-    """The grammar of a body; for a version that kdbg does not know, one that keeps it as bytes."""
+    """Return the grammar of a body; for a version that kdbg does not know, one that keeps the body as bytes."""
     if version in api.versions:
         return api.at(direction, version)
     return opaque_api(api.key, api.name).at(direction, 0)
@@ -172,7 +175,7 @@ def carries_secrets(grammar: WireStruct) -> bool:
 
 @kept
 def opaque_api(key: int, name: str = "") -> Api:
-    """An API of which only the header is understood. Its body counts as secret where the real one has secrets."""
+    """Return an API of which only the header is understood; its body is secret where the real one has secrets."""
     real = find(key)
     secret = real is not None and any(has_secrets(real.at(side, real.versions[-1])) for side in DIRECTIONS)
     body = Unread(secret=secret)
@@ -180,7 +183,10 @@ def opaque_api(key: int, name: str = "") -> Api:
 
 
 def strict(message: Message) -> Message:
-    """The message, if every byte of it was as its grammar wants; else the error that its first finding stands for."""
+    """Return the message if its grammar fits every byte of it. Raise the error that its first finding stands for, else.
+
+    Findings that are harmless do not count.
+    """
     for finding in message.findings:
         if not finding.kind.harmless:
             raise _error(finding)

@@ -47,7 +47,7 @@ class Context:
 
 
 def may_hold_payloads(grammar: WireStruct) -> bool:
-    """Whether there is anything in values of a grammar that could be opened."""
+    """Return whether values of a grammar can hold payloads."""
     return plan(grammar) is not None
 
 
@@ -104,9 +104,9 @@ class Opener:
         self.odd: list[Odd] = []
 
     def open(self, holding: Holding, data: Any, path: str, *, secret: bool = False) -> Any:
-        """The payload that these bytes are; themselves if they are none that kdbg can read.
+        """Return bytes as the payload that they are; as they came where kdbg can read none in them.
 
-        `secret`: in that case they may be a secret.
+        With `secret` they may be a secret: those that cannot be read are sealed.
         """
         if not data or self.depth >= DEEPEST:
             return data
@@ -121,7 +121,7 @@ class Opener:
         return opened
 
     def _by_any(self, candidates: list[Readable], data: bytes, path: str) -> Opened | None:
-        """The bytes as the first of these that reads them to the last byte."""
+        """Read the bytes as the first of the candidates that fits to their last byte; return None where none does."""
         for readable in candidates:
             try:
                 reading = readable.choose(data)
@@ -137,7 +137,10 @@ class Opener:
         return None
 
     def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
-        """Bytes that are not cleanly what they should be: opened if they are only odd, else it is said why not."""
+        """Read bytes that are not cleanly the payload they should be; note what is odd in them.
+
+        Return them opened if no fault shifts the fields behind it; else as they came, or sealed if they may be secret.
+        """
         try:
             reading = readable.choose(data)
         except WireError as error:
@@ -156,13 +159,13 @@ class Opener:
         return self._opened(reading, data, inspection.value, path)
 
     def seal(self, data: bytes, path: str) -> Sealed:
-        """Bytes that no view may show, nor any below this path."""
+        """Return bytes that no view may show, and mark their path: nothing below it may be shown either."""
         self.secret = True
         self.sealed.add(path)
         return Sealed(data)
 
     def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str) -> Opened:
-        """The payload, with the payloads inside it opened too."""
+        """Return the payload, with the payloads inside it opened too."""
         outside, self.secret = self.secret, has_secrets(reading.grammar)
         walk = plan(reading.grammar)
         if walk is not None:
@@ -175,7 +178,10 @@ class Opener:
         return opened
 
     def told(self, inspection: Inspection) -> tuple[Finding, ...]:
-        """What is odd, with its place in the message that was looked at, whose spans are opened on the way."""
+        """Return findings for what is odd in payloads, with their places in the message that was inspected.
+
+        The payloads' own spans are put into the inspection on the way.
+        """
         from ..wire.readings.payload_spans import lay_open
 
         places = lay_open(inspection, self.seen, self.sealed)
@@ -183,7 +189,7 @@ class Opener:
 
 
 def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
-    """The finding as the message has it, where the payload's first byte stands at `start`."""
+    """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
     at = start + finding.start if start is not None and finding.start is not None else None
     kind = Kind.PAYLOAD if finding.kind.is_error else finding.kind
@@ -198,7 +204,7 @@ Walk = Callable[[Opener, Any, ValuePath], Any]
 
 
 def path_of(place: ValuePath) -> str:
-    """A place as findings and spans name it."""
+    """Return a place in the form that findings and spans use: `topics[0].name`."""
     if place is None:
         return ""
     outside, last = place
@@ -207,7 +213,7 @@ def path_of(place: ValuePath) -> str:
 
 @cache
 def plan(node: Node) -> Walk | None:
-    """The way to the payloads in values of a grammar; None where there are none."""
+    """Return the function that opens the payloads in values of a grammar; None where there are none."""
     if isinstance(node, RecordsNode):
         from .record_payloads import open_records
 

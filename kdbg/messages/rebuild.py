@@ -18,7 +18,7 @@ KEYS = {"base64", "payload", "value"}
 
 
 def rebuild(value: Any, path: str = "") -> Any:
-    """The body with the bytes of each payload in its place; what holds none is shared, not copied."""
+    """Return the body with the bytes of each payload in its place; parts that hold none are shared, not copied."""
     if isinstance(value, Mapping):
         if set(value) <= KEYS and isinstance(value.get("payload"), str) and isinstance(value.get("value"), Mapping):
             return _payload(value, path)
@@ -31,7 +31,7 @@ def rebuild(value: Any, path: str = "") -> Any:
 
 
 def _payload(opened: Mapping[str, Any], path: str) -> bytes:
-    """The bytes of one payload."""
+    """Return the bytes of one payload. Raise `BuildError` where its name is unknown and it comes without bytes."""
     seen = to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
     value = rebuild(opened["value"], path)
     try:
@@ -44,7 +44,7 @@ def _payload(opened: Mapping[str, Any], path: str) -> bytes:
 
 
 def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) -> bytes:
-    """The bytes that were seen, if they say `value`; else its own, in the form that those have."""
+    """Return `seen`, the payload's captured bytes, if they say `value`; else `value` in the form that they have."""
     for form in (reading, *reading.former):
         said = read_whole(form.grammar, seen)
         if said is not None:
@@ -54,7 +54,10 @@ def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) ->
 
 
 def _reading(name: str, value: Mapping[str, Any], path: str) -> Reading:
-    """How a payload of this name, and of the version that `value` says, is written."""
+    """Return how a payload of this name, and of the version that `value` says, is written.
+
+    Raise `BuildError` for a version that kdbg does not know, `UnknownPayload` for a name.
+    """
     from ..grammars.payloads import forwarded, payload, sasl_tokens, telemetry
 
     for named in (sasl_tokens.named, forwarded.named, telemetry.named):

@@ -30,7 +30,7 @@ def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
 
 
 def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], path: str) -> None:
-    """One batch, or one message with those inside it."""
+    """Open the payloads of one batch, or of one message and those inside it; change `entry` in place."""
     outside, opener.secret = opener.secret, False
     for i, record in enumerate(entry.get("records") or ()):
         opened = _open_record if entry.get("magic") == 2 else _open_entry
@@ -43,7 +43,7 @@ def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], pa
 
 
 def _open_record(opener: Opener, kinds: RecordPayloads, record: dict[str, Any], path: str) -> None:
-    """Key and value of one record; what the value is, the key says."""
+    """Open key and value of one record, in place; the key says what the value is."""
     opener.around.append(record)
     for name, holding in (("key", kinds.key), ("value", kinds.value)):
         if record.get(name):

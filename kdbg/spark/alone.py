@@ -66,7 +66,7 @@ class Alone:
             before += reading.report["packets"]
 
     def _wants(self, exchange: Exchange) -> bool:
-        """Number an exchange's connection as in the whole capture; return whether the filters let it through."""
+        """Give the exchange its connection's number in the whole capture; return whether the filters let it through."""
         exchange.peers = self._connections.heard(exchange).peers
         return self._fits(exchange)
 

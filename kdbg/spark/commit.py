@@ -146,7 +146,7 @@ class Output:
 
 
 def _dead(run: str) -> bool:
-    """Whether the process that wrote a run has ended; only known of processes on this machine."""
+    """Return whether the process that wrote a run has ended; False for one that ran on another machine."""
     host, _, process = run.partition("-")[2].rpartition("-")
     if host != platform.node() or not process.isdecimal():
         return False

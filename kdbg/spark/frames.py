@@ -25,37 +25,37 @@ def register(spark: SparkSession) -> None:
 
 
 def exchanges(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row an exchange: who asked what of whom, when, how long it took, which errors and findings."""
+    """Return a DataFrame with a row for each exchange: who asked what of whom, when, latency, errors, findings."""
     return _table(spark, "exchanges", path, filters)
 
 
 def partitions(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row for each topic partition in an exchange: offsets, records, bytes, error."""
+    """Return a DataFrame with a row for each topic partition in an exchange: offsets, records, bytes, error."""
     return _table(spark, "partitions", path, filters)
 
 
 def records(spark: SparkSession, path: Paths, *, values: bool = False, **filters: Any) -> DataFrame:
-    """A row a record; keys, values and headers' values only with `values`."""
+    """Return a DataFrame with a row for each record; keys, values and headers' values only with `values`."""
     return _table(spark, "records", path, filters | {"values": values})
 
 
 def connections(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row a TCP connection: packets, bytes, software of the client."""
+    """Return a DataFrame with a row for each TCP connection: packets, bytes, software of the client."""
     return _table(spark, "connections", path, filters)
 
 
 def groups(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row for each event in consumer groups: joins, syncs, heartbeats, commits."""
+    """Return a DataFrame with a row for each event in consumer groups: joins, syncs, heartbeats, commits."""
     return _table(spark, "groups", path, filters)
 
 
 def problems(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row for each finding, of exchanges, connections and files."""
+    """Return a DataFrame with a row for each finding, of exchanges, connections and files."""
     return _table(spark, "problems", path, filters)
 
 
 def files(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
-    """A row a file: packets, bytes, times, gaps."""
+    """Return a DataFrame with a row for each file: packets, bytes, times, gaps."""
     return _table(spark, "files", path, filters)
 
 

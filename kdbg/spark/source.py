@@ -129,7 +129,7 @@ PARSED: dict[Form, Callable[[str, str], Any]] = {
 
 
 def _moment(time: datetime) -> float:
-    """Seconds since the epoch; a time without a zone is in UTC."""
+    """Return seconds since the epoch; a time without a zone is in UTC."""
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 

@@ -85,7 +85,7 @@ def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
 
 
 def _chained(data: bytes, place: int, layout: Layout) -> bool:
-    """Whether plausible packet headers follow one another from here on, as far as the data goes."""
+    """Return whether plausible packet headers follow one another from `place` on, as far as the data goes."""
     read = struct.Struct(layout.order + "IIII").unpack_from
     for seen in range(CHAIN):
         if place + PACKET_HEADER > len(data):

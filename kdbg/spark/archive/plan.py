@@ -89,7 +89,7 @@ class Plan:
         return sum(split.size for split in self.splits)
 
     def parts(self, split: Split) -> bool:
-        """Whether the split's end is a cut inside its file."""
+        """Return whether the split's end is a cut inside its file."""
         return split.stop < self.files[split.file].size
 
     def between(self, since: int | None, until: int | None) -> Plan:

@@ -74,7 +74,7 @@ def strangers(points: dict[str, list[str]]) -> list[str]:
 def stretches(
     point: str, names: list[str], start: TailPosition | None, room: int, end: TailPosition | None = None
 ) -> Iterator[tuple[Stretch, TailPosition]]:
-    """What there is to read from `start` on, and where that leads: `room` bytes about, or up to `end`.
+    """Yield what there is to read from `start` on, as (stretch, position after it): `room` bytes or so, or up to `end`.
 
     A file that another one follows is complete: what is wrong with it then is for its reader to say.
     """

@@ -139,7 +139,7 @@ class Follower(Pairer):
             told.rest.restore(self._latest().connection)
 
     def again(self, run: Run) -> None:
-        """Packets that were gone through before: what comes of them was told."""
+        """Take packets of a connection that were gone through before; what comes of them was told already."""
         self._runs.append(run)
         for packet in run.unpack():
             self._session.receive(packet)
@@ -171,7 +171,10 @@ class Follower(Pairer):
             self._runs = [each for each in self._runs if each.last > self._rest.after]
 
     def _remember(self) -> None:
-        """All old packets have gone through: the connection stands where it stood, and what was complete was told."""
+        """Give the connection what was told of it before this batch, once all its old packets have gone through.
+
+        Exchanges that the old packets complete were told already, and are dropped.
+        """
         told, self._told = self._told, None
         if told is None:
             return
@@ -194,7 +197,7 @@ class Follower(Pairer):
             self._rest = Rest.of(spoken.connection, spoken.client) or self._rest
 
     def _end(self) -> None:
-        """The batch holds no more of the connection: it waits, or is over."""
+        """End the connection, or let it wait for the next batch if it sent something since the horizon."""
         if self._now is not None and self._spoken:
             self._remember()
             connection, capture = self._latest().connection, self.captures[self._capture]
@@ -303,7 +306,7 @@ def waited(files: list[str], captures: list[str]) -> Stage:
 
 
 def follow(captures: list[str], folder: str, waiting: str, horizons: list[int]) -> Stage:
-    """Like `stages.tasks.pair`, after what waits; the report says what waits now."""
+    """Return a stage like `stages.tasks.pair` that goes on from what waits; its report says what waits now."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         follower, spill, splits = Follower(captures, folder, waiting, horizons), Claim(folder), list[Any]()

@@ -88,7 +88,10 @@ def _rows(spark: SparkSession, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def _apart(spark: SparkSession) -> Iterator[Callable[[Callable[[], Any]], Any]]:
-    """Makes calls to Spark in a thread: Ctrl-C in the midst of one would break py4j's connection, with much ado."""
+    """Yield a function that makes calls to Spark in a thread of its own; on Ctrl-C, interrupt what Spark is doing.
+
+    In the main thread Ctrl-C would break py4j's connection in the midst of a call.
+    """
     thread = ThreadPoolExecutor(1)
     try:
         yield lambda call: thread.submit(call).result()

@@ -69,7 +69,10 @@ def _files(output: Output, table: str, runs: set[str]) -> Iterator[str]:
 
 
 def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
-    """What answers the SQL of reports (kdbg/report/ask.py) about the tables in a folder: rows, one by one."""
+    """Return a function that answers the SQL of reports (kdbg/report/ask.py) about a folder's tables, row by row.
+
+    It raises `SparkError` where Spark refuses.
+    """
     for name, frame in tables(spark, out).items():
         frame.createOrReplaceTempView(f"stored_{name}")
         extra = HOST if name == "connections" else ""

@@ -2,7 +2,9 @@
 
 `python -m tests.mutation [ROOM…] [--sample N] [--seed S]` takes a random sample of each module's mutants, the same one
 for the same seed, and writes what came out into `result.json` here: how many mutants a module has, how many were
-tried, and those that survived. `argued.json` says why a survivor may: it is equivalent, costs time or memory alone, or
+tried, how many of them were killed by the first run and by the last, and those that survived the last. `--survivors`
+runs these alone, after tests were written for them: what has no reason there has not been run again since, or lives.
+`argued.json` says why a survivor may: it is equivalent, costs time or memory alone, or
 changes a bound or a wording that nothing promises.
 
 mutmut works on this project too, at about the same speed, but takes every mutant that a pattern names, where a random

@@ -49,8 +49,11 @@ def look(module: str, ran: Clean, options: argparse.Namespace) -> dict[str, Any]
                 print(f"  {module}:{result.mutant.line}: {result.mutant.name}{unreached(result)}", flush=True)
     print(f"{module}: {sampled} of {there}, {sampled - len(survivors)} killed", flush=True)
     if again is not None:
-        return table()[module] | {"survivors": survivors}
-    return {"mutants": there, "sampled": sampled, "seed": options.seed, "survivors": survivors}
+        row = table()[module]
+        return row | {"killed": row["sampled"] - len(survivors), "survivors": survivors}
+    killed = sampled - len(survivors)
+    return {"mutants": there, "sampled": sampled, "seed": options.seed, "killed_first": killed, "killed": killed,
+            "survivors": survivors}  # fmt: skip
 
 
 def unreached(result: Result) -> str:

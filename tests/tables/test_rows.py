@@ -147,6 +147,23 @@ def test_offsets_of_groups_and_ends_of_logs() -> None:
     assert some(event, "error_code", "error") == [22, "ILLEGAL_GENERATION"]
 
 
+@pytest.mark.parametrize(("version", "magic"), [(0, 0), (2, 1)])
+def test_messages_of_old_record_sets_are_records_plain_and_compressed(version: int, magic: int) -> None:
+    plain = [{"magic": magic, "offset": n, "key": f"k{n}", "value": f"v{n}"} for n in range(2)]
+    packed = {"magic": magic, "offset": 1, "attributes": 1, "records": plain}
+    topic = {"name": "orders", "partition_data": [{"index": 0, "records": [*plain, packed]}]}
+    rows = tables_of(Talk().ask("Produce", version, acks=1, topic_data=[topic]).answer(), records=True)["records"]
+    assert [row["codec"] for row in rows] == ["none", "none", "gzip", "gzip"]
+
+
+@pytest.mark.parametrize(("first", "second", "codec"), [(1, 0, "gzip"), (0, 1, "none")])
+def test_the_codec_of_a_record_set_is_that_of_its_first_batch(first: int, second: int, codec: str) -> None:
+    records = [batch("a", attributes=first), batch("b", attributes=second)]
+    topic = {"name": "orders", "partition_data": [{"index": 0, "records": records}]}
+    [row] = tables_of(Talk().ask("Produce", 7, acks=1, topic_data=[topic]).answer())["partitions"]
+    assert some(row, "codec", "records") == [codec, 2]
+
+
 def test_records_that_are_deleted_and_ends_of_epochs() -> None:
     talk = Talk().ask("DeleteRecords", 0, topics=[
         {"name": "orders", "partitions": [{"partition_index": 2, "offset": 40}]},

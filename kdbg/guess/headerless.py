@@ -20,14 +20,14 @@ _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)
 
 
 def known_headerless(data: bytes) -> tuple[Api, Reason] | None:
-    """(what these bytes are, by what they are known); None for what is neither."""
+    """Return (what these bytes are, how that is known) for a record set or a SASL token, None for others."""
     if _is_record_set(data):
         return records_api, Reason.CHECKSUM
     return (sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
 
 
 def _is_record_set(data: bytes) -> bool:
-    """Whether a batch or message stands first whose checksum is right."""
+    """Return whether the bytes begin with a batch or message whose checksum is right."""
     first = next(entries(data, 0, len(data), record_format), None)
     if first is None or first.magic is None:
         return False

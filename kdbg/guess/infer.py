@@ -84,7 +84,11 @@ NOTHING, NOBODY = Told(), dict[int, tuple[Api, int]]()
 
 
 def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
-    """What the bytes may begin with, likeliest first."""
+    """Return guesses what the bytes begin with, likeliest first; none where nothing fits.
+
+    `told` is what the user said of the bytes; if nothing, bytes that look like another protocol get no guess. `asked`
+    are the requests seen before.
+    """
     if told == NOTHING and looks_like(data):
         return []
     if not told.header:
@@ -102,7 +106,7 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
 
 
 def _ranked(found: list[Guess], told: Told) -> list[Guess]:
-    """Sorted, with a likelihood for each."""
+    """Return the guesses sorted by score, each with its likelihood."""
     if told.api is not None:
         reason = Reason.TOLD_API if told.version is None else Reason.TOLD
         found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
@@ -112,7 +116,7 @@ def _ranked(found: list[Guess], told: Told) -> list[Guess]:
 
 
 def _nonsense(guess: Guess) -> bool:
-    """Whether a response says less of its bytes than they say themselves."""
+    """Return whether a response takes so many bits that the bare bytes would be the better explanation."""
     return guess.direction == "response" and guess.score > UNREAD + 8.0 * (guess.end - guess.start)
 
 
@@ -121,7 +125,7 @@ def int32(data: bytes, start: int) -> int:
 
 
 def places(data: bytes) -> Iterator[Extent]:
-    """Where a message may stand: behind its size, or from the first byte on."""
+    """Yield where a message may stand: behind its size, and from the first byte on."""
     size, length = int32(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
         odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + 8.0 * max(length - size, 0)
@@ -130,7 +134,7 @@ def places(data: bytes) -> Iterator[Extent]:
 
 
 def _chained(data: bytes) -> bool:
-    """Whether the bytes are several frames one after the other, and nothing else."""
+    """Return whether the bytes are two or more whole frames one after the other, and nothing else."""
     start = frames = 0
     while len(data) - start >= 4:
         size = int32(data, start)
@@ -141,7 +145,7 @@ def _chained(data: bytes) -> bool:
 
 
 def _requests(data: bytes, told: Told) -> Iterator[Guess]:
-    """Requests by their header, the body read to see whether it ends where it should."""
+    """Yield guesses for requests, by their header; the body is read to see whether it ends where it should."""
     for place in places(data):
         size = place.end - place.start if place.size is None else place.size
         accepted, head = read_header(data[: place.end], place.start, size)
@@ -156,7 +160,7 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
 
 
 def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
-    """What a header says that the bytes end in, if its key and version are known ones."""
+    """Return the header of a request that is cut off inside it; None for an unknown key or version, and for key 0."""
     key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
     api = find(key) if key else None
     if api is None or not api.reads("request", version):
@@ -165,7 +169,7 @@ def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
 
 
 def _doubt(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader) -> float:
-    """The score of a request that breaks: few where the bytes end before the message does, as its size says.
+    """Return the bits for a request that breaks off: few if the bytes end before the message does, as its size says.
 
     The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
     """
@@ -178,7 +182,7 @@ def _doubt(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader
 
 
 def _answers(data: bytes, asked: Asked) -> list[Guess]:
-    """The response to a request seen before, by its correlation id."""
+    """Return the likeliest response to a request seen before with the same correlation id; none if there is none."""
     for place in places(data):
         correlation_id = int32(data, place.start)
         if correlation_id in asked:
@@ -188,7 +192,7 @@ def _answers(data: bytes, asked: Asked) -> list[Guess]:
 
 
 def _responses(data: bytes, told: Told) -> list[Guess]:
-    """Responses that fit to the last byte; failing that, those that leave few bytes over, or have odd values."""
+    """Return responses that fit to the last byte; if there are none, those that leave few bytes or have odd values."""
     candidates = list(_candidates(told, ("response",)))
     found: list[Guess] = []
     for slowly in (False, True)[: 1 + (len(data) <= SMALL)]:
@@ -200,7 +204,7 @@ def _responses(data: bytes, told: Told) -> list[Guess]:
 
 
 def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candidate]:
-    """Every API, version and direction that what was told leaves open."""
+    """Yield every API, version and direction that the user's words leave open."""
     for direction in directions:
         for api in apis() if told.api is None else (told.api,):
             for version in api.versions if told.version is None else (told.version,):
@@ -221,7 +225,7 @@ def _guess(
 def _fits(
     data: bytes, place: Extent, candidates: Iterable[Candidate], *, header: bool, slowly: bool = False
 ) -> Iterator[tuple[Guess, Any]]:
-    """(guess, what was read) of each candidate whose layout reads the bytes, or nearly all of them.
+    """Yield (guess, what was read) for each candidate whose layout reads the bytes, or nearly all of them.
 
     `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
     """
@@ -257,7 +261,7 @@ def _slowly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Readin
 
 
 def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
-    """Versions of one API that read the same out of the same bytes as one guess, the newest."""
+    """Return the guesses, with versions of one API that read the same as one guess, the newest."""
     groups: list[tuple[Guess, Any]] = []
     for guess, value in fits:
         last, same = groups[-1] if groups else (guess, NOTHING)
@@ -269,7 +273,7 @@ def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
 
 
 def _anyway(data: bytes, told: Told) -> list[Guess]:
-    """What was told, though it does not fit: the layouts that get the furthest."""
+    """Return a guess for each layout that the user asked for though none fits: the further it reads, the better."""
     found = []
     for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
         for candidate in _candidates(told, DIRECTIONS):
@@ -280,7 +284,7 @@ def _anyway(data: bytes, told: Told) -> list[Guess]:
 
 
 def _alone(data: bytes) -> list[Guess]:
-    """Record sets and SASL tokens, which have no header, with or without the size in front."""
+    """Return the guess for a record set or a SASL token without a header, with or without a size in front."""
     for place in places(data):
         found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
         if found is not None:

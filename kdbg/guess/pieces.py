@@ -19,7 +19,7 @@ class Piece(NamedTuple):
 
 
 def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
-    """The messages in the bytes, one after the other, and what stands between them."""
+    """Yield the messages in the bytes, one after the other, and the bytes between them that are none."""
     start = sure = 0
     asked: dict[int, tuple[Api, int]] = {}
     while start < len(data):
@@ -37,12 +37,15 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
 
 
 def _is_sure(guesses: list[Guess]) -> bool:
-    """Whether the first guess is better than a request that proves itself further on."""
+    """Return whether to keep the first guess rather than look for a request further on that proves itself."""
     return bool(guesses) and (guesses[0].exact or guesses[0].direction == "request")
 
 
 def _frames(data: bytes, start: int) -> int:
-    """Where the last of the complete frames ends that follow one another from here on; `start` for too few of them."""
+    """Return where the run of complete frames that begins at `start` ends; `start` if there are too few of them.
+
+    Three are enough, or two that end with the data.
+    """
     end, count = start, 0
     while 4 <= int32(data, end) <= len(data) - end - 4:
         end, count = end + 4 + int32(data, end), count + 1
@@ -50,7 +53,7 @@ def _frames(data: bytes, start: int) -> int:
 
 
 def _junk(data: bytes) -> int:
-    """How many bytes there are in front of the next request that proves itself."""
+    """Return how many bytes stand before the next request that proves itself; all of them if there is none."""
     place = search(data, 1)
     while place is not None:
         if prove(data, place + 4, place + 4 + int32(data, place)):

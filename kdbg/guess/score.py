@@ -1,7 +1,7 @@
-"""How surprising the values of a message are, in score: what tells layouts apart that all read the same bytes.
+"""How surprising the values of a message are, in bits: what tells layouts apart that all read the same bytes.
 
 Each layout that fits writes the bytes down in its own way, and the likeliest is the one under whose meanings they
-take the fewest score (minimum description length): a zero error code says little, a port of 9092 is expected, a port
+take the fewest bits (minimum description length): a zero error code says little, a port of 9092 is expected, a port
 of 1868983913 or a topic named with control characters is not. The numbers are rough on purpose: what counts is that
 nonsense costs more than the bytes it came from, and sense much less.
 """
@@ -28,7 +28,7 @@ BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 64,
 
 
 def rarity(api: Api) -> float:
-    """How seldom an API is met."""
+    """Return the bits for how seldom an API is met."""
     return 0.0 if api.key in EVERYDAY else 8.0 if api.key in BETWEEN_BROKERS else 4.0
 
 
@@ -62,7 +62,7 @@ def _struct(node: WireStruct, value: dict[str, Any]) -> float:
 
 
 def number(value: int) -> float:
-    """A whole number: small ones are common, negative ones but -1 are not."""
+    """Return the bits of an integer: small ones take few, negative ones but -1 many."""
     if value > 0:
         return 2.0 + 2 * math.log2(value + 1)
     return 1.0 if not value else 3.0 if value == -1 else 12.0 + 2 * math.log2(-value)
@@ -88,7 +88,7 @@ def _number(node: Node, value: Any, name: str) -> float:
 
 
 def _text(value: str | None, kind: str, name: str) -> float:
-    """A string: names are made of letters, and no string has control characters."""
+    """Return the bits of a string: control characters take more, and so do letters that a name or host may not have."""
     if not value:
         return 4.0
     strict = HOST if name == "host" else NAME
@@ -103,7 +103,7 @@ def _bytes(value: bytes | None) -> float:
 
 
 def _entry(entry: dict[str, Any]) -> float:
-    """A batch or message whose checksum was right, which no other bytes have."""
+    """Return the bits of an entry of a record set: few for a batch or message, whose checksum is no chance."""
     for rest in ("partial", "raw"):
         if rest in entry:
             return 9.0 * len(entry[rest])

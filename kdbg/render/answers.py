@@ -29,7 +29,11 @@ LARGEST = 1 << 63
 
 
 def table(columns: Sequence[str], rows: Sequence[AnswerRow], look: Look) -> str:
-    """Lines as wide as the look says at most; whole, however long, if it wants long lines."""
+    """Return the rows as a table of lines at most `look.max_line` columns wide, or as blocks where that is too narrow.
+
+    Long texts are cut with an ellipsis; numbers, dates and durations are never cut. Where the look wants long lines,
+    nothing is cut.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -53,7 +57,7 @@ def table(columns: Sequence[str], rows: Sequence[AnswerRow], look: Look) -> str:
 
 
 def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> str:
-    """A block a row; of names and texts that are escaped already."""
+    """Return a block of lines for each row, one line a column; names and texts must be escaped already."""
     wide = max(map(cells, names))
     room = look.max_line - wide - GAP
     return "\n".join(
@@ -66,19 +70,25 @@ def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> 
 
 
 def csv_line(values: AnswerRow) -> str:
-    """One line; null is an empty field, what has parts is JSON, bytes are as JSON has them."""
+    """Return one line of CSV, newline included.
+
+    Null is an empty field; lists, mappings, bytes and booleans are written as JSON.
+    """
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(_field, values))
     return line.getvalue()
 
 
 def json_line(columns: Sequence[str], row: AnswerRow) -> bytes:
-    """One object on a line, by the names of the columns."""
+    """Return the row as one line of JSON: an object with the names of the columns as keys."""
     return dump(dict(zip(columns, map(_json, row), strict=True)))
 
 
 def cell(value: Any) -> str:
-    """A value as it stands in a table; of points in time the milliseconds, as far as there are any."""
+    """Return the text of a value for a cell of a table, escaped; null is a dash.
+
+    A point in time is shown to the millisecond; seconds and milliseconds that are zero are left out.
+    """
     if value is None:
         return "–"
     if isinstance(value, datetime):
@@ -103,7 +113,10 @@ def _field(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON has one: points in time in ISO's form, in UTC; numbers that JSON or 64 bits lack as text."""
+    """Return a value in a form that JSON has.
+
+    Points in time are written in ISO 8601, in UTC; infinities, NaN and whole decimals beyond 64 bits become text.
+    """
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Decimal):
@@ -118,13 +131,13 @@ def _json(value: Any) -> Any:
 
 
 def _all(column: Sequence[Any], types: tuple[type, ...]) -> bool:
-    """Whether a column holds nothing but these."""
+    """Return whether a column holds only values of these types, nulls aside; False if it holds nothing but nulls."""
     found = {type(value) for value in column} - {type(None)}
     return bool(found) and all(issubclass(kind, types) for kind in found)
 
 
 def _least(names: Sequence[str], texts: Sequence[Sequence[str]], solid: Sequence[bool]) -> int:
-    """Columns of the screen that a table needs."""
+    """Return how many columns of the screen a table needs at least: texts may be cut, what is `solid` may not."""
     widths = [max(map(cells, column)) for column in zip(names, *texts, strict=True)]
     least = (width if whole else min(width, LEAST) for width, whole in zip(widths, solid, strict=True))
     return sum(least) + GAP * (len(names) - 1)

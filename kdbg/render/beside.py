@@ -34,7 +34,7 @@ class ByteLine(NamedTuple):
 
     @property
     def essence(self) -> str:
-        """What it means, without the number that stands for that: the number can be seen in the bytes."""
+        """The meaning without the number in front of it, which can be read from the bytes beside it."""
         number, _, meaning = self.meaning.partition(" = ")
         return meaning if meaning and number.removeprefix("-").isdecimal() else self.meaning
 
@@ -54,7 +54,7 @@ class Describer:
         self.broken: WireError | None = None
 
     def row(self, span: Span, data: bytes) -> ByteLine:
-        """What stands on the lines of a span."""
+        """Return the bytes of a span with the name, meaning and type that stand beside them; secrets are hidden."""
         raw = data[span.start : span.end]
         hidden = bool(raw) and span.secret and not self.look.show_secrets
         meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
@@ -62,11 +62,11 @@ class Describer:
         return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
 
     def _breaks(self, span: Span) -> bool:
-        """Whether this is the field that could not be read, with all that is behind it."""
+        """Return whether this span is the field that could not be read, with all bytes behind it."""
         return span.role == "raw" and span.buffer == 0 and self.broken is not None and span.path == self.broken.path
 
     def _type(self, span: Span) -> str:
-        """The type, and behind a colon how it is written, for where there is room for that."""
+        """Return the type of a span; where that helps, a colon and how the value is written follow."""
         node, value = span.node, span.value
         if self._breaks(span) and self.broken is not None:
             return self.broken.type or span.type
@@ -98,7 +98,7 @@ class Describer:
         return write(value).replace("  ", " = ", 1) if write is not None and value is not None else str(value)
 
     def _bytes(self, value: bytes | None) -> str:
-        """Bytes, as text where they are text: the hex stands beside it already."""
+        """Return the bytes in quotes if they are text, else only their count: the hexdump has them already."""
         if value is None:
             return "null"
         shown = values.content(value, self.most)
@@ -106,7 +106,7 @@ class Describer:
 
 
 def _size(span: Span) -> str:
-    """What a length or count says."""
+    """Return what the value of a length, count or presence field says."""
     value, node = span.value, span.node
     if isinstance(value, Opened):
         return f"{value.name}, {count(len(value), 'byte')}"
@@ -126,10 +126,10 @@ def _size(span: Span) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """So many of something."""
+    """Return a number with its noun, in the plural where needed: `1,234 bytes`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def printable(data: bytes) -> str:
-    """What is text in these bytes, with dots for the others."""
+    """Return the bytes as ASCII text, with a dot for each byte that is not printable."""
     return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)

@@ -21,9 +21,10 @@ def aligned(
     right: Sequence[int] = (),
     widest: int = 1 << 30,
 ) -> list[str]:
-    """The lines of a table; `styles` are those of the columns, `right` the columns whose words end in line.
+    """Return the lines of a table; `styles` are those of the columns, `right` lists the columns to align at the right.
 
-    Words of more than `widest` letters make no column wider: they push the rest of their line aside.
+    The last column is wrapped to the width of the look. Words of more than `widest` letters make no column wider: they
+    push the rest of their line aside.
     """
     rows = list(rows)
     columns = zip(*(row[:-1] for row in rows), strict=True)
@@ -41,7 +42,10 @@ def aligned(
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text in lines of that width; words are not broken, nor what a no-break space joins."""
+    """Wrap the text into lines of at most `width` columns, but no narrower than `LEAST`; return the lines.
+
+    Words are never broken, nor is a line broken at a no-break space; these come out as plain spaces.
+    """
     lines = textwrap.wrap(text, max(width, LEAST), break_long_words=False, break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines]
 

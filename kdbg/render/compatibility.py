@@ -12,14 +12,14 @@ from .values import escape
 
 
 def history_text(found: Sequence[Comparison], look: Look) -> str:
-    """The comparisons one after the other; where there are several, each says of which files it is."""
+    """Return the comparisons one after the other; where there are several, each is headed by its two files."""
     if len(found) == 1:
         return comparison_text(found[0], look)
     return "\n".join(comparison_text(it, look, f" {escape(it.old.file)} → {escape(it.new.file)}:") for it in found)
 
 
 def comparison_text(found: Comparison, look: Look, files: str = "") -> str:
-    """The verdict, the broken rules with file, line and field, and the compatible changes."""
+    """Return the verdict, the broken rules with file, line and field, and the compatible changes."""
     broken, changes = found.broken, found.changes
     verdict = f"not compatible: {rules(broken)} broken" if broken else "compatible"
     style = "bad" if broken else "good"
@@ -34,7 +34,7 @@ def comparison_text(found: Comparison, look: Look, files: str = "") -> str:
 
 
 def rules(broken: list[Difference]) -> str:
-    """How many rules, and which."""
+    """Return how many rules are broken, and their names: `2 rules (…, …)`."""
     names = list(dict.fromkeys(difference.rule for difference in broken))
     return f"{len(names)} rule{'s' * (len(names) != 1)} ({', '.join(names)})"
 
@@ -45,7 +45,7 @@ def _row(it: Difference) -> tuple[str, str]:
 
 
 def comparison_object(found: Comparison) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the verdict, the broken rules and the compatible changes as a JSON object."""
     return {
         "message": found.new.name, "old": found.old.file, "new": found.new.file, "compatible": not found.broken,
         "broken": [{"rule": it.rule, "says": RULES[it.rule]} | _object(it) for it in found.broken],

@@ -49,24 +49,24 @@ KINDS = (
 
 
 def holds(kind: str, api: str, direction: Direction, version: int) -> bool:
-    """Whether a proof of this kind holds for one message."""
+    """Return whether there is a proof of this kind for one message at one version."""
     if kind == BROKERS:
         return any(version in versions[direction] for versions in of_brokers(api).values())
     return kind in of_api(api) and version in of_api(api)[kind][direction]
 
 
 def proofs(api: str, direction: Direction, version: int) -> list[str]:
-    """The kinds of proof that there are for one message."""
+    """Return the names of the kinds of proof that there are for one message at one version."""
     return [kind.name for kind in KINDS if holds(kind.name, api, direction, version)]
 
 
 def brokers(api: str, version: int) -> list[str]:
-    """The releases whose brokers answered a version."""
+    """Return the Kafka releases whose brokers answered a request of this version."""
     return [release for release, versions in of_brokers(api).items() if version in versions["response"]]
 
 
 def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
-    """The versions that a kind of proof is missing for; of `any`, those that nothing proves."""
+    """Return, for requests and responses, the versions without this kind of proof; `any` is for no proof at all."""
     kinds = [known.name for known in KINDS] if kind == "any" else [kind]
     return {
         side: [v for v in api.versions if not any(holds(name, api.name, side, v) for name in kinds)]
@@ -75,7 +75,7 @@ def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
 
 
 def overview(apis: Iterable[Api], look: Look) -> str:
-    """A line an API, and what the letters mean."""
+    """Return a table with a line for each API, and the legend of its letters and marks."""
     head = ("key", "name", "version", "Kafka", " ".join(kind.letter for kind in KINDS))
     rows = [
         (str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), _marks(api))
@@ -92,7 +92,7 @@ def _marks(api: Api) -> str:
 
 
 def one(api: Api, look: Look) -> str:
-    """A line a version, with the brokers by their releases."""
+    """Return a table of one API with a line for each version, the releases of the brokers that answered it included."""
     shown = [kind for kind in KINDS if kind.name != BROKERS]
     head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that answered")
     rows = [
@@ -113,7 +113,7 @@ def _mark(kind: Kind, api: str, version: int) -> str:
 
 
 def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
-    """A line for each API of which some versions lack a kind of proof."""
+    """Return a table of the APIs with versions that lack this kind of proof, a line for each API."""
     rows = []
     for api in apis:
         request, response = lacking(api, kind).values()
@@ -127,7 +127,7 @@ def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
 
 
 def payloads(look: Look) -> str:
-    """A line for each payload: messages inside messages, records of internal topics, tokens."""
+    """Return a table with a line for each payload: messages inside messages, records of internal topics, tokens."""
     from ..grammars.payloads import payloads
 
     kinds = [kind for kind in KINDS if kind.name in of_payloads()]
@@ -151,7 +151,7 @@ def _payload_versions(kind: str, name: str) -> frozenset[int]:
 
 
 def payload_objects() -> Iterator[dict[str, Any]]:
-    """An object for each version of each payload."""
+    """Yield a JSON object with the proofs for each version of each payload."""
     from ..grammars.payloads import payloads
 
     for found in payloads():
@@ -161,7 +161,7 @@ def payload_objects() -> Iterator[dict[str, Any]]:
 
 
 def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:
-    """An object for each version; with `kind`, for those that lack it."""
+    """Yield a JSON object for each version of each API; with `kind`, only for versions that lack this proof."""
     for api in apis:
         lacks = lacking(api, kind) if kind else {}
         for version in api.versions:
@@ -183,7 +183,10 @@ def _span(versions: range) -> str:
 
 
 def _lifetime(api: Api, versions: Sequence[int]) -> str:
-    """From which release to which: `0.8.0+` where the newest one still has one of these versions."""
+    """Return the releases that have these versions, as `0.8.0-3.9`; `0.8.0+` if the newest release has one of them.
+
+    Where no release is known to have any of them, say whether a definition gave the API or it is unreleased.
+    """
     first = next(filter(None, (since(api.name, version) for version in versions)), None)
     if first is None:
         return GIVEN if api.given else UNRELEASED

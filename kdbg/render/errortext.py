@@ -18,7 +18,7 @@ OLDEST = "0.8.2.2"
 
 
 def one(error: Error, look: Look) -> str:
-    """Everything that is known of one code."""
+    """Return the page of one error code: meaning, whether to retry, former names, and what changed in which release."""
     lines = [f"{look.paint('heading', f'{error.code} {error.name}')}"]
     lines += [f"  {line}" for line in wrap(error.text, look.width - 2)]
     rows = [("retriable", "yes" if error.retriable else "no")]
@@ -31,7 +31,7 @@ def one(error: Error, look: Look) -> str:
 
 
 def before(change: Change) -> str:
-    """What a code was before a release."""
+    """Return what a code was before a release: its name, whether to retry, its meaning, as far as they differed."""
     words = [f"called {change.name}"] if change.name else []
     if change.retriable is not None:
         words.append("retriable" if change.retriable else "not retriable")
@@ -39,7 +39,10 @@ def before(change: Change) -> str:
 
 
 def several(errors: Iterable[Error], look: Look) -> str:
-    """A line each, and the text below it: narrow enough for a pipe, and `grep` finds code and name together."""
+    """Return a line for each error, with its text below.
+
+    The lines suit a pipe: `grep` finds code and name together.
+    """
     lines = []
     for error in errors:
         retry = look.paint("note", "  retriable") if error.retriable else ""
@@ -49,7 +52,7 @@ def several(errors: Iterable[Error], look: Look) -> str:
 
 
 def table(errors: Iterable[Error], look: Look) -> str:
-    """The same for a terminal, in columns."""
+    """Return the errors as a table as wide as the look, for a terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -70,7 +73,7 @@ def table(errors: Iterable[Error], look: Look) -> str:
 
 
 def error_object(error: Error) -> dict[str, Any]:
-    """An error as JSON has it."""
+    """Return everything known of an error as a JSON object."""
     return {
         "code": error.code, "name": error.name, "retriable": error.retriable, "text": error.text,
         "former_names": list(error.former_names), "since": error.since or None,
@@ -82,7 +85,7 @@ def error_object(error: Error) -> dict[str, Any]:
 
 
 def near(query: str) -> list[str]:
-    """Names that look like the query, or begin like it."""
+    """Return up to three names of errors that resemble the query, or whose beginning does."""
     import difflib
 
     names: dict[str, str] = {}
@@ -96,6 +99,6 @@ def near(query: str) -> list[str]:
 
 
 def _beginnings(name: str) -> list[str]:
-    """A name as it is compared, whole and after each of its words but the first."""
+    """Return the name in lower case, whole and cut after each of its words but the first, to compare queries with."""
     words = re.findall(r"[A-Z]+(?=_|$)|[A-Z][a-z]+", name)
     return ["".join(words[:end]).lower() for end in range(min(2, len(words)), len(words) + 1)]

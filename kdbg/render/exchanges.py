@@ -31,7 +31,7 @@ class TreeView:
         return tree.take()
 
     def half(self, half: CapturedMessage | None, head: str, below: str) -> None:
-        """The body of one half, and what is odd about it."""
+        """Draw the body of one half below its heading, then the findings of that half."""
         message = half.message() if half is not None else None
         if half is None or message is None:
             self.tree.lines.append(head)
@@ -43,7 +43,7 @@ class TreeView:
 
 
 def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
-    """An exchange with every byte of its halves named."""
+    """Return an exchange as explained hexdumps of its request and response, under one heading."""
     headings = Headings(look)
     lines = [headings.title(exchange), *(f"  {finding_line(finding, look)}" for finding in exchange.findings)]
     for half, name in ((exchange.request, "request"), (exchange.response, "response")):

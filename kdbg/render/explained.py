@@ -67,12 +67,12 @@ class Explained:
 
     @property
     def broken(self) -> Finding | None:
-        """What kept the message from being read to its end."""
+        """The finding that kept the message from being read to its end; None if it was read."""
         breaks = [finding for finding in self.message.findings if finding.kind.breaks]
         return breaks[-1] if breaks and self.message.unexplained else None
 
     def heading(self, look: Look) -> str:
-        """What it is, whose, and how much of it is explained."""
+        """Return the heading: what the message is, whose, and how many of its bytes are explained."""
         words = [look.paint("heading", name_of(self.guess))]
         header = self.message.header or {}
         if "correlation_id" in header:
@@ -88,7 +88,7 @@ class Explained:
         return " · ".join(words)
 
     def why(self) -> str:
-        """Why it is taken for this, where its header does not say so."""
+        """Return why the bytes are taken for this message; "" where its header, or the user, says so."""
         guess, others = self.guess, len(self.others)
         if guess.reason in (Reason.HEADER, Reason.TOLD):
             return ""
@@ -105,7 +105,7 @@ class Explained:
         return f"{unsaid}; of {others + 1} layouts that read it to the last byte this is the likeliest."
 
     def fits(self, look: Look) -> list[str]:
-        """The other layouts that fit, and how to choose one."""
+        """Return lines with the other layouts that fit, and the options that choose one; none if nothing else fits."""
         if not self.others:
             return []
         shown = self.others if look.full else self.others[:MOST_FITS]
@@ -116,7 +116,7 @@ class Explained:
 
 
 def name_of(guess: Guess) -> str:
-    """API, direction and version, or versions where they read the same."""
+    """Return API, direction and version of a guess, or all versions that read the same."""
     if guess.api.key < 0:
         return ALONE.get(guess.api.name, guess.api.name)
     runs: list[list[int]] = []
@@ -130,7 +130,7 @@ def name_of(guess: Guess) -> str:
 
 
 def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
-    """The heading and every byte."""
+    """Return the heading and the explained hexdump of a piece, and whether it was read without errors."""
     if not piece.guesses:
         return _unknown(data, piece, look), False
     found = Explained(data, piece)
@@ -147,7 +147,7 @@ def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
 
 
 def _abouts(found: Explained, look: Look) -> list[str]:
-    """What a definition that was given says of the fields, where everything is wanted but no meanings."""
+    """Return what a user's definition says of each field, if everything is wanted and it is not shown already."""
     if look.meanings or not (look.full and found.guess.api.given):
         return []
     rows = [(path, escape(field.about)) for path, field, _ in walk(found.message.grammar) if field.about]
@@ -155,7 +155,10 @@ def _abouts(found: Explained, look: Look) -> list[str]:
 
 
 def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
-    """The heading and the fields; where the message breaks, the bytes around that."""
+    """Return the heading and the fields of a piece as a tree, and whether it was read without errors.
+
+    Where the message breaks off, the bytes around that place follow.
+    """
     if not piece.guesses:
         return _unknown(data, piece, look), False
     found = Explained(data, piece)
@@ -174,7 +177,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
 
 
 def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
-    """One piece as one line of JSON."""
+    """Return a piece as one line of JSON, and whether it was read without errors."""
     inside = data[piece.start : piece.end]
     if not piece.guesses:
         known = recognise(inside)
@@ -199,7 +202,7 @@ def _fit(guess: Guess) -> dict[str, Any]:
 
 
 def _unknown(data: bytes, piece: Piece, look: Look) -> str:
-    """Bytes that are no message: what can be said, and the bytes."""
+    """Return the text for bytes that are no known message: what can be said of them, and a plain hexdump."""
     inside = data[piece.start : piece.end]
     known, size = recognise(inside), count(len(inside), "byte")
     if known:
@@ -212,13 +215,16 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
 
 
 def number_text(value: int, look: Look) -> tuple[str, bool]:
-    """What a number in an error log is: its four bytes, as something else's beginning or as a size."""
+    """Return the text about a number from an error log, and whether it could be explained.
+
+    The number is looked at as a size, and as four bytes that begin a message of another protocol.
+    """
     head, advice, known = number_facts(value)
     return "\n".join([look.paint("heading", head), *_wrapped(advice, look)]) + "\n", known
 
 
 def number_facts(value: int) -> tuple[str, str, bool]:
-    """(what it is, what to do, whether that is all there is to say)."""
+    """Return (what the number is, what to do, whether it could be explained)."""
     data = (value & 0xFFFFFFFF).to_bytes(4, "big")
     head = f"{value} = 0x{data.hex()}"
     text = f' "{printable(data)}"' if printable(data).count(".") <= data.count(b".") else ""

@@ -10,27 +10,27 @@ from .values import escape
 
 
 def finding_line(finding: Finding, look: Look) -> str:
-    """One finding, behind the mark of its weight."""
+    """Return one line for a finding, painted, with the mark of its severity in front."""
     return look.paint(style(finding.kind), f"{mark(finding.kind)} {finding.kind}: {escape(finding.text)}")
 
 
 def mark(kind: Kind) -> str:
-    """The mark of an error, or of less."""
+    """Return ✗ for an error, ! for a warning or a note."""
     return "✗" if kind.is_error else "!"
 
 
 def style(kind: Kind) -> str:
-    """The style that findings of a kind are shown in."""
+    """Return the name of the style in which findings of this kind are painted."""
     return "bad" if kind.is_error else "note"
 
 
 def note(finding: Finding) -> str:
-    """Kind and sentence, as `notes` have them."""
+    """Return kind and sentence of a finding, escaped, as the field `notes` has them."""
     return escape(str(finding))
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON has it; `offset` is counted as `Finding.start` is, null where the place is in no message."""
+    """Return a finding as a JSON object; `offset` is counted as `Finding.start` is, null if it is in no message."""
     return {
         "kind": finding.kind.value, "severity": finding.severity.value, "side": finding.side, "path": finding.path,
         "offset": finding.start, "text": escape(finding.text),

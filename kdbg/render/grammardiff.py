@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 def steps(api: Api, direction: Direction) -> list[Step]:
-    """Every version but the first, against the one before."""
+    """Return what each version but the first changed against the one before it."""
     return [_step(api, direction, version) for version in api.versions[1:]]
 
 
@@ -43,14 +43,18 @@ def _step(api: Api, direction: Direction, version: int) -> Step:
 
 
 def step(version: int, old: WireStruct, new: WireStruct) -> Step:
-    """What `version`, which is laid out as `new`, changed against the one before it."""
+    """Return what `version`, laid out as `new`, changed against the one before it, laid out as `old`."""
     changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
     changes += [OPTIONAL] if new.front and not old.front else []
     return Step(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
 
 
 def brief(old: WireStruct, new: WireStruct) -> list[str]:
-    """The changes that mean something: without the other forms of flexible versions, without what is inside new."""
+    """Return the changes of substance, one phrase each.
+
+    Left out are the compact types of flexible versions, and the fields inside a structure that is itself new or
+    dropped.
+    """
     shown: list[Change] = []
     for change in compare(old, new):
         inside = any(change.sign == it.sign and re.match(re.escape(it.path) + r"[.\[]", change.path) for it in shown)
@@ -74,19 +78,19 @@ def _how(change: Change) -> str:
 
 
 def readable(path: str) -> str:
-    """A path with tagged fields as the BNF writes them."""
+    """Return a path with tagged and optional fields named as in the BNF."""
     named = re.sub(r"[~^](\d+):(\w+)", r"\2<tag: \1>", path)
     return named.replace("~", "_tagged_fields").replace("^", "_optional_fields")
 
 
 def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
-    """What an API is for, the versions there are, and what each of them changed."""
+    """Return the page of an API: what it is for, its versions, and what each of them changed."""
     rows = [row for version in api.versions for row in _rows(api, version, directions)]
     return page(about(api), facts(api), rows, look)
 
 
 def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]], look: Look) -> str:
-    """A text whose first paragraph is the heading, facts, and a row or more about each version."""
+    """Return a page: the first paragraph of `text` as heading, the others, the facts, and the rows of the versions."""
     first, *paragraphs = (escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
     lines = [look.paint("heading", line) for line in wrap(first, look.width)]
     for paragraph in paragraphs:
@@ -96,7 +100,7 @@ def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]],
 
 
 def facts(api: Api) -> list[tuple[str, str]]:
-    """The lines about an API as a whole."""
+    """Return (name, text) of what holds for the whole API: versions, aliases, header versions."""
     flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
     optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
     rows = [("versions", f"{span(api.versions)}{flexible}{optional}")]
@@ -106,13 +110,13 @@ def facts(api: Api) -> list[tuple[str, str]]:
 
 
 def span(versions: range) -> str:
-    """Versions as a range: `0 to 4`."""
+    """Return versions as a range: `0 to 4`."""
     first, last = versions[0], versions[-1]
     return f"{first}" if first == last else f"{first} to {last}"
 
 
 def _headers(api: Api, direction: Direction) -> str:
-    """`v1, from version 9 on v2`."""
+    """Return the header versions of one direction: `v1, from version 9 on v2`."""
     words: list[str] = []
     for version in api.versions:
         number = api.header_version(direction, version)
@@ -122,7 +126,7 @@ def _headers(api: Api, direction: Direction) -> str:
 
 
 def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple[str, str, str]]:
-    """One or two lines about a version."""
+    """Return the rows of one version: one if both directions are unchanged or it is the first, else one a direction."""
     if version == api.versions[0]:
         return [(f"v{version}", "", "first version")]
     found = [(direction, _step(api, direction, version)) for direction in directions]
@@ -134,12 +138,12 @@ def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple
 
 
 def told(step: Step) -> str:
-    """The changes in a line; each stays whole."""
+    """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
     return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
 
 
 def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the page of an API as a JSON object."""
     return api_object(api) | {
         "about": about(api),
         "changes": [
@@ -151,7 +155,7 @@ def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]
 
 
 def api_object(api: Api) -> dict[str, Any]:
-    """An API as JSON has it."""
+    """Return an API as a JSON object: key, name, versions, aliases and, if it was given, its definition files."""
     return {
         "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
         "flexible_from": api.flexible if api.flexible in api.versions else None,
@@ -160,7 +164,7 @@ def api_object(api: Api) -> dict[str, Any]:
 
 
 def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
-    """Two versions of one message compared: every field that differs, and how."""
+    """Return every field that differs between two versions of one message, and how, as a JSON object."""
     return {
         "old": old.title, "new": new.title, "direction": new.direction or None,
         "header_version": [old.header_version, new.header_version],
@@ -172,7 +176,7 @@ def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
 
 
 def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
-    """The same as lines, each with a + for what came, a - for what went, a ~ for what changed."""
+    """Return the differences of two versions as lines: + for what is new, - for what is gone, ~ for what changed."""
     changes = [change for change in compare(old.struct, new.struct) if change.type not in TAGS]
     rows = [*_frame(old, new), *map(_row, merged(changes))]
     lines = aligned(rows, replace(look, colors=""), indent=2) if rows else ["  no difference"]
@@ -184,13 +188,13 @@ def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
 
 
 def _title(old: str, new: str) -> str:
-    """`Fetch Request (Version: 1 → 2)`; two titles where they are of different things."""
+    """Return `Fetch Request (Version: 1 → 2)`, or both titles if they are of different messages."""
     one, other = old.rpartition(" "), new.rpartition(" ")
     return f"{one[0]} {one[2].removesuffix(')')} → {other[2]}" if one[0] == other[0] else f"{old} → {new}"
 
 
 def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
-    """What changed around the fields: the header, and whether the version is flexible."""
+    """Return rows for what changed around the fields: the header version, and whether the version is flexible."""
     rows = []
     if old.header_version != new.header_version:
         rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
@@ -209,7 +213,7 @@ def _flexible(struct: WireStruct) -> bool:
 
 
 def merged(changes: list[Change]) -> list[Change]:
-    """The changes, a new or dropped array of a primitive type as one instead of two."""
+    """Return the changes with a new or dropped array of a primitive type as one change instead of two."""
     shown: list[Change] = []
     for change in changes:
         last = shown[-1] if shown else None

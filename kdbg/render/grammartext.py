@@ -25,13 +25,13 @@ UNIT = re.compile(r"\b(ms|milliseconds)\b")
 
 
 def bnf_lines(sheet: Sheet) -> list[str]:
-    """The grammar in the guide's form, a line a production."""
+    """Return the grammar as BNF in the form of Kafka's guide, one line a production."""
     words = f"[{head(sheet.struct)}]" if sheet.repeated else head(sheet.struct)
     return [f"{sheet.title} => {words}".rstrip(), *productions(sheet.struct, "  ")]
 
 
 def sheet_text(sheet: Sheet, look: Look) -> str:
-    """BNF, legend and notes of one grammar."""
+    """Return the BNF of one grammar with its legend and notes in comments below."""
     narrow = replace(look, width=look.width - 2)
     notes = [look.paint("dim", line) for text in sheet.notes for line in wrap(text, narrow.width)]
     entries = aligned(legend(sheet.struct, sheet.names), narrow, ("name", "dim"))
@@ -42,7 +42,7 @@ def sheet_text(sheet: Sheet, look: Look) -> str:
 
 
 def _painted(line: str, look: Look) -> str:
-    """A production in colour: names, types, and the title."""
+    """Return a production with its title or name and its types in colour."""
     left, arrow, right = line.partition(" =>")
     name = left.lstrip()
     shown = look.paint("name" if len(name) < len(left) else "heading", name)
@@ -51,25 +51,28 @@ def _painted(line: str, look: Look) -> str:
 
 
 def legend(struct: WireStruct, names: Names) -> list[tuple[str, str]]:
-    """(name, what it means and what BNF leaves unsaid) of each field; behind its path where a name has several."""
+    """Return (name, text) for each field: what it means and what BNF leaves unsaid.
+
+    Where fields of one name mean different things, the name is the end of the path that tells them apart.
+    """
     return named((path, "; ".join(filter(None, [told(field, around), called(names.get(path, ()))])))
                  for path, field, around in walk(struct))  # fmt: skip
 
 
 def called(names: Iterable[tuple[str, str]]) -> str:
-    """What Kafka's guides call a field."""
+    """Return the names that Kafka's guides use for a field where they differ; "" for none."""
     listed = ", ".join(f"{name}\xa0({guide})" for guide, name in names)
     return f"in the guides: {listed}" if listed else ""
 
 
 def told(field: Field, around: WireStruct) -> str:
-    """What a field means, and what its production leaves unsaid."""
+    """Return what a field means, and what its production in BNF leaves unsaid."""
     noted = note(field, around)
     return "; ".join(filter(None, [sentence(field), noted])) if noted else escape(field.about)
 
 
 def note(field: Field, around: WireStruct) -> str:
-    """What a field's production leaves unsaid, but for what its meaning says itself."""
+    """Return what BNF leaves unsaid of a field (tag, null, kind of value, default), without what `about` says."""
     node = field.node
     array = isinstance(node, WireArray)
     parts: list[str] = []
@@ -83,7 +86,7 @@ def note(field: Field, around: WireStruct) -> str:
 
 
 def nullable(node: Node) -> bool:
-    """Whether a field of this type may be null."""
+    """Return whether a field of this type may be null."""
     return isinstance(node, NullableStruct) or bool(getattr(node, "nullable", False))
 
 
@@ -95,7 +98,7 @@ def _default(field: Field) -> str:
 
 
 def _kind(node: Node, around: WireStruct, about: str) -> str:
-    """What the values of a type stand for; not their unit where `about` names it."""
+    """Return what the values of a type stand for; without their unit if `about` names it."""
     if isinstance(node, RecordsNode):
         return "a record set: kdbg grammar records"
     if node.kind == "secret":
@@ -107,7 +110,7 @@ def _kind(node: Node, around: WireStruct, about: str) -> str:
 
 
 def _secret(when: str, around: WireStruct) -> str:
-    """When kdbg hides the field."""
+    """Return the condition under which kdbg hides the field."""
     if not when:
         return "secret: shown with --show-secrets only"
     sibling = next((field.node for field in around.fields if field.name == when), None)
@@ -116,7 +119,7 @@ def _secret(when: str, around: WireStruct) -> str:
 
 
 def values(kind: str, names: Mapping[int, str]) -> str:
-    """The values that have names, bits by their number; a no-break space keeps the two together."""
+    """Return the named values, or bits, of a field, with a no-break space between value and name."""
     bit = "bit\xa0" if kind == "bits" else ""
     return ", ".join(f"{bit}{value}\xa0{name}" for value, name in names.items())
 
@@ -135,7 +138,7 @@ _KINDS = {
 
 
 def sheet_object(sheet: Sheet) -> dict[str, Any]:
-    """A grammar as JSON has it."""
+    """Return a grammar as a JSON object: its BNF, fields and notes."""
     return {
         "title": sheet.title, "version": sheet.version, "direction": sheet.direction or None,
         "header_version": sheet.header_version, "bnf": "\n".join(bnf_lines(sheet)),

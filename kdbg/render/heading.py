@@ -15,17 +15,17 @@ _ends = Memo(lambda ends: f"{endpoint(ends[0])} → {endpoint(ends[1])}")
 
 
 def moment(time: int) -> str:
-    """Date and time of day in UTC, to the microsecond."""
+    """Return a time in nanoseconds since 1970 as date and time of day in UTC, to the microsecond."""
     return f"{_seconds[time // 1_000_000_000]}.{time // 1000 % 1_000_000:06d}"
 
 
 def endpoint(end: tuple[str, int]) -> str:
-    """address:port, IPv6 in brackets."""
+    """Return `address:port`, with IPv6 addresses in brackets."""
     return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
 
 
 def latency(nanoseconds: int | None) -> str:
-    """A duration in the unit that suits it."""
+    """Return a duration in nanoseconds as text in s, ms or µs; a dash for None."""
     if nanoseconds is None:
         return "–"
     size = abs(nanoseconds)
@@ -49,7 +49,7 @@ class Headings:
         self.clients: Memo = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
 
     def title(self, exchange: Exchange) -> str:
-        """Two lines: API, version, correlation id and latency; then who spoke to whom."""
+        """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
         api, peers = exchange.api, exchange.peers
         if api is not None and api.key >= 0:
             words = f"{api.name} v{exchange.version}{self.plain} · correlation id {exchange.correlation_id}"
@@ -66,7 +66,7 @@ class Headings:
         )
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> str:
-        """Size, time and packets of one half; or why there is none."""
+        """Return the heading of one half: size, time and packets, or why there is no such half."""
         if half is None:
             if name == "response" and not exchange.answered:
                 return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
@@ -80,5 +80,5 @@ class Headings:
 
 
 def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
-    """What is odd inside a message; where the capture lacks its end, the exchange says so already."""
+    """Return the findings of a message, without those of a cut end that the exchange reports already."""
     return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]

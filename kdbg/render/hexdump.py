@@ -54,11 +54,11 @@ def hexdump(
     text: bool = False,
     context: Context | None = None,
 ) -> list[str]:
-    """The lines for one message; `size` is what its length says, shown in front, None where there was none.
+    """Return the lines for one message; `size` is the length in front of it, None where there was none.
 
-    `offset` is what the first byte is counted as; `tail` is content with the last two fields: where it breaks.
-    `text` shows the bytes as text too, even where that leaves little room for their meaning. `context` is what payloads
-    inside the message may be told by.
+    `offset` is what the first byte is counted as. `tail` shows only the last two fields, where the message breaks.
+    `text` shows the bytes as text too, even where that leaves little room for their meaning. `context` helps to tell
+    which payloads are inside the message.
     """
     dump = Dump(look, topics, offset, tail, text)
     if api is not None:
@@ -80,7 +80,7 @@ def hexdump(
 
 
 def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
-    """Bytes of which nothing is known, sixteen a line, with what is text in them beside."""
+    """Return lines of sixteen bytes in hex and as text, for bytes of which nothing is known."""
     starts = range(0, len(data), 16)
     shown = starts if look.full else starts[: 4 * MAX_LINES]
     lines = [
@@ -93,7 +93,10 @@ def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
 
 
 def size_finding(size: int, length: int) -> Finding | None:
-    """What is odd about a size that stands in front of so many bytes; the fields are counted from behind it."""
+    """Return a finding if `size` is not the number of bytes behind it, else None.
+
+    The finding is at -4: places count from the first byte behind the size.
+    """
     if size == length:
         return None
     return Finding(Kind.TRUNCATED if size > length else Kind.LEFTOVER, "", "", -4, 4, SizeWrong(size, length))
@@ -129,7 +132,7 @@ class Dump:
         self.describe: Describer = Describer(look, topics, self.room)
 
     def inspection(self, inspection: Inspection, size: int | None = None) -> None:
-        """All spans of a message, decompressed buffers behind, then the findings that have no place in it."""
+        """Add the lines of a message, of its decompressed buffers, and of the findings that have no place in it."""
         self.describe.broken = inspection.broken
         message = [span for span in inspection.spans if span.buffer == 0]
         placed = [finding for finding in inspection.findings if finding.start is not None]
@@ -143,7 +146,7 @@ class Dump:
             self.lines += [finding_line(finding, self.look) for finding in inspection.findings if finding.start is None]
 
     def message(self, data: bytes, spans: Sequence[Span], findings: list[Finding], size: int | None) -> None:
-        """The message itself, behind its size if it has one."""
+        """Add the lines of the message itself, with its size in front if it has one."""
         rows = [self.describe.row(span, data) for span in spans if span.start < span.end or span.role != "size"]
         self.shift = self.offset
         if size is not None:
@@ -154,7 +157,7 @@ class Dump:
         self.rows(rows, findings)
 
     def rows(self, rows: list[ByteLine], findings: list[Finding]) -> None:
-        """Lines of one buffer, with each finding below the line that its byte is on."""
+        """Add the lines of one buffer, with each finding below the line that shows its byte."""
         first = max(len(rows) - 2, 0) if self.tail else 0
         columns = self._columns(rows[first:])
         last = rows[-1].end if rows else 0
@@ -168,14 +171,18 @@ class Dump:
             self.lines += [line for _, line in lines]
 
     def _heading(self, name: str, length: int) -> str:
-        """What stands above decompressed bytes."""
+        """Return the heading of a decompressed buffer, shortened to the width at the left."""
         what = f", decompressed: {count(length, 'byte')}"
         left = self.look.width - len(what)
         name = name if self.look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
         return self.look.paint("heading", name + what)
 
     def _columns(self, rows: list[ByteLine]) -> Columns:
-        """Where all can be shown, the widest names and meanings; on a terminal meanings come first, to a point."""
+        """Return the widths of the columns for names and meanings.
+
+        Where everything is shown, they fit the widest that are within a limit. Else both share the room beside the
+        bytes, and meanings get theirs first, up to `WIDEST_ESSENCE` columns.
+        """
         if self.look.full:
             names = [len(row.name) for row in rows if len(row.name) <= WIDEST_NAME]
             meanings = [len(row.meaning) for row in rows if len(row.meaning) <= WIDEST_MEANING]
@@ -186,7 +193,7 @@ class Dump:
         return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
 
     def _lines(self, row: ByteLine, columns: Columns) -> list[tuple[int, str]]:
-        """(end, line) of a field's lines: the place up to which a line shows bytes, and the line."""
+        """Return (end, line) for each line of a field; `end` is the place up to which the line shows bytes."""
         style = f"field{self.colour % FIELD_COLOURS}"
         self.colour += 1
         starts = range(0, len(row.data), self.per_line) or range(1)
@@ -213,7 +220,7 @@ class Dump:
         return f"{self.look.paint(style, text)}{' ' * (width - len(text))}"
 
     def _beside(self, row: ByteLine, columns: Columns) -> str:
-        """Name, meaning and type, in their columns where they fit there."""
+        """Return name, meaning and type, aligned in their columns, shortened where they do not fit."""
         name, meaning, look = row.name, row.meaning, self.look
         if not look.full:
             name = name if len(name) <= columns.name else f"…{name[1 - columns.name :]}"
@@ -247,7 +254,7 @@ class Dump:
         lines[index + 1 : index + 1] = [(lines[index][0], line) for line in note]
 
     def _note(self, text: str, style: str, column: int) -> list[str]:
-        """A caret in `column` and what it says, beside it or below."""
+        """Return lines with a caret in `column` and the text, beside the caret if it fits there, else below."""
         if column + 2 + len(text) <= self.look.width:
             return [" " * column + self.look.paint(style, f"^ {text}")]
         wrapped = textwrap.wrap(text, max(self.look.width - BYTES_AT, 40), break_long_words=False)

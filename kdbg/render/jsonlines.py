@@ -39,7 +39,7 @@ DELETE = b"\x7f"
 
 
 def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: bool = False) -> bytes:
-    """One exchange as one line, newline included; `topics` tells the names of topic ids."""
+    """Return one exchange as one line of JSON, newline included; `topics` maps topic ids to names."""
     request, odd, names = _half(exchange.request, topics, show_secrets)
     response, more, more_names = _half(exchange.response, topics, show_secrets)
     names |= more_names
@@ -66,7 +66,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
 def _half(
     half: CapturedMessage | None, topics: Topics, show_secrets: bool
 ) -> tuple[dict[str, Any] | None, list[Finding], dict[str, str]]:
-    """One half, what is odd about it, and the names of the topics that it names by their ids."""
+    """Return (one half as a JSON object, its findings, the names of topics that it names only by id)."""
     if half is None:
         return None, [], {}
     shown: dict[str, Any] = {
@@ -82,7 +82,7 @@ def _half(
 
 
 def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
-    """The names, as far as they are known, of the topics that stand in a message by their ids alone."""
+    """Return the known names of the topics that a message names only by id, by these ids."""
     if not message.payloads and not has_uuids(message.grammar):
         return {}
     values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
@@ -92,7 +92,7 @@ def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
 
 
 def json_body(message: Message, *, show_secrets: bool = False) -> Any:
-    """A message's body as JSON wants it; changes the record sets of `message` in place."""
+    """Return a message's body in a form for `dump`; changes the record sets of `message` in place."""
     body = message.body if show_secrets else message.open_body
     for path in record_sets(message.grammar):
         _texts(body, path)
@@ -100,9 +100,11 @@ def json_body(message: Message, *, show_secrets: bool = False) -> Any:
 
 
 def dump(value: Any, *, show_secrets: bool = False) -> bytes:
-    """A JSON line; what orjson will not take as it is (odd strings, tags as keys) goes through `plain` first.
+    """Return a value as one line of JSON, newline included.
 
-    A character that is not plainly printable is written as JSON's escape of it, so that none reaches a terminal.
+    What orjson refuses (strings that are not valid UTF-8, tags as keys) is converted by `plain` first. A character that
+    is not printable is written as its JSON escape, so that none reaches a terminal. Raises `TypeError` for a value
+    without a JSON form.
     """
     default = _default if show_secrets else _veiled
     try:
@@ -117,7 +119,7 @@ def dump(value: Any, *, show_secrets: bool = False) -> bytes:
 
 
 def _escaped(letter: str) -> str:
-    """A character as JSON escapes it."""
+    """Return the JSON escape of a character."""
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
@@ -139,7 +141,7 @@ def _default(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value with keys made strings, odd strings made base64 and numbers that JSON lacks made strings."""
+    """Return the value with keys as strings, and invalid strings and numbers that JSON lacks as base64 and strings."""
     if isinstance(value, str):
         if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
             return value
@@ -155,19 +157,19 @@ def plain(value: Any) -> Any:
 
 @cache
 def has_uuids(grammar: WireStruct) -> bool:
-    """Whether a value may name topics by their ids."""
+    """Return whether messages of this grammar may name topics by id."""
     return any(row.type == "uuid" for row in layout(grammar))
 
 
 @cache
 def has_floats(grammar: WireStruct) -> bool:
-    """Whether a value can hold numbers that JSON lacks: orjson would write null for them without a word."""
+    """Return whether messages of this grammar may hold NaN or infinity, which orjson would write as null."""
     return any(row.type == "float64" for row in layout(grammar))
 
 
 @cache
 def record_sets(grammar: Node) -> tuple[Path, ...]:
-    """Where the record sets of a grammar stand, as field names; arrays on the way are gone through."""
+    """Return the paths of the record sets in a grammar, as field names; items of arrays add nothing to a path."""
     if isinstance(grammar, RecordsNode):
         return ((),)
     return tuple((*filter(None, [child.key]), *path) for child in children(grammar) for path in record_sets(child.node))
@@ -186,7 +188,10 @@ def _texts(value: Any, path: Path) -> None:
 
 
 def _entry_texts(entry: dict[str, Any]) -> None:
-    """The records of a batch, or a message, with text for bytes where it is text."""
+    """Turn keys and values of the records in a batch or message, and values of their headers, into text in place.
+
+    Bytes that are not valid UTF-8 stay bytes.
+    """
     records = entry.get("records")
     if "magic" not in entry:
         return
@@ -205,7 +210,7 @@ def _entry_texts(entry: dict[str, Any]) -> None:
 
 
 def text(data: bytes | None) -> str | bytes | None:
-    """The text that bytes are, if they are valid UTF-8 and no payload."""
+    """Return bytes as text if they are valid UTF-8; an opened payload and anything else is returned unchanged."""
     try:
         return data.decode() if type(data) is bytes else data
     except UnicodeDecodeError:

@@ -32,7 +32,7 @@ FIELD_COLOURS = 6
 
 @cache
 def _sequences(style: str, system: str) -> tuple[str, str]:
-    """What switches a style on and off on a terminal of that colour system."""
+    """Return the escape sequences that switch a style on and off in this colour system of rich."""
     from rich.color import ColorSystem
     from rich.style import Style
 
@@ -57,17 +57,17 @@ class Look:
 
     @property
     def max_items(self) -> int:
-        """How many items of an array are shown."""
+        """The number of items of an array that are shown at most."""
         return 1 << 62 if self.full else 12
 
     @property
     def max_text(self) -> int:
-        """How many characters of a string, or bytes of bytes, are shown."""
+        """The number of characters of a string, or of bytes, that are shown at most."""
         return 1 << 62 if self.full else max(self.width - 24, 40)
 
     @property
     def max_line(self) -> int:
-        """How many columns a line of a summary may take."""
+        """The number of columns that a line of a summary may take."""
         return 1 << 62 if self.long_lines else self.width
 
     def on(self, style: str) -> str:
@@ -77,5 +77,5 @@ class Look:
         return _sequences(style, self.colors)[1] if self.colors and STYLES[style] else ""
 
     def paint(self, style: str, text: str) -> str:
-        """The text in a style."""
+        """Return the text in a style, or unchanged without colours."""
         return f"{self.on(style)}{text}{self.off(style)}" if self.colors else text

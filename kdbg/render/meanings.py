@@ -24,7 +24,10 @@ INDEX = re.compile(r"\[\d+\]")
 
 
 def named(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(path, text) with each path cut to the shortest end that has but one text; rows without a text are left out."""
+    """Return (name, text) for each path, where the name is the shortest end of the path that has only this text.
+
+    Rows without a text are left out, and repeated rows.
+    """
     entries = list(entries)
     texts: dict[str, set[str]] = {}
     for path, text in entries:
@@ -35,12 +38,12 @@ def named(entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def sentence(field: Field) -> str:
-    """What a field means, as it may stand on a terminal: escaped, on one line, without a full stop."""
+    """Return what a field means, escaped for a terminal and without a full stop."""
     return escape(field.about).rstrip(".")
 
 
 def meanings(grammars: Iterable[WireStruct], spans: Iterable[Span], look: Look) -> list[str]:
-    """The lines below a hexdump: what the fields mean that occur in it; those of record sets and payloads too."""
+    """Return the lines below a hexdump that say what each field in it means, in record sets and payloads too."""
     known = {path: field for grammar in grammars for path, field, _ in walk(grammar)}
     entries: dict[str, str] = {}
     format: RecordFormat | None = None
@@ -58,7 +61,7 @@ def meanings(grammars: Iterable[WireStruct], spans: Iterable[Span], look: Look) 
 
 
 def _of_entry(format: RecordFormat, path: str) -> dict[str, Field]:
-    """The fields of a batch or a message that begins at this path; none where it is another field's."""
+    """Return the fields, by path, of the batch or message whose first field is at this path; none for another field."""
     place, _, name = path.rpartition(".")
     record = structure(format.records)
     if name == format.front[0].name:

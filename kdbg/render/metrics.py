@@ -22,14 +22,14 @@ Fields = Mapping[str, Any]
 
 
 class Branch(NamedTuple):
-    """A line, and what hangs from it."""
+    """One line of the tree, and the branches below it."""
 
     text: str
     below: list[Branch]
 
 
 def metrics_drawer(tree: Tree) -> Draw:
-    """What draws the `resource_metrics` of MetricsData."""
+    """Return the function that draws the `resource_metrics` of MetricsData."""
 
     def hang(branches: list[Branch], prefix: str) -> None:
         tree.numbered(branches, prefix, draw)
@@ -46,7 +46,7 @@ def metrics_drawer(tree: Tree) -> Draw:
 
 
 def _resource(found: Fields, tree: Tree) -> list[Branch]:
-    """What a resource and its scopes measured, behind their names where they have any: Java's metrics have none."""
+    """Return the branches of one resource, below its attributes if it has any; Java clients' metrics have none."""
     metrics = [branch for scope in found.get("scope_metrics", ()) for branch in _scope(scope, tree)]
     about = _attributes(found.get("resource", {}), tree)
     return [Branch(f"resource  {about}", metrics)] if about else metrics
@@ -86,19 +86,19 @@ def _attributes(found: Fields, tree: Tree) -> str:
 
 
 def _any(value: Fields, tree: Tree) -> str:
-    """An attribute's value, which says its type by the name of its one field."""
+    """Return the text of an attribute's value; its type is the name of its one field and is not shown."""
     return "  ".join(_plain(each, tree) for each in value.values()) or tree.null
 
 
 def _plain(value: Any, tree: Tree) -> str:
-    """A value as JSON has it: what is nested goes on one line, shortened."""
+    """Return a value as text; what is nested is JSON on one line, escaped and shortened."""
     if isinstance(value, str):
         return tree.strings[value]
     return values.cut(values.escape(json.dumps(value, ensure_ascii=False)), tree.look.max_text)
 
 
 def _time(nanoseconds: str) -> str:
-    """Nanoseconds since the epoch as a date; they stand in JSON as a string."""
+    """Return nanoseconds since 1970, a string in JSON, as date and time in UTC; unchanged if beyond the year 9999."""
     seconds, rest = divmod(int(nanoseconds), 10**9)
     if seconds >= 253_402_300_800:
         return nanoseconds

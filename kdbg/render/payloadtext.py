@@ -16,7 +16,10 @@ from .sheets import Sheet, message_sheet
 
 
 def payload_sheet(found: Payload, version: int) -> Sheet:
-    """One version with what stands in front of it, and the other forms that older releases gave it."""
+    """Return the grammar of one version with what stands in front of it, and its older forms as notes.
+
+    Raises `UnknownVersion` for a version that the payload does not have.
+    """
     if version not in found.versions:
         raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
     sheet = message_sheet(found.name, version, found.framed(version))
@@ -25,12 +28,12 @@ def payload_sheet(found: Payload, version: int) -> Sheet:
 
 
 def steps(found: Payload) -> list[Step]:
-    """Every version but the first, against the one before."""
+    """Return what each version but the first changed against the one before it."""
     return [step(version, found.at(version - 1), found.at(version)) for version in found.versions[1:]]
 
 
 def payload_overview(found: Payload, look: Look) -> str:
-    """What a payload and those beside it are for, the versions there are, and what each of them changed."""
+    """Return the page of a payload: what its family is for, its versions, and what each of them changed."""
     rows = [(f"v{found.versions[0]}", "first version")]
     rows += [(f"v{one.version}", f"= v{one.version - 1}" if one.same else told(one)) for one in steps(found)]
     facts = [("name", found.name), ("versions", _versions(found))]
@@ -44,7 +47,7 @@ def _versions(found: Payload) -> str:
 
 
 def payload_object(found: Payload) -> dict[str, Any]:
-    """A payload as JSON has it."""
+    """Return a payload as a JSON object: name, versions, aliases and what it is for."""
     return {
         "payload": found.name, "min_version": found.versions[0], "max_version": found.versions[-1],
         "flexible_from": found.flexible if found.flexible in found.versions else None,
@@ -53,13 +56,13 @@ def payload_object(found: Payload) -> dict[str, Any]:
 
 
 def overview_object(found: Payload) -> dict[str, Any]:
-    """The overview for programs."""
+    """Return the page of a payload as a JSON object, changes included."""
     changes = [{"version": it.version, "same_layout": it.same, "changes": it.changes} for it in steps(found)]
     return payload_object(found) | {"changes": changes}
 
 
 def payload_listing(look: Look) -> Iterator[str]:
-    """Every payload, family by family below the words that are about it."""
+    """Yield a text for each family of payloads: what the family is for, and a line for each payload."""
     families = groupby(payloads(), lambda found: about(found).partition("\n\n")[0])
     for i, (text, family) in enumerate(families):
         rows = [(found.name, _versions(found), ", ".join(aliases(found))) for found in family]

@@ -22,12 +22,12 @@ PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "b
 
 
 def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
-    """What draws a record set with `tree`."""
+    """Return the function that draws a record set into `tree`."""
     return _records(tree, format).draw
 
 
 def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
-    """What draws one batch, message or piece of one with `tree`."""
+    """Return the function that draws one batch, one message, or bytes that are neither, into `tree`."""
     return _records(tree, format).entry
 
 
@@ -48,7 +48,7 @@ class _Records:
         self.timestamp = values.Memo(values.timestamp)
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
-        """The record set under its name."""
+        """Draw a record set below its name; a single batch or message needs no list."""
         tree = self.tree
         if found is None:
             tree.lines.append(f"{head}  {tree.null}")
@@ -61,7 +61,7 @@ class _Records:
             tree.numbered(found, below, self.entry)
 
     def entry(self, entry: dict[str, Any], head: str, below: str) -> None:
-        """One batch, message, or piece of one."""
+        """Draw one batch or message, or bytes that are neither."""
         if entry.get("magic") == 2:
             self.batch(entry, f"{head}  batch", below)
         elif "magic" in entry:
@@ -72,14 +72,14 @@ class _Records:
             self.tree.lines.append(f"{head}  {self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}")
 
     def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
-        """A batch of magic 2: its header, then its records or the bytes that stand for them."""
+        """Draw a batch of magic 2: its header, then its records or the bytes in their place."""
         self.header(batch, head, below)
         inside = [name for name in INSIDE if name in batch]
         for name in inside:
             self.inside(name, batch, below, last=name == inside[-1])
 
     def message(self, message: dict[str, Any], head: str, below: str) -> None:
-        """A message of magic 0 or 1; a compressed one is a wrapper around others."""
+        """Draw a message of magic 0 or 1; of a compressed one, the messages inside instead of the value."""
         lines, show, value = self.tree.lines, self.tree.contents, message["value"]
         header = {name: item for name, item in message.items() if name not in ("value", "records")}
         self.messages[message["magic"]](header, head, below)
@@ -92,7 +92,7 @@ class _Records:
         self.inside("records", message, below, last=True)
 
     def inside(self, name: str, entry: dict[str, Any], below: str, *, last: bool) -> None:
-        """The records, or the bytes that stand for them."""
+        """Draw the records, or the bytes in their place, under this name."""
         tree = self.tree
         head = f"{below}{tree.last if last else tree.mid}{self.labels[name]}"
         if name != "records":
@@ -111,7 +111,7 @@ class _Records:
             tree.numbered(records, under, draw)
 
     def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
-        """One record of a batch: where and when on the first line, then key, value and headers."""
+        """Draw one record of a batch: offset and timestamp on the first line, then key, value and headers."""
         tree, show = self.tree, self.tree.contents
         extra = f"  attributes {record['attributes']}" if record["attributes"] else ""
         if "control" in record:
@@ -124,7 +124,7 @@ class _Records:
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
 
     def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
-        """Key and value under the line above, on a line each unless they are payloads that opened."""
+        """Draw key and value below the line `above`: a line each, or a subtree for an opened payload."""
         tree, show = self.tree, self.tree.contents
         key, value, head = record["key"], record["value"], self.last_value if last else self.value
         if type(key) in AS_TEXT and type(value) in AS_TEXT:
@@ -166,7 +166,7 @@ class _ExplainedRecords(_Records):
 
 
 def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
-    """The fields of a message in front of its key, offset and size included."""
+    """Return a structure of the fields in front of a message's key, offset and size included."""
     fields = [field for field in format.messages[magic].fields if field.name not in ("key", "value")]
     return WireStruct((*format.front, *fields), None)
 
@@ -175,7 +175,7 @@ _one_batch = values.Memo(lambda records: f"1 batch, {records:,} record{'s' * (re
 
 
 def _count(found: list[dict[str, Any]]) -> str:
-    """How many of what a record set holds."""
+    """Return how many batches, messages and records a record set holds, as text."""
     if not found:
         return "empty"
     if len(found) == 1 and "records_count" in found[0]:

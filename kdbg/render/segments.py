@@ -23,7 +23,7 @@ from .tree import Draw, Tree, is_plain
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:
-    """Which piece it is, of what, where it lies."""
+    """Return the heading of a piece: its number, topic and partition, place in the file and size in bytes."""
     place = file.place
     whose = f"{values.escape(place.topic)}-{place.partition} · " if place.topic else ""
     where = f"{whose}byte {piece.position:,} · {piece.size:,} byte{'s' * (piece.size != 1)}"
@@ -59,7 +59,7 @@ class Trees:
         return tree.take()
 
     def line(self, piece: Piece, message: Message) -> str:
-        """The fields on one line, behind what follows from the file's name."""
+        """Return the fields on one line, behind the facts that follow from the file's name."""
         facts = self.file.kind.facts(message, self.file.place.base_offset)
         words = [f"{self.look.paint('name', name)} {value}" for name, value in facts.items()]
         words += [

@@ -18,13 +18,13 @@ from .values import timestamp as dated
 
 
 def header(look: Look) -> str:
-    """The names of the columns."""
+    """Return the line with the names of the columns."""
     names = f"{'at':>9} {'offsets':<13} {'time':<19} v {'codec':<6} {'recs':>4} {'size':>5} about"
     return look.paint("dim", names) + "\n"
 
 
 class LogSummary:
-    """One line a piece."""
+    """Renders each piece of a log segment as one line."""
 
     def __init__(self, look: Look) -> None:
         self.look = look
@@ -48,7 +48,10 @@ class LogSummary:
 
 
 def facts(entry: dict[str, Any]) -> tuple[int, int, int, int]:
-    """(first offset, last offset, newest time, records) of a batch or message, a compressed one included."""
+    """Return (first offset, last offset, newest time, number of records) of a batch or message.
+
+    The time is in milliseconds since 1970, -1 for none. A compressed message is counted by the messages inside.
+    """
     if entry["magic"] == 2:
         first = entry["base_offset"]
         return first, first + entry["last_offset_delta"], entry["max_timestamp"], entry["records_count"]
@@ -57,7 +60,7 @@ def facts(entry: dict[str, Any]) -> tuple[int, int, int, int]:
 
 
 def _about(entry: dict[str, Any]) -> list[str]:
-    """What there is to say of a batch beyond its columns."""
+    """Return the words about a batch that have no column of their own."""
     attributes = entry.get("attributes", 0)
     words = [record["control"] for record in entry.get("records", ()) if "control" in record]
     words += ["txn"] if attributes & TRANSACTIONAL and not attributes & CONTROL else []

@@ -39,7 +39,7 @@ class Sheet(NamedTuple):
 
 
 def message_sheets(api: Api, version: int) -> list[Sheet]:
-    """Request and response of one version."""
+    """Return the grammars of request and response at one version, those that only a guide has included."""
     sheets = []
     for direction in DIRECTIONS:
         struct = api.at(direction, version)
@@ -56,13 +56,13 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
 
 
 def _with_names(sheet: Sheet, api: str) -> Sheet:
-    """The sheet with what Kafka's guides call its fields."""
+    """Return the sheet with the names that Kafka's guides use for its fields."""
     names = GuideNames(api, "request" if sheet.direction == "request" else "response", sheet.version, sheet.struct)
     return sheet._replace(names=names.of_fields)
 
 
 def _guide_sheets(api: Api, sheet: Sheet) -> Iterator[Sheet]:
-    """The forms of the same version that only a guide has."""
+    """Yield the forms of the same version that only a guide shows."""
     for guide, layout in api.guide_layouts("request" if sheet.direction == "request" else "response", sheet.version):
         notes = (f"The form that Kafka's guide of {guide} shows, beside Kafka's own.", *sheet.notes[:1])
         other = sheet._replace(title=f"{sheet.title} of the guide", struct=layout, notes=notes, guide=guide)
@@ -72,17 +72,17 @@ def _guide_sheets(api: Api, sheet: Sheet) -> Iterator[Sheet]:
 
 
 def message_sheet(name: str, version: int, struct: WireStruct) -> Sheet:
-    """One version of a message that is no request and no response."""
+    """Return the grammar of one version of a message that is neither request nor response."""
     return Sheet(f"{name} (Version: {version})", version, "", struct, tuple(_forms(struct)))
 
 
 def _forms(struct: WireStruct) -> list[str]:
-    """What a version with tagged or optional fields writes otherwise."""
+    """Return the note on how a version with tagged or optional fields is written; none for other versions."""
     return [] if struct.tags is None else [OPTIONAL if struct.front else FLEXIBLE]
 
 
 def special_sheets(name: str) -> list[Sheet] | None:
-    """The sheets of what is no API: the frame, headers and record sets; None for any other name."""
+    """Return the grammars of the frame, the headers or the record sets; None for any other name."""
     word = plain(name).removesuffix("s")
     if word in map(plain, ("frame", "RequestOrResponse", "RequestMessage", "ResponseMessage")):
         return frame_sheets()
@@ -92,7 +92,7 @@ def special_sheets(name: str) -> list[Sheet] | None:
 
 
 def frame_sheets() -> list[Sheet]:
-    """What goes over a connection: sizes with messages behind them."""
+    """Return the grammars of what goes over a connection: sizes, each with a message behind it."""
     notes = (
         "Frames follow one another without anything between them. A client may send the next request before it has the "
         "answer to the last; a broker answers those of a connection in their order.",
@@ -114,7 +114,7 @@ def _body() -> tuple[Field, ...]:
 
 
 def header_sheets() -> list[Sheet]:
-    """Every header there is; which API version has which, `kdbg grammar API` says."""
+    """Return the grammars of all headers; `kdbg grammar API` says which API version has which."""
     notes = {
         ("request", 0): ("Only ControlledShutdown v0 has it.",),
         ("request", 2): ("Of flexible versions. The client_id keeps its classic form (KIP-511).",),
@@ -128,7 +128,7 @@ def header_sheets() -> list[Sheet]:
 
 
 def record_sheets() -> list[Sheet]:
-    """The entries of record sets by their magic byte, which is byte 16 of each."""
+    """Return the grammars of the entries of record sets, by their magic byte (byte 16 of each entry)."""
     crc = "crc is the CRC-32 of all bytes behind it."
     alone = "No count stands in front: a message set lasts as long as its RECORDS. Fetches may cut its last message."
     codec = "A compressed message holds a whole message set in its value"

@@ -18,7 +18,7 @@ from .views import view
 
 
 class HasText(Protocol):
-    """What shows itself, as an entry of a broker's file does."""
+    """Has a text in each view, as an entry of a broker's file does."""
 
     def text(self, format: str = "tree", *, look: Look | None = None) -> str:
         """Return it in one of the views."""

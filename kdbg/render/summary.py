@@ -16,13 +16,13 @@ from .values import cut, escape
 
 
 def header(look: Look) -> str:
-    """The names of the columns."""
+    """Return the line with the names of the columns."""
     names = f"{'#':>5} {'time':<12} {'conn':<4} {'api':<18} {'req':>4} {'resp':>4} {'lat':>5} about"
     return look.paint("dim", names) + "\n"
 
 
 def summary_line(exchange: Exchange, look: Look, topics: Mapping[uuid.UUID, str]) -> str:
-    """One line, newline included."""
+    """Return an exchange as one line, newline included, with its last column cut to the width of the look."""
     request, response = exchange.request, exchange.response
     sent = size(request.size) if request is not None else "–"
     got = size(response.size) if response is not None else "–"
@@ -49,7 +49,7 @@ def _api(exchange: Exchange) -> str:
 
 
 def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, str]:
-    """(what it was about, what went wrong): the first is shown where nothing did."""
+    """Return (what an exchange was about, "") or, where something went wrong, ("", that and what it was about)."""
     outlines, findings = [], exchange.findings
     for half in (exchange.request, exchange.response):
         message = half.message(shallow=True) if half is not None else None
@@ -70,7 +70,7 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
 
 
 def _subjects(outlines: list[Outline], topics: Mapping[uuid.UUID, str]) -> str:
-    """Topics with their partitions, groups, the number of records."""
+    """Return topics with their partitions, consumer groups, and the number of records."""
     places: dict[str, dict[int, None]] = {}
     groups: list[str] = []
     records = 0
@@ -96,7 +96,7 @@ def _name(topic: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
 
 
 def _place(name: str, partitions: dict[int, None]) -> str:
-    """topic/partitions"""
+    """Return `topic/partitions`, with four partitions at most."""
     if not partitions:
         return escape(name)
     numbers = ",".join(map(str, islice(partitions, 4))) + ("…" if len(partitions) > 4 else "")
@@ -109,7 +109,7 @@ def _places(places: dict[str, dict[int, None]]) -> list[str]:
 
 
 def size(count: int) -> str:
-    """Bytes in four columns."""
+    """Return a number of bytes in four columns at most, as `9.8k`."""
     if count < 10_000:
         return str(count)
     for unit in "kMG":
@@ -123,7 +123,7 @@ def size(count: int) -> str:
 
 
 def short(nanoseconds: int | None) -> str:
-    """A latency in five columns."""
+    """Return a latency in nanoseconds in five columns at most, as `1.2ms`."""
     if nanoseconds is None:
         return "–"
     for unit, scale in (("µs", 1e3), ("ms", 1e6)):

@@ -79,14 +79,14 @@ class Tree:
         self._drawers: dict[tuple[int, bool], tuple[Node, Draw]] = {}
 
     def take(self) -> str:
-        """The text drawn so far, last newline included; the tree begins anew."""
+        """Return the text drawn so far, last newline included, and start anew."""
         self.lines.append("")
         text = "\n".join(self.lines)
         self.lines.clear()
         return text
 
     def struct(self, grammar: WireStruct, *, more: bool = False) -> Draw:
-        """What draws a structure's fields below its line.
+        """Return the function that draws a structure's fields below its line.
 
         `more`: the value has one more key, which the caller draws behind them.
         """
@@ -96,7 +96,7 @@ class Tree:
         return found[1]
 
     def _compile(self, grammar: WireStruct, more: bool) -> Draw:
-        """Write the function of one structure: neighbouring plain fields become one f-string."""
+        """Compile the function that draws one structure; each run of plain fields becomes one f-string."""
         rows = [self._row(field) for field in grammar.fields]
         members = [self._row(field) for field in grammar.members]
 
@@ -131,7 +131,7 @@ class Tree:
         return scope["draw"]  # type: ignore[no-any-return]
 
     def _piece(self, show: Show, item: str, number: int, scope: dict[str, Any]) -> str:
-        """The part of an f-string that writes one value."""
+        """Return the part of an f-string that writes the value `item`; puts what it calls into `scope`."""
         if show is str:
             return f"{{{item}}}"
         memo = getattr(show, "__self__", None)
@@ -154,7 +154,7 @@ class Tree:
             self._unknown_tags(unknown, below, last=not more)
 
     def _row(self, field: Field) -> TreeLine:
-        """How a field is drawn, with its meaning behind it where the look wants that."""
+        """Return how a field is drawn, with its meaning behind it if the look wants meanings."""
         name, node, label = field.name, field.node, self.look.paint("name", field.name)
         tail = self.tail(field)
         if is_plain(node):
@@ -163,12 +163,12 @@ class Tree:
         return TreeLine(name, label, None, self._with_tail(self.draw(node), tail) if tail else self.draw(node))
 
     def tail(self, field: Field) -> str:
-        """What stands at the end of a field's line: its meaning, where the look wants that."""
+        """Return what stands at the end of a field's line: its meaning if the look wants meanings, else ""."""
         text = sentence(field) if self.look.meanings else ""
         return self.look.paint("dim", f"  # {text}") if text else ""
 
     def _with_tail(self, draw: Draw, tail: str) -> Draw:
-        """Draws the same, with `tail` at the end of the first line."""
+        """Return a function that draws the same, with `tail` at the end of the first line."""
 
         def draw_with_tail(value: Any, head: str, below: str) -> None:
             first = len(self.lines)
@@ -186,7 +186,7 @@ class Tree:
             self.lines.append(f"{under}{guide}tag {tag}  {values.octets(data, self.look.max_text)}")
 
     def show(self, node: Node) -> Show:
-        """What writes a plain value."""
+        """Return the function that writes a value of this node on one line."""
         if isinstance(node, WireArray):
             return self._items(self.show(node.item))
         if isinstance(node, UuidNode):
@@ -203,7 +203,7 @@ class Tree:
         return show if node.kind in MANIFOLD else Memo(show).__getitem__
 
     def _coloured(self, write: Show, kind: str) -> Show:
-        """A number with its meaning in a colour of its own, errors in red."""
+        """Return a function that writes a number with its meaning in colour; errors are red."""
 
         def show(value: Any) -> str:
             number, space, meaning = write(value).partition("  ")
@@ -229,7 +229,7 @@ class Tree:
         return items
 
     def draw(self, node: Node) -> Draw:
-        """What draws a value that takes lines of its own."""
+        """Return the function that draws a value of this node below the line of its name."""
         if is_plain(node):
             return self._plain(self.show(node))
         if isinstance(node, WireArray):
@@ -265,11 +265,11 @@ class Tree:
         return plain
 
     def veiled(self, data: Any) -> Any:
-        """Bytes as this look shows them: without what is secret in them, unless that is wanted."""
+        """Return the bytes as the look may show them: what is secret in them is hidden unless it wants secrets."""
         return data if self.look.show_secrets else veil(data)
 
     def payload(self, data: bytes | None, head: str, below: str) -> None:
-        """Bytes that may have been opened: what they are, and below that what they say."""
+        """Draw bytes: an opened payload as its name and fields, anything else in hex."""
         data = self.veiled(data)
         if isinstance(data, Opened):
             size = f"{len(data):,} byte{'s' * (len(data) != 1)}"
@@ -297,7 +297,7 @@ class Tree:
         return array
 
     def numbered(self, found: list[Any], prefix: str, draw: Draw) -> None:
-        """Draw items under their index, no more than the look allows."""
+        """Draw items below each other with their index, at most as many as the look allows."""
         most = self.look.max_items
         for i, value in enumerate(found[:most]):
             if i == len(found) - 1:
@@ -325,7 +325,7 @@ class Tree:
         return inline
 
     def _contents(self) -> Show:
-        """What writes the key or value of a record."""
+        """Return the function that writes the key or value of a record."""
         on, off, most = self.look.on("text"), self.look.off("text"), self.look.max_text
 
         def show(data: bytes | None) -> str:
@@ -343,7 +343,7 @@ class Tree:
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a value of this node fits on the line of its name; bytes that may be opened need more."""
+    """Return whether a value of this node fits on the line of its name; bytes that may be opened do not."""
     if isinstance(node, (Sized, Rest)):
         return node.holds is None
     if isinstance(node, WireArray):

@@ -58,14 +58,14 @@ class WireType(NamedTuple):
 
 
 def _one(name: str, about: str, of: Any, *values: Any, at: At = CLASSIC) -> WireType:
-    """A type; `of` is its declaration as a field, or the node itself."""
+    """Return a type; `of` is its declaration as a field, or the node itself."""
     node = Struct("it" / of).structure(at).members[0].node
     return WireType(name, about, node, values)
 
 
 @cache
 def types() -> tuple[WireType, ...]:
-    """Every type: numbers, strings, bytes, what is made of others, and what stands in records alone."""
+    """Return every type: numbers, strings, bytes, composed types, and those only found in records."""
     return (*_numbers(), *_texts(), *_composed(), *_in_records())
 
 
@@ -89,7 +89,7 @@ def _numbers() -> Iterator[WireType]:
 
 
 def _texts() -> Iterator[WireType]:
-    """STRING and BYTES, each in four forms."""
+    """Yield the four forms of STRING, then those of BYTES."""
     for word, of, number, content, sample in (
         ("STRING", String, "INT16", "bytes of UTF-8", "orders"),
         ("BYTES", Bytes, "INT32", "bytes", b"\x01\x02\x03"),
@@ -150,17 +150,17 @@ def _in_records() -> Iterator[WireType]:
 
 
 def type_named(name: str) -> WireType | None:
-    """The type of a word, as `int32` or `compact-string`; None for any other name."""
+    """Return the type of this name, as `int32` or `compact-string`; None if there is none."""
     return next((found for found in types() if plain(found.name) == plain(name)), None)
 
 
 def examples(found: WireType) -> list[tuple[str, str]]:
-    """(value, its bytes in hex) of each example."""
+    """Return (value, its bytes in hex) for each example of a type."""
     return [(_written(value), build(found.node, value).hex(" ")) for value in found.values]
 
 
 def _written(value: Any) -> str:
-    """A value as people write it."""
+    """Return the text of an example's value."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} {_written(item)}" for name, item in value.items()) + "}"
     if isinstance(value, bytes):
@@ -171,13 +171,13 @@ def _written(value: Any) -> str:
 
 
 def type_page(found: WireType, look: Look) -> str:
-    """One type: how it stands on the wire, and examples."""
+    """Return the page of one type: how it is encoded, and examples."""
     rows = aligned(examples(found), look, ("", "dim"), indent=2)
     return "\n".join([look.paint("heading", found.name), *wrap(found.about, look.width), "", *rows]) + "\n"
 
 
 def type_listing(look: Look) -> str:
-    """Every type with its first example."""
+    """Return every type with how it is encoded and its first example."""
     blocks = []
     for found in types():
         text = [f"  {line}" for line in wrap(found.about, look.width - 2)]
@@ -187,7 +187,7 @@ def type_listing(look: Look) -> str:
 
 
 def type_object(found: WireType) -> dict[str, Any]:
-    """A type as JSON has it."""
+    """Return a type with its examples as a JSON object."""
     shown = [{"value": value, "bytes": data} for value, data in examples(found)]
     return {"type": found.name, "about": found.about, "examples": shown}
 
@@ -212,10 +212,10 @@ NOTATION = (
 
 
 def notation_page(look: Look) -> str:
-    """What the signs of the BNF mean."""
+    """Return the page that says what the signs of the BNF mean."""
     return "\n".join([look.paint("heading", "The signs of the BNF"), "", *aligned(NOTATION, look, ("name",))]) + "\n"
 
 
 def notation_object() -> dict[str, Any]:
-    """The signs as JSON has them."""
+    """Return the signs of the BNF and their meanings as a JSON object."""
     return {"notation": [{"sign": sign, "about": about} for sign, about in NOTATION]}

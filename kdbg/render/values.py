@@ -44,12 +44,12 @@ class Memo(dict[Any, str]):
 
 
 def cells(text: str) -> int:
-    """Columns that a text takes on a terminal, at most: East Asian wide letters take two."""
+    """Return how many columns of a terminal a text takes at most: East Asian wide letters take two."""
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
 def cut(text: str, room: int) -> str:
-    """The text, shortened to so many columns."""
+    """Return the text, cut to `room` columns with an ellipsis if it is wider."""
     if cells(text) <= room:
         return text
     text = text[: max(room - 1, 0)]
@@ -59,7 +59,7 @@ def cut(text: str, room: int) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with every character that is not plainly printable as an escape, and so backslashes doubled."""
+    """Return the text with backslashes doubled and every character that is not printable as an escape."""
     if text.isprintable() and "\\" not in text:
         return text
     return "".join(map(_escaped, text))
@@ -78,7 +78,7 @@ def _escaped(letter: str) -> str:
 
 
 def quote(text: str | None, most: int = 1 << 62) -> str:
-    """A string in quotes, shortened with a word on how much is missing; null without quotes."""
+    """Return a string in quotes, escaped; past `most` characters only how many more there are. Null has no quotes."""
     if text is None:
         return "null"
     if len(text) > most:
@@ -87,7 +87,7 @@ def quote(text: str | None, most: int = 1 << 62) -> str:
 
 
 def octets(data: bytes | None, most: int = 1 << 62) -> str:
-    """Bytes as hex, with their count."""
+    """Return the number of bytes and the bytes in hex, shortened to about `most` columns; hidden bytes stay hidden."""
     if data is None:
         return "null"
     if isinstance(data, Hidden):
@@ -98,14 +98,14 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
 
 
 def address(data: bytes, most: int = 1 << 62) -> str:
-    """Bytes that are an IP address, with how it is written."""
+    """Return the bytes of an IP address in hex with the address beside; other bytes as `octets` does."""
     if isinstance(data, Hidden) or len(data) not in ADDRESSES:
         return octets(data, most)
     return f"{octets(data)}  {ip_address(bytes(data))}"
 
 
 def content(data: bytes | None, most: int = 1 << 62) -> str:
-    """A record's key or value: text where it is valid UTF-8, else bytes."""
+    """Return a record's key or value in quotes if it is valid UTF-8, else as `octets` does."""
     if data is None:
         return "null"
     try:
@@ -119,14 +119,14 @@ _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %
 
 
 def timestamp(value: int) -> str:
-    """Milliseconds since the epoch, with the date; -1 and such stand alone."""
+    """Return milliseconds since 1970 with date and time in UTC; alone if negative or beyond the year 9999."""
     if not 0 <= value < 253_402_300_800_000:
         return f"{value}"
     return f"{value}  {_seconds[value // 1000]}.{value % 1000:03d} UTC"
 
 
 def duration(value: int) -> str:
-    """Milliseconds, with a larger unit where one helps."""
+    """Return milliseconds, with a larger unit beside where one helps."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if value >= size and value != (1 << 31) - 1 and value != (1 << 63) - 1:
             return f"{value} ms  {value / size:.4g} {unit}"
@@ -134,7 +134,7 @@ def duration(value: int) -> str:
 
 
 def bits(value: int, names: Mapping[int, str]) -> str:
-    """A bit set, by the names of its bits."""
+    """Return a bit set with the names of its bits."""
     if value == -(1 << 31):
         return f"{value}  not requested"
     found = [names.get(bit, f"bit {bit}") for bit in range(64) if value >> bit & 1] if value >= 0 else []
@@ -142,7 +142,7 @@ def bits(value: int, names: Mapping[int, str]) -> str:
 
 
 def attributes(value: int, magic: int) -> str:
-    """The attributes of a message of magic 0 or 1, or of a batch: codec, kind of timestamp, what a batch is for."""
+    """Return the attributes of a message of magic 0 or 1, or of a batch, with what their bits mean."""
     codec = value & CODEC_MASK
     words = [CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"] if codec else ["uncompressed"]
     if magic == 2 or (magic == 1 and value & APPEND_TIME):
@@ -154,7 +154,7 @@ def attributes(value: int, magic: int) -> str:
 
 
 def error(code: int) -> str:
-    """An error code with its name, and whether to try again."""
+    """Return an error code with its name and whether to try again."""
     return f"{code}  {describe(code)}"
 
 
@@ -163,7 +163,7 @@ def api_key(key: int) -> str:
 
 
 def number(node: Node) -> Callable[[Any], str] | None:
-    """What writes the values of a numeric field with their meaning; None where the number says it all."""
+    """Return the function that writes values of a numeric field with their meaning; None if they have none."""
     simple: dict[str, Callable[[Any], str]] = {
         "error": error,
         "api": api_key,
@@ -190,6 +190,6 @@ def number(node: Node) -> Callable[[Any], str] | None:
 
 
 def topic_id(value: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
-    """A topic id as Kafka writes it nowhere but here, with its name where the traffic told it."""
+    """Return a topic id with the topic's name, where the traffic told it."""
     name = topics.get(value)
     return f"{value}  {quote(name)}" if name is not None else str(value)

@@ -28,13 +28,13 @@ class ConnectionStatistics:
 
     @property
     def peers(self) -> Peers:
-        """The two ends, with the number of the first packet in the capture as the connection's."""
+        """The client and the broker; the connection's number is that of its first packet in the capture."""
         ends = self.connection.initiator, self.connection.acceptor
         client = self.client or 0
         return Peers(self.connection.first_packet, ends[client], ends[1 - client])
 
     def heard(self, exchange: Exchange) -> None:
-        """Learn from an exchange what it tells of its connection."""
+        """Count an exchange, and learn client id, software and SASL mechanism from it."""
         self.exchanges += 1
         if self.client_id is None:
             self.client_id = exchange.client_id
@@ -57,7 +57,7 @@ class ConnectionStatistics:
         )  # fmt: skip
 
     def tell(self, capture: str, findings: Iterable[Finding], add: Add) -> None:
-        """Add that row, and a row of `problems` for each of the findings."""
+        """Add the row of `connections`, and a row of `problems` for each of the findings."""
         found, start = list(findings), moment(self.connection.start)
         add("connections", start, self.row(capture, found), 0)
         who = who_columns(capture, self.peers)
@@ -76,7 +76,7 @@ class Connections(dict[int, ConnectionStatistics]):
             self[connection.number].client = client
 
     def heard(self, exchange: Exchange) -> ConnectionStatistics:
-        """Let the connection of an exchange learn from it; return the connection."""
+        """Let the connection of an exchange learn from it, and return that connection."""
         spoken = self[exchange.peers.number]
         spoken.heard(exchange)
         return spoken

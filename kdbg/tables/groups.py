@@ -68,5 +68,5 @@ def _first(names: tuple[str, ...], value: Body) -> Any:
 
 
 def error_name(code: int) -> str:
-    """Return Kafka's name of an error code."""
+    """Return Kafka's name of an error code, or `error N` for an unknown one."""
     return ERRORS[code].name if code in ERRORS else f"error {code}"

@@ -43,7 +43,7 @@ class Amount(NamedTuple):
 
 
 def amount(entries: Any) -> Amount:
-    """Measure a record set."""
+    """Return bytes, number of records, last offset and codec of a record set; no numbers if there is none."""
     if not isinstance(entries, list):
         return Amount()
     whole = [entry for entry in entries if "magic" in entry]

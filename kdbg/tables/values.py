@@ -12,33 +12,36 @@ NEVER = 2**63 - 1
 
 
 def moment(nanoseconds: int) -> int | None:
-    """A packet's time in microseconds; None for what 64 bits of nanoseconds do not hold (pcapng has room for it)."""
+    """Return a packet's time, given in nanoseconds, in microseconds; None if 64 bits of nanoseconds cannot hold it.
+
+    Only pcapng has room for such a time.
+    """
     return micros(nanoseconds) if abs(nanoseconds) < NEVER else None
 
 
 def micros(nanoseconds: int) -> int:
-    """The nearest microsecond."""
+    """Return nanoseconds as microseconds, rounded to the nearest."""
     return (nanoseconds + 500) // 1000
 
 
 def timestamp(milliseconds: Any) -> int | None:
-    """A record's time stamp in microseconds; None where there is none (-1)."""
+    """Return a record's timestamp, given in milliseconds, in microseconds; None for -1 and beyond years 1 to 9999."""
     time = milliseconds * 1000 if isinstance(milliseconds, int) else -1
     return time if milliseconds != -1 and FIRST <= time <= LAST else None
 
 
 def text(value: Any) -> str | None:
-    """Captured text; bytes in it that are no UTF-8 appear as \\xNN."""
+    """Return captured text, with bytes that are not UTF-8 as \\xNN; None for what is no text."""
     if not isinstance(value, str) or value.isascii():
         return value if isinstance(value, str) else None
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def topic_name(topic: Any, topics: dict[UUID, str]) -> str | None:
-    """A topic by its name, or by its id where nobody told the name."""
+    """Return a topic's name, or its id as text where the name is not known."""
     return text(topics.get(topic) or str(topic)) if isinstance(topic, UUID) else text(topic)
 
 
 def integer(value: Any) -> int | None:
-    """A number, of what a message has where one is expected."""
+    """Return the value if it is an integer, else None."""
     return value if type(value) is int else None

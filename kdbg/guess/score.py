@@ -103,7 +103,7 @@ def _bytes(value: bytes | None) -> float:
 
 
 def _entry(entry: dict[str, Any]) -> float:
-    """Return the bits of an entry of a record set: few for a batch or message, whose checksum is no chance."""
+    """Return the bits of an entry: few for a batch or message, whose checksum is unlikely to be right by chance."""
     for rest in ("partial", "raw"):
         if rest in entry:
             return 9.0 * len(entry[rest])

@@ -32,7 +32,7 @@ class Dialect:
     """A field and a value that it never has in this form, where that tells it from bytes that only look like it."""
 
     def admits(self, body: Mapping[str, object]) -> bool:
-        """Whether a body that was read by the layout can have been written in this form."""
+        """Return whether a body read with this layout can have been written in this form."""
         return self.unless is None or body.get(self.unless[0]) != self.unless[1]
 
 
@@ -66,7 +66,7 @@ class Api:
             declared.bind(self.flexible, self.optional)
 
     def at(self, direction: Direction, version: int) -> WireStruct:
-        """The grammar of one direction at one version; `UnknownVersion` outside `versions`."""
+        """Return the grammar of the body in one direction at one version; raise `UnknownVersion` outside `versions`."""
         layout = self._layouts.get((direction, version))
         if layout is None:
             if version not in self.versions:
@@ -77,18 +77,18 @@ class Api:
         return layout
 
     def reads(self, direction: Direction, version: int) -> bool:
-        """Whether there is a grammar for the body of such a message: a definition may give one direction alone."""
+        """Return whether the body of such a message has a grammar: a definition may give one direction alone."""
         return version in self.versions and not isinstance(self.at(direction, version), UnreadStruct)
 
     def header_version(self, direction: Direction, version: int) -> int:
-        """Which version of the request or response header a message of this version carries."""
+        """Return the version of the request or response header that a message of this version carries."""
         flexible = version >= self.flexible
         if direction == "response":
             return 1 if flexible and not self.classic_response_header else 0
         return 0 if version <= self.headerless_until else 2 if flexible else 1
 
     def dialects_of(self, direction: Direction, version: int) -> list[tuple[Dialect, WireStruct]]:
-        """Each other form in which this message has been seen, with its layout."""
+        """Return the other forms in which this message has been seen, each with its layout."""
         return [
             (dialect, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible, dialect.release)))
             for dialect in self.dialects
@@ -96,7 +96,7 @@ class Api:
         ]
 
     def guide_layouts(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
-        """(guide, layout) of each form that a guide of Kafka's shows and that is not Kafka's own."""
+        """Return (guide, layout) of each form that one of Kafka's guides shows and Kafka itself does not write."""
         return [
             (dialect.guide, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible)))
             for dialect in self.dialects
@@ -105,7 +105,7 @@ class Api:
 
 
 def snake_case(name: str) -> str:
-    """Kafka's CamelCase in snake_case, as its own generator does it: `ThrottleTimeMs`, `isKRaft` -> `is_kraft`."""
+    """Return a CamelCase name of Kafka's in snake_case, as its own generator writes it: `isKRaft` -> `is_kraft`."""
     out, capital = [], True
     for letter in name:
         if letter.isupper() and not capital:

@@ -28,7 +28,7 @@ def refuse_duplicates(fields: Sequence[tuple[str, FieldRules]]) -> None:
 
 
 def _meeting(groups: Iterable[list[Placed]]) -> Iterable[tuple[Placed, Placed]]:
-    """The pairs in a group that stand in one version."""
+    """Return the pairs of fields that share a group and, in at least one version, are both there."""
     pairs = (pair for group in groups if len(group) > 1 for pair in combinations(group, 2))
     return ((one, other) for one, other in pairs if _meet(one[2], other[2]))
 

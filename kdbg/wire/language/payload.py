@@ -104,18 +104,18 @@ class Payload:
     _readings: dict[int, Reading] = field(default_factory=dict, repr=False)
 
     def at(self, version: int, release: Release = NEWEST) -> WireStruct:
-        """The layout alone, as Kafka's definition of it has it."""
+        """Return the layout of a version without the frame, as Kafka's definition has it in that release."""
         return self.layout.structure(self._at(version, release))
 
     def framed(self, version: int, release: Release = NEWEST) -> WireStruct:
-        """The layout behind its frame: the grammar of all the bytes."""
+        """Return the frame and the layout behind it: the grammar of all the bytes of a version in that release."""
         return Struct(*self.frame, *self.layout.declared).structure(self._at(version, release))
 
     def _at(self, version: int, release: Release) -> At:
         return At(version, version >= self.flexible and release >= self.flexible_release, release)
 
     def choose(self, data: bytes) -> Reading:
-        """The grammar of the version that the bytes say they are."""
+        """Return the reading for the version that the bytes name; raise `BadValue` for one outside `versions`."""
         version = self.version_of(data)
         if version not in self.versions:
             fault = UnknownPayloadVersion(self.name, version, self.versions[0], self.versions[-1])
@@ -123,7 +123,7 @@ class Payload:
         return self.reading(version)
 
     def reading(self, version: int) -> Reading:
-        """How the bytes of a version that is one of `versions` are read."""
+        """Return how the bytes of a version are read, with its former layouts; `version` must be one of `versions`."""
         found = self._readings.get(version)
         if found is None:
             former = [
@@ -143,17 +143,17 @@ class Payload:
 
     @cached_property
     def _head(self) -> WireStruct:
-        """The fields that say the version."""
+        """Return the structure of the first fields, up to the one that says the version."""
         return Struct(*(self.frame or self.layout.declared[:1])).structure(At(self.versions[0], False))
 
     @cached_property
     def version_field(self) -> str:
-        """The name of the field that says the version; "" where the bytes say none, and there is but one."""
+        """Return the name of the field that says the version; "" where the bytes say none, and there is only one."""
         name = self._head.fields[-1].name
         return name if name.endswith("version") else ""
 
     def version_of(self, data: bytes) -> int:
-        """The version that the bytes say."""
+        """Return the version that the bytes name, or the only one there is where they name none."""
         if not self.version_field:
             return self.versions[0]
         return int(self._head._parse(io.BytesIO(data), None, "")[self.version_field])

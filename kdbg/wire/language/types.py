@@ -102,7 +102,7 @@ class Declaration(AnyConstruct):
         return self.at(self.at_context(context))._build(value, stream, context, "")
 
     def __mul__(self, text: str) -> Self:
-        """The type with a text; construct's own `*` would make it a field without a name."""
+        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
         return documented(self, text)
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
@@ -110,7 +110,10 @@ class Declaration(AnyConstruct):
 
 
 def specialise(subcon: AnyConstruct, at: At, *, nullable: bool = False) -> Node:
-    """The node that `subcon` is at one version; a node is already itself."""
+    """Return the node that a declaration becomes at one version; a node is returned as it is.
+
+    Raise `TypeError` for a `nullable` type that cannot be null.
+    """
     if isinstance(subcon, Declaration):
         return subcon.at(at, nullable=nullable)
     if nullable:
@@ -134,7 +137,7 @@ class Text(Declaration):
         self.bnf, self.number, self.text, self.kind = bnf, number, text, kind
 
     def means(self, kind: str, when: str = "", holds: Holding | None = None) -> Text:
-        """The same type on the wire, with a meaning of its own; see `Secret` and `Holds`."""
+        """Return the same type on the wire with another meaning; see `Secret` and `Holds`."""
         meant = Text(self.bnf, self.number, text=self.text, kind=kind)
         meant.when, meant.holds = when, holds
         return documented(meant, self.docs)
@@ -164,7 +167,7 @@ class Struct(Declaration):
         return NullableStruct(struct) if nullable else struct
 
     def structure(self, at: At) -> WireStruct:
-        """The structure itself, as it is at one version."""
+        """Return the structure as it is at one version, with the fields that the version has."""
         fields, tags = [], {}
         for declared in self.declared:
             field = specialise_field(declared, at)
@@ -246,7 +249,7 @@ class FieldRules:
     """What the field means: its own text, or that of its type."""
 
     def has(self, at: At) -> bool:
-        """Whether a version has the field: a tagged one only where the version has tags, and in this form."""
+        """Return whether a version has the field: a tagged one only where the version has tags, and in this form."""
         here = self.first <= at.version <= self.last and self.since_release <= at.release < self.before_release
         return here and (self.tag is None or (at.optional if self.optional else at.flexible))
 
@@ -263,7 +266,7 @@ class Word(AnySubconstruct):
 
 
 def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
-    """What is said of a field in front of its type and behind it, and the type."""
+    """Return the rules that the words in front of a field's type give, the text behind it included, and the type."""
     rules, about = FieldRules(), ""
     subcon: AnyConstruct = declared
     while isinstance(subcon, (Renamed, Word)):
@@ -275,7 +278,7 @@ def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
 
 
 def specialise_field(declared: Renamed, at: At) -> Field | None:
-    """The field as it is at one version; None when that version does not have it."""
+    """Return the field as it is at one version; None when that version does not have it."""
     rules, subcon = rules_of(declared)
     if not rules.has(at):
         return None
@@ -286,85 +289,94 @@ def specialise_field(declared: Renamed, at: At) -> Field | None:
 
 
 def Since(first: int, of: AnyConstruct) -> Word:
-    """A field that version `first` brought."""
+    """Declare a field that is there from version `first` on."""
     return Word(of, first=first)
 
 
 def Until(last: int, of: AnyConstruct) -> Word:
-    """A field that version `last` was the last to have."""
+    """Declare a field that is there up to version `last`, included."""
     return Word(of, last=last)
 
 
 def Between(first: int, last: int, of: AnyConstruct) -> Word:
-    """A field of the versions `first` to `last`, both included."""
+    """Declare a field that is there in the versions `first` to `last`, both included."""
     return Word(of, first=first, last=last)
 
 
 def Only(version: int, of: AnyConstruct) -> Word:
-    """A field of one version."""
+    """Declare a field that is there in one version only."""
     return Word(of, first=version, last=version)
 
 
 def BeforeRelease(release: Release, of: AnyConstruct) -> Word:
-    """A field that only older releases wrote: Kafka has changed the layout of versions that were already in use."""
+    """Declare a field that releases of Kafka before `release` wrote in the same version.
+
+    Kafka has changed the layout of versions that were already in use.
+    """
     return Word(of, before_release=release)
 
 
 def SinceRelease(release: Release, of: AnyConstruct) -> Word:
-    """A field that older releases did not write, in the same version."""
+    """Declare a field that releases of Kafka before `release` did not write in the same version."""
     return Word(of, since_release=release)
 
 
 def Nullable(of: AnyConstruct) -> Word:
-    """A string, bytes, array, record set or structure that may be null."""
+    """Declare that a string, bytes, array, record set or structure may be null in every version."""
     return Word(of, nullable_from=0)
 
 
 def NullableSince(first: int, of: AnyConstruct) -> Word:
-    """One that may be null from version `first` on."""
+    """Declare that a field may be null from version `first` on."""
     return Word(of, nullable_from=first)
 
 
 def NullableUntil(last: int, of: AnyConstruct) -> Word:
-    """One that may be null up to version `last`."""
+    """Declare that a field may be null up to version `last`, included."""
     return Word(of, nullable_from=0, nullable_until=last)
 
 
 def Default(of: AnyConstruct, value: Any) -> Word:
-    """The value of a field that was left out, where it is not zero, empty or false."""
+    """Declare the value that a field takes when it is left out, where that is not zero, empty or false."""
     return Word(of, initial=value)
 
 
 def Tag(number: int, of: AnyConstruct) -> Word:
-    """A tagged field (KIP-482): behind the plain ones, and only when it was set."""
+    """Declare a tagged field (KIP-482): it stands behind the plain ones, and only when it was set."""
     return Word(of, tag=number)
 
 
 def Optional(number: int, of: AnyConstruct) -> Word:
-    """An optional field (the draft of KIP-482): in front of the plain ones, and only when it was set."""
+    """Declare an optional field (draft of KIP-482): it stands in front of the plain ones, and only when it was set."""
     return Word(of, tag=number, optional=True)
 
 
 def Ignorable(of: AnyConstruct) -> Word:
-    """A field that says nothing vital: a version that lacks it is written without, even where it was set."""
+    """Declare that a field may be dropped: a version that lacks it is written without it, even where it was set."""
     return Word(of, ignorable=True)
 
 
 def Secret(of: Text, when: str = "") -> Text:
-    """Bytes or a string that no view shows by default; `when` names a boolean sibling that says so."""
+    """Declare bytes or a string that no view shows by default.
+
+    `when` names a sibling that decides it: a boolean, or a name that looks like that of a secret.
+    """
     return of.means("secret", when)
 
 
 def Holds(of: Text, holding: Holding) -> Text:
-    """Bytes with a grammar of their own; `holding` names it by the bytes and what stands around them (payload.py)."""
+    """Declare bytes with a grammar of their own.
+
+    `holding` picks the grammar by the bytes and the values around them (payload.py).
+    """
     return of.means(of.kind, of.when, holding)
 
 
 def Enum(of: Fixed, names: Mapping[int, str]) -> Fixed:
-    """A number some of whose values have names."""
+    """Declare a number of which some or all values have names: value -> name."""
     return of.means("enum", names)
 
 
 def Bits(of: Fixed, names: Mapping[int, str]) -> Fixed:
-    """A bit set: bit number -> name."""
+    """Declare a number that is a bit set, with the names of its bits: bit number, 0 for the lowest -> name."""
     return of.means("bits", names)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
         subcon: AnyConstruct
 
         def __init__(self, subcon: AnyConstruct) -> None:
-            """Stand around `subcon`."""
+            """Make a construct around `subcon`."""
 
     class Renamed(AnySubconstruct):
         """`construct.Renamed`: a field, with its name and what it means."""
 
         def __init__(self, subcon: AnyConstruct, newname: str | None = None, newdocs: str | None = None) -> None:
-            """Name `subcon`."""
+            """Make a field of `subcon` with a name and a text."""
 else:
     from construct import Construct as AnyConstruct
     from construct import Renamed

@@ -90,5 +90,5 @@ def children(node: Node) -> tuple[Child, ...]:
 
 
 def contains(node: Node, wanted: Callable[[Node], bool]) -> bool:
-    """Whether a node, or any below it, is wanted."""
+    """Return whether `wanted` is true of a node or of any below it."""
     return wanted(node) or any(contains(child.node, wanted) for child in children(node))

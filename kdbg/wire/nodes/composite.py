@@ -37,7 +37,7 @@ class WireArray(Node):
         return []
 
     def count(self, stream: Stream, path: str) -> int:
-        """The number of items, -1 for a null that is allowed; no array can have more items than bytes are left."""
+        """Read the number of items: -1 for null; raise `BadLength` for a null that is not allowed, or less than -1."""
         start = stream.tell()
         count = self.length.parse(stream, path, self.bnf)
         if count < 0 and not self.nullable:
@@ -92,13 +92,13 @@ class WireStruct(Node):
 
     @property
     def members(self) -> tuple[Field, ...]:
-        """Every field there is a name for, plain and tagged, in the order of the wire."""
+        """Return every field with a name, plain and tagged, in the order of the wire."""
         tagged = tuple(field for _, field in sorted((self.tags or {}).items()))
         return (*tagged, *self.fields) if self.front else (*self.fields, *tagged)
 
     @property
     def keys(self) -> Iterator[str]:
-        """Every key a value of this structure may have."""
+        """Yield every key that a value of this structure may have."""
         yield from (field.name for field in self.fields)
         if self.tags is not None:
             yield from (field.name for field in self.tags.values())
@@ -151,7 +151,7 @@ class WireStruct(Node):
         return value
 
     def _tagged(self, value: Mapping[str, Any], path: str) -> dict[int, bytes]:
-        """The bytes of every tagged field that is set, known or not."""
+        """Return tag -> bytes of every tagged field that is set, known or not; raise `BuildError` if one is wrong."""
         here, entries = join(path, TAGGED), {}
         unknown = value.get(TAGGED) or {}
         if not isinstance(unknown, Mapping):
@@ -239,7 +239,7 @@ def join(path: str, name: str) -> str:
 
 
 def build(node: Node, value: Any, path: str = "") -> bytes:
-    """The bytes of `value`; `BuildError` names the field that does not fit."""
+    """Return the bytes of `value`; raise `BuildError` naming the field that does not fit."""
     stream = io.BytesIO()
     node._build(value, stream, None, path)
     return stream.getvalue()

@@ -79,7 +79,10 @@ class ObjectId(Node):
 
 
 def _groups(number: int) -> bytes:
-    """A number in groups of seven bits, most significant first; all but the last have their top bit set."""
+    """Return a number as bytes of seven bits each, most significant first; all but the last have their top bit set.
+
+    Raise `ValueError` for a number below 0.
+    """
     if number < 0:
         raise ValueError
     groups = [number & 0x7F]

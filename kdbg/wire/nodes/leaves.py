@@ -26,7 +26,7 @@ Type = TypeVar("Type", bound=AnyConstruct)
 
 
 def documented(of: Type, text: str) -> Type:
-    """The same type with a text of its own: what fields of this type mean where they do not say it themselves."""
+    """Return a copy of the type with a text: what fields of this type mean where they do not say it themselves."""
     same = copy.copy(of)
     same.docs = text
     return same
@@ -40,7 +40,7 @@ class Node(AnyConstruct):
     names: Mapping[int, str] | None = None
 
     def __mul__(self, text: str) -> Self:
-        """The type with a text; construct's own `*` would make it a field without a name."""
+        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
         return documented(self, text)
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
@@ -52,12 +52,12 @@ class Node(AnyConstruct):
         raise TypeError(f"{type(self).__name__} is not written on its own")
 
     def default(self) -> Any:
-        """The value a missing field takes when its declaration names none."""
+        """Return the value of a left-out field whose declaration names none; raise `TypeError` if there is none."""
         raise TypeError(f"{type(self).__name__} has no default")
 
 
 def take(stream: Stream, length: int, path: str, type: str) -> bytes:
-    """Exactly `length` bytes, or `Truncated`; nothing is allocated for bytes that are not there."""
+    """Read exactly `length` bytes or raise `Truncated`; nothing is allocated for bytes that are not there."""
     data = stream.read(length)
     if len(data) < length:
         raise Truncated(path, stream.tell() - len(data), type, length, len(data))
@@ -81,11 +81,11 @@ class Fixed(Node):
         self.boolean: bool = bnf == "BOOLEAN"
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
-        """The same type on the wire, with a meaning of its own."""
+        """Return the same type on the wire with another meaning and, by `names`, names for its values or bits."""
         return documented(Fixed(self.bnf, self.code, kind, names), self.docs)
 
     def reserving(self, bits: int) -> Fixed:
-        """The same type, some of whose bits have no meaning."""
+        """Return the same type with a mask of the bits that have no meaning and should be 0."""
         same = copy.copy(self)
         same.unused = bits
         return same
@@ -138,7 +138,7 @@ class Varint(Node):
         return value
 
     def measure(self, stream: Stream, path: str) -> tuple[int, bool]:
-        """The number, and whether it was written in as few bytes as it needs."""
+        """Read a number; return it and whether it takes as few bytes as it needs; raise `BadValue` if too wide."""
         start, raw, shift = stream.tell(), 0, 0
         while True:
             byte = take(stream, 1, path, self.bnf)[0]
@@ -251,7 +251,10 @@ class Sized(Node):
 
 
 def to_bytes(value: Any, path: str, type: str) -> bytes:
-    """Bytes of what Python or JSON gives for a string or bytes field: str, bytes or {"base64": "..."}."""
+    """Return the bytes of what Python or JSON gives for a string or bytes field: str, bytes or {"base64": "..."}.
+
+    Raise `BuildError` for anything else, text that UTF-8 cannot hold, and bytes that were hidden when decoded.
+    """
     if isinstance(value, str):
         try:
             return value.encode("utf-8", "surrogateescape")

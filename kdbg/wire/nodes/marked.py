@@ -43,7 +43,7 @@ class Mark(Node):
         return -1
 
     def _extent(self, stream: Stream) -> int:
-        """How many bytes there are up to the stop, which is one byte, or up to the end."""
+        """Return the number of bytes up to the stop, which is one byte, or up to the end; read none of them."""
         start = stream.tell()
         while piece := stream.read(STEP):
             found = piece.find(self.stop) if self.stop else -1

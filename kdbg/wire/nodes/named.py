@@ -45,7 +45,7 @@ def _bit(names: Mapping[int, str], given: str, path: str) -> int:
 
 
 def _number(names: Mapping[int, str], given: str, path: str) -> int:
-    """The number of a name."""
+    """Return the number of a name; raise `BuildError` with the valid or the nearest names if it is none of them."""
     known = {_plain(name): number for number, name in names.items()}
     found = known.get(_plain(given))
     if found is not None:

@@ -20,7 +20,7 @@ LIMIT = 1 << 20
 
 
 def installed() -> bool:
-    """Whether there is a library to read it with."""
+    """Return whether the library that reads OpenTelemetry's metrics is installed."""
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.proto") is not None
 
 

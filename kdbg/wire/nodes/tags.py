@@ -31,7 +31,7 @@ TagPosition = tuple[int, int, int]
 
 
 def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[TagPosition]:
-    """Each tagged field of one structure; `front` in the draft's form."""
+    """Yield the place of each tagged field of one structure; `front` reads the draft's form."""
     return _read_front(stream, path) if front else _read_behind(stream, path)
 
 
@@ -52,14 +52,17 @@ def _read_front(stream: Stream, path: str) -> Iterator[TagPosition]:
 
 
 def front_size(size: int, path: str, start: int) -> int:
-    """The length of an optional field, read at `start`; `BadLength` for one below 0."""
+    """Return the length in bytes of an optional field, read at `start`; raise `BadLength` for one below 0."""
     if size < 0:
         raise BadLength(path, start, NegativeFieldLength(size), VARINT.bnf)
     return size
 
 
 def write_tags(entries: Mapping[int, bytes], stream: Stream, path: str, *, front: bool) -> None:
-    """The tagged fields of one structure, lowest tag first; `front` in the draft's form."""
+    """Write the tagged fields of one structure, lowest tag first; `front` writes the draft's form.
+
+    Raise `BuildError` for an optional field that takes no bytes or has a tag above 65535.
+    """
     write = _write_front if front else _write_behind
     write(sorted(entries.items()), stream, path)
 

@@ -8,12 +8,15 @@ from ..nodes import Field, LengthPrefixed, Node, NullableStruct, WireArray, Wire
 
 
 def bnf(title: str, struct: WireStruct) -> str:
-    """The whole grammar of one message, a line a production, sub-definitions indented by two."""
+    """Return the whole grammar of one message, one production a line, sub-definitions indented by two."""
     return "\n".join([f"{title} => {head(struct)}".rstrip(), *productions(struct, "  ")])
 
 
 def head(struct: WireStruct) -> str:
-    """The right-hand side of a structure: its fields in order, arrays in brackets, the tagged fields by name."""
+    """Return the right-hand side of a structure's production: its fields in order, arrays in brackets.
+
+    Tagged or optional fields stand in it as one word: `_tagged_fields` or `_optional_fields`.
+    """
     words = [word for field in struct.fields for word in _words(field)]
     if struct.front:
         words.insert(0, "_optional_fields")
@@ -29,7 +32,7 @@ def _words(field: Field) -> list[str]:
 
 
 def productions(struct: WireStruct, indent: str) -> Iterator[str]:
-    """The definitions of a structure's fields, and of theirs."""
+    """Yield the lines that define a structure's fields, each followed by the fields below it."""
     for field in struct.members:
         if isinstance(field.node, LengthPrefixed):
             yield f"{indent}{field.name}_size => {field.node.length.number.bnf}"
@@ -51,12 +54,12 @@ def _production(field: Field, indent: str, name: str) -> Iterator[str]:
 
 
 def word(node: Node) -> str:
-    """The type's word; an array of a primitive type is named by its item, as the guide does."""
+    """Return the type's word; an array is named by its item, as the guide does."""
     return word(node.item) if isinstance(node, WireArray) else node.bnf
 
 
 def structure(node: Node) -> WireStruct | None:
-    """The structure that a field holds, once or many times; None for a primitive type."""
+    """Return the structure that a field holds, once or many times; None for a primitive type."""
     if isinstance(node, WireArray):
         return structure(node.item)
     if isinstance(node, NullableStruct):

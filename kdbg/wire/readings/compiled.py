@@ -43,12 +43,12 @@ UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowE
 
 @cache
 def reader(node: Node, *, shallow: bool = False) -> Reader:
-    """The compiled reader of a node, made on first use; `shallow` leaves the records of batches unread."""
+    """Return the compiled reader of a node, made on first use; `shallow` leaves the records of batches unread."""
     return _Writer(shallow).function(node)
 
 
 def read_whole(grammar: Node, data: bytes) -> Any:
-    """What bytes say by a grammar that reads them cleanly to the last one; None where it does not."""
+    """Return the value of bytes that the grammar reads without error to the last byte; None where it does not."""
     try:
         value, end = reader(grammar)(data, 0)
     except UNREADABLE:
@@ -58,26 +58,26 @@ def read_whole(grammar: Node, data: bytes) -> Any:
 
 @cache
 def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
-    """Like `reader`, for as many items as a third argument says."""
+    """Return a compiled reader like `reader`'s that takes a third argument, the number of items to read."""
     return _Writer(False).items_function(node)  # type: ignore[no-any-return]
 
 
 @cache
 def message_reader(header: Node, body: Node, *, shallow: bool = False) -> Reader:
-    """A compiled reader of a header and the body behind it: its value is the pair of both."""
+    """Return the compiled reader of a header and the body behind it; its value is the pair of both."""
     return _Writer(shallow).pair_function(header, body)
 
 
 @cache
 def records_reader(record: Node) -> Callable[[bytes, int, int, int, int], tuple[list[Any], int]]:
-    """Like `items_reader`, for records: adds a base offset and a base timestamp to their deltas on the way."""
+    """Return a reader like `items_reader`'s for records; it adds a base offset and a base timestamp to their deltas."""
     writer = _Writer(False, {"offset_delta": "offset", "timestamp_delta": "timestamp"})
     return writer.items_function(record)  # type: ignore[no-any-return]
 
 
 @cache
 def record_readers() -> Readers:
-    """What record sets are read by. Their module is imported when the first grammar with one is compiled."""
+    """Return the compiled readers for record sets; import their module when the first such grammar is compiled."""
     from ..records.sets import Readers
 
     return Readers(reader, items_reader, records_reader)
@@ -179,7 +179,7 @@ class _Writer:
         return self.interpreted(node, depth)
 
     def interpreted(self, node: Node, depth: int) -> str:
-        """A leaf too rare to be written out: it is read as construct would."""
+        """Write a call of construct's own reader for a rare leaf; return the name of the variable with its value."""
         from ..records.sets import interpret
 
         self.flush(depth)
@@ -227,7 +227,7 @@ class _Writer:
         self.line(depth + 1, "pos += 1")
 
     def entry(self, field: Field, depth: int) -> str:
-        """A key and its value, for a dict display."""
+        """Return `key: value` for a dict display; a field in `absolute` gets its base added and the sum's name."""
         value = self.expression(field.node, depth)
         name = self.absolute.get(field.name)
         return f"{field.name!r}: {value}" if name is None else f"{name!r}: base_{name} + {value}"
@@ -264,7 +264,7 @@ class _Writer:
         return name
 
     def guard_null(self, name: str, value: str, nullable: bool, depth: int) -> None:
-        """Open the branch of a length that is not null."""
+        """Write what handles a null length, and the `else:` under which the caller writes the rest."""
         self.line(depth, f"if {name} < 0:")
         if nullable:
             self.line(depth + 1, f"if {name} != -1: raise Unreadable")

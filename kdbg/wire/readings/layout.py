@@ -20,7 +20,7 @@ class LayoutRow(NamedTuple):
 
 
 def layout(struct: WireStruct, path: str = "") -> Iterator[LayoutRow]:
-    """The rows of a structure, in wire order."""
+    """Yield the rows of a structure and of all below it, in wire order."""
     if struct.front:
         yield from _tagged(struct, path, "^", "optional_fields")
     for field in struct.fields:
@@ -64,7 +64,7 @@ class Change(NamedTuple):
 
 
 def compare(old: WireStruct, new: WireStruct) -> list[Change]:
-    """What the newer layout added, dropped and changed, in the order of its fields; dropped ones last."""
+    """Return what the newer layout added and changed, in the order of its fields, then what it dropped."""
     before = {row.path: row.type for row in layout(old)}
     after = {row.path: row.type for row in layout(new)}
     changes = [

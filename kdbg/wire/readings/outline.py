@@ -44,7 +44,7 @@ class Outline(NamedTuple):
 
 
 def count_records(entries: Any) -> int:
-    """How many records a record set holds, decoded or not."""
+    """Return how many records a record set holds, decoded or not."""
     return sum(
         entry["records_count"] if "records_count" in entry else len(entry["records"]) if "records" in entry else 1
         for entry in entries or ()
@@ -53,7 +53,7 @@ def count_records(entries: Any) -> int:
 
 
 def best_name(one: Any, other: Any) -> Any:
-    """Of a topic's name and its id, in either order, the name, unless it is missing."""
+    """Return a topic's name, given its name and id in either order; return the id where the name is missing."""
     name, topic_id = (other, one) if isinstance(one, UUID) else (one, other)
     return name if name else topic_id
 
@@ -63,7 +63,7 @@ _KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "erro
 
 @cache
 def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
-    """The function that outlines values of `grammar`."""
+    """Return the function that outlines values of `grammar`; of a value that breaks off it gives what it could find."""
     walk = _Writer().compiled(grammar)
 
     def read(value: Any) -> Outline:
@@ -79,7 +79,7 @@ def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
 
 @cache
 def parts(grammar: WireStruct) -> Callable[[Any], list[Part]]:
-    """The function that finds the structures of partitions in values of `grammar`, in their order."""
+    """Return the function that finds the structures of partitions in values of `grammar`, in their order."""
     walk = _PartsWriter().compiled(grammar)
 
     def read(value: Any) -> list[Part]:
@@ -99,7 +99,7 @@ UNFINISHED = (KeyError, TypeError, AttributeError)
 
 @cache
 def relevant(node: Node) -> bool:
-    """Whether anything in `node` says what a message is about."""
+    """Return whether anything in `node` says what a message is about: a topic, partition, group, error or records."""
     return contains(node, lambda inner: inner.kind in _KINDS or inner.kind == "group" or isinstance(inner, RecordsNode))
 
 
@@ -163,7 +163,7 @@ class _Writer:
             own[kind] = f"({before} or {name} or 0)" if before else name
 
     def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
-        """A row for this structure; where it only frames others, only if it has an error or frames nothing."""
+        """Write a row for a structure; for one that holds others, only if it has an error or one of these is empty."""
         if set(own) - set(around) <= {"error", "group", "value"} and "topic" not in own:
             return
         if inner:
@@ -220,21 +220,21 @@ class _PartsWriter(_Writer):
     found = "parts"
 
     def group(self, item: str, depth: int) -> None:
-        """It is named by its partitions."""
+        """Write nothing: the part of each partition names its group."""
 
     def error(self, item: str, depth: int) -> None:
-        """It is found in its structure."""
+        """Write nothing: the part of each partition holds the structure that the error stands in."""
 
     def leaf(self, kind: str, item: str, own: dict[str, str], depth: int) -> None:
         if kind != "error":  # a structure that broke off in front of it has its partition none the less
             super().leaf(kind, item, own, depth)
 
     def row(self, own: dict[str, str], around: dict[str, str], inner: list[tuple[Node, str]], depth: int) -> None:
-        """A row for a structure that has a partition in it."""
+        """Write a part for a structure that names a partition of its own."""
         if own.get("partition") != around.get("partition"):
             place = ", ".join(str(own.get(kind)) for kind in ("group", "topic", "partition", "value"))
             self.line(depth, f"parts.append(Part({place}))")
 
     def append(self, own: dict[str, str], depth: int) -> None:
-        """A partition's number alone has no structure."""
+        """Write `pass`: a partition's number that is no field of a structure makes no part."""
         self.line(depth, "pass")

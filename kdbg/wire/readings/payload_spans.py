@@ -35,7 +35,7 @@ def _is_below(path: str, sealed: Set[str]) -> bool:
 
 
 def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], places: Places) -> Iterator[Span]:
-    """The spans that stand in place of this one, down to the payloads inside its payload."""
+    """Yield the spans that replace this one, down to the payloads inside its payload; note its start in `places`."""
     payload = payloads.get(span.path) if span.role == "value" and isinstance(span.node, (Sized, Rest)) else None
     if payload is None:
         yield span

@@ -20,12 +20,15 @@ class Unreadable(IndexError):
 
 
 def bits_set() -> NoReturn:
-    """A bit is set that should be 0."""
+    """Raise `Unreadable` for a bit that is set and should be 0; generated expressions call it."""
     raise Unreadable
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """An unsigned varint of at most ten bytes, written in as few as it needs."""
+    """Read an unsigned varint at `pos`; return it and the position behind it.
+
+    Raise `Unreadable` if it takes more than ten bytes or more than it needs.
+    """
     value = shift = 0
     while True:
         byte = data[pos]

@@ -28,7 +28,7 @@ class Hidden(bytes):
 
 
 def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
-    """Whether a field must be hidden, given the values beside it; where the one that decides is missing, it must."""
+    """Return whether a field must be hidden, given the values beside it; it must if the one that decides is missing."""
     if not isinstance(node, (Sized, Rest)) or node.kind != "secret":
         return False
     if not node.when or node.when not in siblings:
@@ -39,7 +39,7 @@ def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
 
 @cache
 def has_secrets(node: Node) -> bool:
-    """Whether a value of this grammar can hold a secret at all."""
+    """Return whether a value of this grammar can hold a secret at all."""
     return contains(node, lambda inner: isinstance(inner, (Sized, Rest)) and inner.kind == "secret")
 
 
@@ -49,7 +49,7 @@ def secret_members(node: WireStruct, value: Mapping[str, Any]) -> list[str]:
 
 
 def _is_secret_below(node: Node, siblings: Mapping[str, Any]) -> bool:
-    """Whether a value of this node is secret, or its items are, as far as the structure around them decides it."""
+    """Return whether a value of this node or its items are secret, as far as the structure around them decides it."""
     if isinstance(node, WireStruct):
         return False
     return is_secret(node, siblings) or any(_is_secret_below(child.node, siblings) for child in children(node))
@@ -74,12 +74,12 @@ def hide(node: Node, value: Any, siblings: Mapping[str, Any] = {}) -> Any:
 
 
 def _hidden(item: Any) -> bytes:
-    """What stands in place of a secret: of one that opens, no more is hidden than must be."""
+    """Return what replaces a secret: an opened payload with only its own secrets hidden, else `Hidden`."""
     return veil(item) if isinstance(item, Opened) else Hidden(len(item))
 
 
 def veil(data: Any) -> Any:
-    """Bytes as views show them by default: payloads with the secrets in them hidden, all others as they are."""
+    """Return bytes as views show them by default: sealed bytes and secrets in payloads hidden, others as they are."""
     if isinstance(data, Sealed):
         return Hidden(len(data))
     if not isinstance(data, Opened) or not data.secret:
@@ -88,7 +88,7 @@ def veil(data: Any) -> Any:
 
 
 def hide_all(value: Any) -> Any:
-    """The value with every string and all bytes hidden: for broken messages of a grammar that has secrets."""
+    """Return the value with every string and all bytes hidden: for broken messages of a grammar that has secrets."""
     if isinstance(value, Mapping):
         return {key: hide_all(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -213,7 +213,7 @@ class Walker:
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
-        """A length or count; a null that is not allowed is noted and taken as null."""
+        """Read a length or count, -1 for null; add a finding for a null that is not allowed and take it as null."""
         start = self.stream.tell()
         if isinstance(length.number, Varint):
             number = self.varint(length.number, path) - length.bias
@@ -290,7 +290,7 @@ class Walker:
             self.tag(node, path, value, tag, size)
 
     def entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
-        """The tagged fields behind a structure, each with its value still to be read."""
+        """Yield (tag, start, size in bytes) of each tagged field behind a structure; the caller reads the values."""
         start = self.stream.tell()
         count = self.varint(UVARINT, here)
         self.span(here, start, "TAGGED_FIELDS", count, node, "size")
@@ -299,7 +299,7 @@ class Walker:
             yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
 
     def front_entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
-        """The optional fields in front of a structure, in the same way."""
+        """Yield (tag, start, size in bytes) of each optional field in front of a structure, as `entries` does."""
         while True:
             start = self.stream.tell()
             size = front_size(self.varint(VARINT, here), here, start)

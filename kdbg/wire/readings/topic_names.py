@@ -42,7 +42,7 @@ def names_by_then(topics: dict[UUID, str], count: int) -> dict[UUID, str]:
 
 @cache
 def topic_names(node: Node) -> Pairs | None:
-    """What gives the ids and names in values of a grammar; None where no structure has both."""
+    """Return the function that yields (topic id, name) pairs of a value; None where no structure has both."""
     below = [(child, inside) for child in children(node) if (inside := topic_names(child.node)) is not None]
     kinds = {child.node.kind: child.key for child in children(node)}
     id_key, name_key = kinds.get("topic_id"), kinds.get("topic")

@@ -18,7 +18,7 @@ from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, inner_message
 
 
 def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
-    """The bytes of a record set's value; `BuildError` names the field that does not fit."""
+    """Return the bytes of a record set's value; raise `BuildError` naming the field that does not fit."""
     return b"".join(_build_entry(entry, format, f"{path}[{i}]") for i, entry in enumerate(value))
 
 
@@ -43,7 +43,7 @@ def _integer(value: Any, path: str) -> int:
 
 
 def _mappings(value: Any, path: str, what: str) -> list[Mapping[str, Any]]:
-    """A list of objects, which is what records and messages are given as."""
+    """Return `value` as a list of records or messages; raise `BuildError` if it is no list of objects."""
     if not isinstance(value, (list, tuple)):
         raise BuildError(path, f"{value!r} is no list")
     for i, item in enumerate(value):
@@ -87,7 +87,10 @@ _NEW_BATCH = {
 
 
 def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str) -> bytes:
-    """What stands behind the batch header: the compressed bytes given, if they still say the same."""
+    """Return the bytes behind the batch header: the compressed ones given, if they decompress to `raw`, else new ones.
+
+    Raise `BuildError` for a codec that Kafka does not have.
+    """
     codec = fields["attributes"] & CODEC_MASK
     if compressed is not None:
         given = to_bytes(compressed, f"{path}.compressed_records", "BYTES")
@@ -100,7 +103,7 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
 
 
 def _unpacked(codec: int, data: bytes) -> bytes | None:
-    """The plain bytes, None where there are none to be had."""
+    """Return the decompressed bytes, None where they do not decompress."""
     try:
         return decompress(codec, data)
     except BadValue:
@@ -111,7 +114,10 @@ _RECORD_FIELDS = {"offset", "timestamp", "timestamp_delta", "control", "attribut
 
 
 def _relative(record: Mapping[str, Any], index: int, batch: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """A record's wire fields from its absolute ones."""
+    """Return a record's fields as on the wire: offset and timestamp become deltas to those of the batch.
+
+    Raise `BuildError` for a field that records do not have.
+    """
     for name in record:
         if name not in _RECORD_FIELDS:
             raise BuildError(f"{path}.{name}", "a record has no such field")
@@ -146,7 +152,10 @@ def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> 
 
 
 def _inside(records: Any, magic: int, path: str) -> list[dict[str, Any]]:
-    """The messages that shall stand inside a compressed one: of its magic, numbered on, unless they say otherwise."""
+    """Return the messages to put inside a compressed one; magic and offset (from 0) are set where they are missing.
+
+    Raise `BuildError` if they are no list of objects, or an offset is no whole number.
+    """
     inner = [{"magic": magic, "offset": i} | dict(r) for i, r in enumerate(_mappings(records, path, "message"))]
     for i, record in enumerate(inner):
         _integer(record["offset"], f"{path}[{i}].offset")
@@ -154,7 +163,7 @@ def _inside(records: Any, magic: int, path: str) -> list[dict[str, Any]]:
 
 
 def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordFormat, path: str) -> bool:
-    """Whether the value of a compressed message holds these messages, as they stand or as a reader gets to see them."""
+    """Return whether a compressed message's value holds these messages, with relative or with absolute offsets."""
     wrapper["value"] = to_bytes(wrapper["value"], f"{path}.value", "BYTES")
     wanted = build_set(records, format, f"{path}.records")
     try:

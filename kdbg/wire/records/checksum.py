@@ -8,12 +8,12 @@ from functools import cache
 
 
 def crc32(data: bytes | memoryview) -> int:
-    """CRC-32 (IEEE 802.3, as in gzip): what messages of magic 0 and 1 carry, over magic to the message's end."""
+    """Return the CRC-32 (IEEE 802.3, as in gzip) that messages of magic 0 and 1 carry, over magic to their end."""
     return zlib.crc32(data)
 
 
 def crc32c(data: bytes | memoryview) -> int:
-    """CRC-32C (Castagnoli): what record batches (magic 2) carry, over attributes to the batch's end."""
+    """Return the CRC-32C (Castagnoli) that record batches (magic 2) carry, over attributes to the batch's end."""
     return _castagnoli()(data)
 
 

@@ -48,7 +48,10 @@ ZSTD_RLE = 1
 
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = LIMIT) -> bytes:
-    """The plain bytes of `data`; `magic` is that of the message or batch around it, which matters for lz4."""
+    """Return `data` decompressed; `magic` is that of the message or batch around it, which matters for lz4.
+
+    Raise `BadValue` for an unknown codec, bad data, or more than `limit` bytes inside.
+    """
     if codec not in CODECS:
         raise BadValue("", 0, UnknownCodec(codec))
     data, parts, length = bytes(data), [], 0
@@ -63,7 +66,10 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
 
 
 def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int | None = None) -> bytes:
-    """`data` as a Java producer would compress it; `level` is the codec's own scale, None its default."""
+    """Compress `data` as a Java producer would; `level` is on the codec's own scale, None its default.
+
+    Raise `BuildError` for an unknown codec or a level that it does not have.
+    """
     if codec not in CODECS:
         raise BuildError("", f"no codec has the number {codec}")
     try:
@@ -85,7 +91,7 @@ def _write_none(data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
-    """Every member in turn; zeros after the last are padding, as for gzip(1)."""
+    """Yield what every member holds, in turn; zeros after the last are padding, as for gzip(1)."""
     start = 0
     while start < len(data) and (start == 0 or data[start]):
         member = zlib.decompressobj(wbits=31)
@@ -109,7 +115,7 @@ def _write_gzip(data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _read_snappy(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
-    """snappy-java's framing, known by its first eight bytes, or else one raw block (librdkafka writes that)."""
+    """Yield each block of snappy-java's framing, known by its first eight bytes, or one raw block (as librdkafka's)."""
     for block in _xerial_blocks(data) if data.startswith(XERIAL) else [data]:
         plain = _read_snappy_block(block, limit)
         limit -= len(plain)
@@ -117,7 +123,7 @@ def _read_snappy(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
 
 
 def _xerial_blocks(data: bytes) -> Iterator[bytes]:
-    """The raw blocks; versions are passed over, as some writers have them little-endian (kafka-python #2414)."""
+    """Yield the compressed blocks; skip version fields, which some writers have little-endian (kafka-python #2414)."""
     start = 0
     while start < len(data):
         if data.startswith(XERIAL, start):  # the first stream or one appended: as a length it would be negative
@@ -149,7 +155,7 @@ def _read_snappy_block(block: bytes, limit: int) -> bytes:
 
 
 def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
-    """Xerial framing at every magic, as Java writes it; all known readers take it, raw blocks not all of them."""
+    """Write snappy-java's framing at every magic, as Java does; all known readers take it, not all take raw blocks."""
     from cramjam import snappy
 
     out = bytearray(XERIAL_HEADER)
@@ -160,7 +166,7 @@ def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
-    """Every frame in turn."""
+    """Yield what every frame holds, in turn."""
     from lz4.frame import LZ4FrameDecompressor
 
     start = 0
@@ -182,7 +188,7 @@ def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
 
 
 def _lz4_first(piece: bytes, magic: int) -> bytes:
-    """The first piece of a frame, mended where old Kafka took its header's checksum over too much (KAFKA-3160)."""
+    """Return a frame's first piece, its header checksum corrected where old Kafka's covers too much (KAFKA-3160)."""
     place = 14 if len(piece) > 4 and piece[4] & 8 else 6  # after the content's size, or where none is flagged
     if magic == 0 and place < len(piece) and piece[place] == _lz4_checksum(piece[:place]):
         return piece[:place] + bytes([_lz4_checksum(piece[4:place])]) + piece[place + 1 :]
@@ -196,7 +202,7 @@ def _lz4_checksum(header: bytes) -> int:
 
 
 def _write_lz4(data: bytes, magic: int, level: int | None) -> bytes:
-    """Independent blocks of 64 KiB and no content size, as Java has it: old brokers know no other frame."""
+    """Write independent blocks of 64 KiB and no content size, as Java does: old brokers know no other frame."""
     from lz4 import frame
 
     packed: bytes = frame.compress(
@@ -208,7 +214,7 @@ def _write_lz4(data: bytes, magic: int, level: int | None) -> bytes:
 
 
 def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
-    """Every frame in turn, with or without its content's size."""
+    """Yield what every frame holds, in turn, with or without its content's size."""
     from zstandard import ZstdDecompressor, ZstdError
 
     try:
@@ -221,7 +227,10 @@ def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
 
 
 def _check_zstd_frames(data: bytes) -> None:
-    """Walk over frames and blocks without opening them: the library's reader takes a cut-off stream for a whole one."""
+    """Check that all frames and blocks are complete: the library's reader takes a cut-off stream for a whole one.
+
+    Nothing is decompressed; raise `BadValue` for a cut-off stream or bytes that begin no frame.
+    """
     start = 0
     while start < len(data):
         if data[start + 1 : start + 4] == ZSTD_SKIPPABLE and data[start] >> 4 == 5:
@@ -235,7 +244,7 @@ def _check_zstd_frames(data: bytes) -> None:
 
 
 def _zstd_frame_end(data: bytes, start: int) -> int:
-    """Where the frame ends by its block headers (RFC 8878, 3.1.1); beyond the data if the frame is cut off."""
+    """Return where the frame ends by its block headers (RFC 8878, 3.1.1); beyond the data if the frame is cut off."""
     from zstandard import frame_header_size
 
     if start + 5 > len(data):

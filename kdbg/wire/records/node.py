@@ -49,7 +49,7 @@ class RecordsNode(Node):
         return None if self.nullable else []
 
     def sized(self) -> Sized:
-        """The same bytes, left unread."""
+        """Return the node that reads the record set's bytes as plain bytes, without decoding them."""
         return Sized(self.bnf, self.length, text=False, nullable=self.nullable)
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:

@@ -63,7 +63,7 @@ class RecordFormat:
 
     @classmethod
     def of(cls, message_set: Array, batch: Struct, records: Array) -> RecordFormat:
-        """The format that three declarations make."""
+        """Return the format that the declarations of message sets, the batch header and the records make."""
         sets = [message_set.at(At(magic, False)).item for magic in (0, 1)]
         header, items = batch.structure(At(2, False)), records.at(At(2, False))
         old, new = (entry.fields[1].node.item for entry in sets)  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ class RecordSetEntry(NamedTuple):
 
 
 def entries(data: bytes, start: int, end: int, format: RecordFormat) -> Iterator[RecordSetEntry]:
-    """Step over a record set by its offsets and lengths alone."""
+    """Yield the entries of a record set from `start` to `end`, found by its offsets and lengths alone."""
     while start < end:
         if end - start < PREAMBLE.size + 5:
             yield RecordSetEntry(None, start, end, partial=True)
@@ -114,7 +114,7 @@ class Readers(NamedTuple):
 def decode(
     data: bytes, format: RecordFormat, readers: Readers, *, cut: bool, shallow: bool = False
 ) -> list[dict[str, Any]]:
-    """A record set's value. Anything odd raises: what it is, the spans tell.
+    """Read a record set's value; raise a `WireError` or another of a reader's errors at the first fault.
 
     `cut` says that the last entry may be cut off; `shallow` leaves the records of batches unread (their checksum is
     still proved).
@@ -158,7 +158,7 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
 
 
 def absolute(batch: Mapping[str, Any], raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Records as a person counts them: offsets and times added to their batch's base, control records named.
+    """Return records with absolute offsets and timestamps (ms), control records named; take the deltas out of `raw`.
 
     With append time the broker's own clock counts for every record (`max_timestamp`); the delta is kept beside it.
     """
@@ -180,7 +180,10 @@ def absolute(batch: Mapping[str, Any], raw: list[dict[str, Any]]) -> list[dict[s
 
 
 def control_type(key: bytes | None) -> str:
-    """What a control record says, by its key: a version and a type, two INT16."""
+    """Return the name of a control record's type, read from its key: a version and a type, two INT16.
+
+    Return `UNKNOWN_n` for type n without a name, -1 for a key that is too short.
+    """
     number = int.from_bytes(key[2:4], "big") if key and len(key) >= 4 else -1
     return CONTROL_TYPES.get(number, f"UNKNOWN_{number}")
 
@@ -207,7 +210,7 @@ def _message(
 def inner_messages(
     wrapper: Mapping[str, Any], format: RecordFormat, readers: Readers, depth: int, *, proved: bool
 ) -> list[dict[str, Any]]:
-    """The messages inside a compressed message."""
+    """Read the messages inside a compressed message; `proved` checks their checksums, `depth` counts the nesting."""
     data, messages = unwrap(wrapper, depth), []
     for part in entries(data, 0, len(data), format):
         if part.magic not in (0, 1):
@@ -217,7 +220,7 @@ def inner_messages(
 
 
 def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
-    """The message set inside a compressed message."""
+    """Return the decompressed message set of a compressed message; raise `BadValue` where it is nested too deep."""
     if depth >= MAX_NESTING:
         raise BadValue("value", 0, NestedTooDeep(MAX_NESTING))
     return decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
@@ -240,7 +243,7 @@ def inherit(wrapper: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[
 
 
 def interpret(node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
-    """The reader of a node that is construct's own: it calls `_parse`."""
+    """Return a reader of a node that interprets it through `_parse`; it takes bytes and a start, in bytes."""
 
     def read(data: bytes, start: int) -> tuple[Any, int]:
         stream = io.BytesIO(data)

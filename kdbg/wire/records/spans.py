@@ -115,7 +115,10 @@ def _batch(
 
 
 def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFormat, end: int) -> None:
-    """The records of a batch; those that cannot be read stay `raw_records` (or compressed ones as they were)."""
+    """Read the records of a batch; if they break, add a finding and keep their bytes as `raw_records`.
+
+    Compressed records that break stay `compressed_records`.
+    """
     start, raw = walker.stream.tell(), list[Any]()
     try:
         walker.items(format.records.item, batch["records_count"], f"{path}.records", raw)
@@ -157,7 +160,7 @@ def _message(
 
 
 def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack: Any) -> bytes | None:
-    """What a compressed field holds; None, with a finding, where it does not decompress."""
+    """Return what a compressed field holds; add a finding and return None where it does not decompress."""
     if end is not None:
         walker.stream.seek(end)
         walker.span(path, start, "COMPRESSED", walker.data[start:end], role="raw")

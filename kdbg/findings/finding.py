@@ -29,12 +29,12 @@ class Finding(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """How serious it is."""
+        """Return how serious the finding is, by its kind."""
         return self.kind.severity
 
     @property
     def text(self) -> str:
-        """What it says, in a sentence without a full stop; not escaped."""
+        """Return what the finding says, as a sentence without a full stop; not escaped."""
         from .text import text_of
 
         return text_of(self)

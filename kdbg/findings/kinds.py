@@ -86,5 +86,5 @@ class Kind(StrEnum):
 
     @property
     def is_error(self) -> bool:
-        """Whether something could not be decoded, or is not as it should be."""
+        """Return whether something could not be decoded, or is not as it should be."""
         return self.severity is Severity.ERROR

@@ -17,12 +17,12 @@ LZ4_WORDS = {
 
 
 def plural(number: int, noun: str) -> str:
-    """So many of something, without a comma in the number."""
+    """Return a number and its noun, which gets an s unless the number is 1: `1200 bytes`."""
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def count(number: int, noun: str) -> str:
-    """So many of something."""
+    """Return a number with commas and its noun, which gets an s unless the number is 1: `1,200 bytes`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
@@ -137,6 +137,6 @@ A pattern of findings alone may have `length`, `side` and `sender` of the findin
 
 
 def sentence(facts: Any, **place: object) -> str:
-    """What facts say; `place` are `length`, `side` and `sender`, where facts of a finding need them."""
+    """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
     words = SENTENCES[type(facts)]
     return words(facts) if callable(words) else words.format(**{**place, **facts._asdict()})

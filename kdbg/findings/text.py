@@ -37,7 +37,7 @@ SENDERS = {"request": "client", "response": "broker", "": "peer"}
 
 
 def text_of(finding: Odd) -> str:
-    """What a finding says; field and byte with it where reading stopped, or where a payload is meant."""
+    """Return the text of a finding; name the field and byte where reading stopped, or where a payload is meant."""
     facts = finding.facts
     if isinstance(facts, Stopped):
         return stopped(finding.path, facts.at, facts.fault)
@@ -48,7 +48,7 @@ def text_of(finding: Odd) -> str:
 
 
 def beside(finding: Odd) -> str:
-    """The same to stand beside the bytes: always the field in front, and never the byte."""
+    """Return the text of a finding to show beside its bytes: with the field, if there is one, and without the byte."""
     facts, path = finding.facts, finding.path
     if isinstance(facts, Stopped):
         return f"{path or 'message'}: {sentence(facts.fault)}"
@@ -58,12 +58,12 @@ def beside(finding: Odd) -> str:
 
 
 def stopped(path: str, start: int, fault: Fault) -> str:
-    """What ended the reading of a message: field, fault and byte."""
+    """Return the text for what ended the reading of a message: field, fault and byte."""
     return f"{path or 'message'}: {sentence(fault)}{at_byte(start)}"
 
 
 def at_byte(start: int) -> str:
-    """A place in a message, as it stands behind a sentence."""
+    """Return a byte's place in a message as the end of a sentence, decimal and hexadecimal."""
     return f" at byte {start} (0x{start:04x})"
 
 

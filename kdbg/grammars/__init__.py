@@ -31,7 +31,7 @@ _answers: list[Callable[[], None]] = []
 
 @contextmanager
 def serving(given: Iterable[Api]) -> Iterator[None]:
-    """Serve these APIs too, in the whole process, until the context ends."""
+    """Serve these APIs in the whole process until the context ends; one with a key of kdbg's own replaces it."""
     before = dict(_served)
     _serve(before | {api.key: api for api in given})
     try:
@@ -48,14 +48,14 @@ def _serve(served: dict[int, Api]) -> None:
 
 
 def kept(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
-    """Keep the answers of a function as long as there are the same APIs."""
+    """Cache a function's results (4096 of them) until the APIs that are served change."""
     keeping = lru_cache(maxsize=4096)(function)
     _answers.append(keeping.cache_clear)
     return cast(Callable[Asked, Answer], keeping)
 
 
 def api(name: str | int) -> Api:
-    """The API of a key or a name; `UnknownApi` names the nearest ones."""
+    """Return the API of a key or a name; raise `UnknownApi`, with the nearest names, where there is none."""
     if isinstance(name, str):
         number = name.strip()
         key = int(number) if number.removeprefix("-").isdecimal() else _keys().get(plain(name), -1)
@@ -68,40 +68,40 @@ def api(name: str | int) -> Api:
 
 
 def find(key: int) -> Api | None:
-    """The API of a key, None where nobody knows one."""
+    """Return the API of a key, None where neither kdbg nor a served API has it."""
     return by_key(key) if key in _served or key in ENTRIES else None
 
 
 def by_key(key: int) -> Api:
-    """The API of a key that is known to be one."""
+    """Return the API of a key that must be known, a served one before kdbg's own; raise `KeyError` for any other."""
     return _served.get(key) or own(key)
 
 
 def name_of(key: int) -> str | None:
-    """The name of an API, without reading its grammar."""
+    """Return the name of the API of a key without reading its grammar; None for an unknown key."""
     known = _served.get(key) or ENTRIES.get(key)
     return known.name if known else None
 
 
 @cache
 def own(key: int) -> Api:
-    """The API of a key that is one of kdbg's own."""
+    """Return kdbg's own API of a key, whatever is served; raise `KeyError` where kdbg has none."""
     return ENTRIES[key].api()
 
 
 @kept
 def _keys() -> dict[str, int]:
-    """Every name that an API goes by, in plain letters; kdbg's own names stay what they are."""
+    """Return plain name -> API key for every name that an API goes by; a served API takes no name of kdbg's own."""
     return {plain(found.name): key for key, found in _served.items()} | dict(KEYS)
 
 
 def aliases(found: Api) -> tuple[str, ...]:
-    """The other names that an API goes by."""
+    """Return the other names that an API goes by; none for an API that is not in the registry."""
     return ENTRIES[found.key].aliases if found.key in ENTRIES else ()
 
 
 def near(name: str) -> tuple[str, ...]:
-    """Names that look like `name`."""
+    """Return the names of at most three APIs that look like `name`, the most alike first."""
     import difflib
 
     keys = _keys()
@@ -110,12 +110,15 @@ def near(name: str) -> tuple[str, ...]:
 
 
 def apis() -> Iterator[Api]:
-    """Every API, in the order of the keys."""
+    """Return every API, kdbg's own and those served, in the order of their keys."""
     return map(by_key, sorted({*ENTRIES, *_served}))
 
 
 def about(found: Api) -> str:
-    """What an API is for and which KIPs shaped it: the text that its grammar file begins with."""
+    """Return the text that an API's grammar file begins with: what it is for and which KIPs shaped it.
+
+    For an API that is not kdbg's own, return its name, its key and the files that define it.
+    """
     given = ", ".join(found.given)
     if found.key not in ENTRIES:
         return f"{found.name} (key {found.key}): defined by {given}."
@@ -124,7 +127,7 @@ def about(found: Api) -> str:
 
 
 def _error_names() -> dict[int, str]:
-    """Error codes and their names."""
+    """Return error code -> name."""
     from .errors import ERRORS
 
     return {code: error.name for code, error in ERRORS.items()}
@@ -132,7 +135,7 @@ def _error_names() -> dict[int, str]:
 
 @kept
 def _api_names() -> dict[int, str]:
-    """API keys and their names."""
+    """Return API key -> name, of kdbg's own APIs and those served."""
     own = {key: entry.name for key, entry in ENTRIES.items()}
     return own | {key: found.name for key, found in _served.items()}
 

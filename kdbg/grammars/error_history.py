@@ -48,5 +48,5 @@ CHANGES: Mapping[int, tuple[Change, ...]] = {
 
 
 def changes(code: int) -> tuple[Change, ...]:
-    """What a code was before, the oldest change first."""
+    """Return what a code was in older releases, the oldest change first; nothing where it has not changed."""
     return CHANGES.get(code, ())

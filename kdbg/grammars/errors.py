@@ -334,7 +334,7 @@ JAVA_CLASSES: dict[str, int] = {
 
 
 def describe(code: int) -> str:
-    """The name of a code, with a hint if a retry may help: `NOT_LEADER_OR_FOLLOWER (retriable)`."""
+    """Return the name of a code, with a hint if a retry may help: `NOT_LEADER_OR_FOLLOWER (retriable)`."""
     error = ERRORS.get(code)
     if error is None:
         return f"unknown error {code}"
@@ -342,7 +342,7 @@ def describe(code: int) -> str:
 
 
 def find(query: str) -> list[Error]:
-    """The errors a query means: a code, a name in any spelling, else a part of a name, else a part of a text."""
+    """Return the errors that match a query: a code, a name in any spelling, else a part of a name, else of a text."""
     query = query.strip()
     if re.fullmatch(r"-?[0-9]{1,6}", query):
         error = ERRORS.get(int(query))
@@ -360,20 +360,20 @@ def find(query: str) -> list[Error]:
 
 
 def _key(name: str) -> str:
-    """A name without what spellings differ in: case, dashes, underscores and spaces."""
+    """Return a name in lower case without dashes, underscores and spaces, in which spellings differ."""
     return re.sub(r"[-_\s]", "", name).lower()
 
 
 def _stem(key: str) -> str:
-    """A key without the word that Java's classes and the old guide put at the end."""
+    """Return a key without a "code", "exception" or "error" at the end, as Java's classes and the old guide have."""
     return re.sub(r"(?<=.)(code|exception|error)$", "", key)
 
 
 def _names(error: Error) -> list[str]:
-    """The keys of an error's name and former names."""
+    """Return the keys of an error's name and former names."""
     return [_key(name) for name in (error.name, *error.former_names)]
 
 
 def _classes(error: Error) -> list[str]:
-    """The keys of an error's Java exceptions. They match whole or in part, but a bare "timeout" is not one of them."""
+    """Return the keys of an error's Java exceptions, in full: a bare "timeout" is part of some but equals none."""
     return [_key(name) for name, code in JAVA_CLASSES.items() if code == error.code]

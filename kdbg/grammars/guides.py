@@ -157,6 +157,6 @@ COMPUTED = ("MessageSetSize",)
 
 
 def described(api: str, direction: Direction, version: int) -> list[tuple[Guide, Renamed]]:
-    """The guides that describe a version of a message, with their names for its fields."""
+    """Return the guides that describe a version of a message, each with its own names for the fields."""
     entries = [(guide, *guide.messages.get((api, direction), (-1, {}))) for guide in GUIDES]
     return [(guide, names) for guide, last, names in entries if version <= last]

@@ -14,23 +14,23 @@ BROKERS = "brokers"
 
 @cache
 def of_api(api: str) -> Mapping[str, Versions]:
-    """Kind of proof -> the versions it was had for; without the brokers' answers."""
+    """Return kind of proof -> the versions of an API that it covers; brokers' answers are not among them."""
     return {kind: sides(text) for kind, text in table(FILE, "apis").get(api, {}).items() if kind != BROKERS}
 
 
 @cache
 def of_brokers(api: str) -> Mapping[str, Versions]:
-    """Release of Kafka -> the versions that its broker answered, the oldest release first."""
+    """Return release of Kafka -> the versions of an API that its broker answered, the oldest release first."""
     return {release: sides(text) for release, text in table(FILE, "apis").get(api, {}).get(BROKERS, {}).items()}
 
 
 @cache
 def of_payload(payload: str) -> Mapping[str, frozenset[int]]:
-    """Kind of proof -> the versions of a payload it was had for."""
+    """Return kind of proof -> the versions of a payload that it covers."""
     return {kind: numbers(text) for kind, text in table(FILE, "payloads").get(payload, {}).items()}
 
 
 @cache
 def of_payloads() -> frozenset[str]:
-    """The kinds of proof that there are for payloads."""
+    """Return the kinds of proof that there are for payloads."""
     return frozenset(kind for kinds in table(FILE, "payloads").values() for kind in kinds)

@@ -30,15 +30,15 @@ class Entry(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The name of the module in this package that declares the API."""
+        """Return the name of the module in this package that declares the API."""
         return snake_case(self.name)
 
     def load(self) -> ModuleType:
-        """Import the grammar file."""
+        """Import the module that declares the API and return it."""
         return import_module(f".{self.module}", __package__)
 
     def api(self) -> Api:
-        """The API that the grammar file declares; `ValueError` where it has another key or name than the registry."""
+        """Return the API that the grammar file declares; raise `ValueError` if the registry has another key or name."""
         found: Api = self.load().api
         if (found.key, found.name) != (self.key, self.name):
             raise ValueError(
@@ -49,13 +49,16 @@ class Entry(NamedTuple):
 
 
 def plain(name: str) -> str:
-    """A name as it is compared: letters and digits, without "request" or "response" behind it."""
+    """Return a name as names are compared: lower-case letters and digits, without a final "request" or "response"."""
     word = "".join(letter for letter in name.lower() if letter.isalnum())
     return word.removesuffix("request").removesuffix("response") or word
 
 
 def by_key(entries: Iterable[Entry]) -> dict[int, Entry]:
-    """The entries by their keys, in the order of these; `ValueError` names a key or a name that two of them claim."""
+    """Return key -> entry, in the order of the keys.
+
+    Raise `ValueError` for a key outside 0 to 32767, and for one that two entries claim.
+    """
     found: dict[int, Entry] = {}
     for entry in entries:
         if not 0 <= entry.key <= HIGHEST_KEY:
@@ -67,7 +70,7 @@ def by_key(entries: Iterable[Entry]) -> dict[int, Entry]:
 
 
 def by_name(entries: Iterable[Entry]) -> dict[str, int]:
-    """The keys by every name and alias in plain letters; `ValueError` names the two that share one."""
+    """Return plain name -> key for every name and alias; raise `ValueError` naming two APIs that share one."""
     found: dict[str, Entry] = {}
     for word, entry in _names(entries):
         other = found.setdefault(word, entry)

@@ -17,21 +17,21 @@ FILE = "releases.json"
 
 @cache
 def _releases(api: str, which: str) -> Mapping[int, str]:
-    """Version -> the release that brought it ("since"), or the last that had it ("until")."""
+    """Return version -> the release that brought it (`which` is "since") or the last that had it ("until")."""
     known = table(FILE, "apis").get(api, {}).get(which, {})
     return {version: release for release, versions in known.items() for version in numbers(versions)}
 
 
 def dated(api: str) -> frozenset[int]:
-    """The versions of the API `api` that some release is known to have."""
+    """Return the versions of the API `api` that some release is known to have."""
     return frozenset(_releases(api, "since"))
 
 
 def since(api: str, version: int) -> str | None:
-    """The first release that had a version of the API `api`; None where none is known to."""
+    """Return the first release that had a version of the API `api`; None where none is known to."""
     return _releases(api, "since").get(version)
 
 
 def until(api: str, version: int) -> str | None:
-    """The last release that had it; None where the newest still has, or none is known to."""
+    """Return the last release that had a version of the API `api`; None if the newest still has it or none is known."""
     return _releases(api, "until").get(version)

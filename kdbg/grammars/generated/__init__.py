@@ -19,19 +19,19 @@ Versions = Mapping[Direction, frozenset[int]]
 
 @cache
 def table(file: str, name: str) -> Mapping[str, Mapping[str, Any]]:
-    """A table of a file beside this module: what it says of each API or payload, by the name of that."""
+    """Read a table from a JSON file beside this module; return the name of each API or payload -> its entries."""
     found: Mapping[str, Mapping[str, Any]] = json.loads(pkgutil.get_data(__name__, file) or b"")[name]
     return found
 
 
 def numbers(text: str) -> frozenset[int]:
-    """The versions that `0-3+5` stands for."""
+    """Return the versions that a text such as `0-3+5` stands for."""
     ends = [span.split("-") for span in text.split("+") if span]
     return frozenset(number for end in ends for number in range(int(end[0]), int(end[-1]) + 1))
 
 
 def spans(versions: Iterable[int]) -> str:
-    """Versions as `numbers` reads them: `0-3+5`."""
+    """Return versions as a text that `numbers` reads: `0-3+5`."""
     runs: list[list[int]] = []
     for version in sorted(versions):
         if runs and runs[-1][-1] == version - 1:
@@ -42,12 +42,12 @@ def spans(versions: Iterable[int]) -> str:
 
 
 def sides(text: str) -> Versions:
-    """The versions of requests and of responses that `0-2/1-2` stands for; without `/` they are the same."""
+    """Return the versions of requests and of responses that `0-2/1-2` stands for; without `/` they are the same."""
     request, slash, response = text.partition("/")
     return dict(zip(DIRECTIONS, map(numbers, (request, response if slash else request)), strict=True))
 
 
 def both(versions: Mapping[Direction, Iterable[int]]) -> str:
-    """Versions of requests and responses as `sides` reads them."""
+    """Return versions of requests and of responses as a text that `sides` reads: `0-2/1-2`, or `0-2` if they agree."""
     request, response = (spans(versions[direction]) for direction in DIRECTIONS)
     return request if request == response else f"{request}/{response}"

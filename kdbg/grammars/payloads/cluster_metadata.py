@@ -78,7 +78,10 @@ FRAME = (
 def record(
     name: str, *fields: Any, versions: range = range(1), releases: tuple[Release, ...] = (), classic: bool = False
 ) -> Payload:
-    """A record of this log. `releases` had other forms of it; `classic`: so had the preview, which was not flexible."""
+    """Declare a record of this log: a payload behind the frame.
+
+    `releases` are those with another form of it; with `classic` the preview's form differs too: it is not flexible.
+    """
     preview: tuple[Release, ...] = ((2, 8),) if classic else ()
     return Payload(
         name, Struct(*fields), versions, 0, FRAME, releases + preview, flexible_release=(3, 0) if classic else (0, 0)
@@ -115,7 +118,7 @@ scram_credentials: Final = Array(
 
 
 def unless_changed(type: Array) -> Word:
-    """A tagged array that is null where a change leaves it as it was."""
+    """Declare the type of a tagged array, null by default: null means that a change leaves the array as it was."""
     return Default(Nullable(type), None)
 
 

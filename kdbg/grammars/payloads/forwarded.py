@@ -44,7 +44,10 @@ class Forwarded:
 
 @kept
 def message(key: int, version: int, direction: Direction) -> Reading:
-    """A message with its header, named as the trees name it: `CreateTopics request v7`."""
+    """Return the reading of a whole message, header and body, under a name such as `CreateTopics request v7`.
+
+    Raise `KeyError` for an unknown API key and `UnknownVersion` for a version without a grammar.
+    """
     api = by_key(key)
     header = (headers.REQUEST if direction == "request" else headers.RESPONSE)[api.header_version(direction, version)]
     body = api.at(direction, version)
@@ -59,7 +62,7 @@ def message(key: int, version: int, direction: Direction) -> Reading:
 
 
 def named(name: str) -> Reading | None:
-    """The message of a name that `message` gave it; None where there is none."""
+    """Return the reading of the message that `message` gives this name; None where there is none."""
     said = re.fullmatch(r"(\w+) (request|response) v(\d+)", name, re.ASCII)
     if said is None:
         return None
@@ -71,11 +74,11 @@ def named(name: str) -> Reading | None:
 
 
 def request(data: bytes, around: Around) -> Iterable[Readable]:
-    """The request that a broker forwards."""
+    """Return what `request_data` may hold: the request that a broker forwards, header included."""
     return [Forwarded("request", data)]
 
 
 def response(data: bytes, around: Around) -> Iterable[Readable]:
-    """The answer to it, if the Envelope that it answers was seen."""
+    """Return what `response_data` may hold: the answer to the request; nothing if its Envelope was not seen."""
     forwarded = around.get("request_data")
     return [Forwarded("response", forwarded)] if forwarded else []

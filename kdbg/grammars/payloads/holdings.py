@@ -57,15 +57,18 @@ assignment_data: Final = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
 def connect_allocation(data: bytes, around: Around) -> list[Payload]:
-    """A Connect worker tells what it runs as it was told to run it."""
+    """Return the payload in which a Connect worker reports what it runs: that of the assignment it was given."""
     return [payload("ConnectAssignment")]
 
 
 def classic_subscription(data: bytes, around: Around) -> list[Payload]:
-    """What a member that speaks the classic protocol, in a group of the new one, had joined with."""
+    """Return the payload with which a classic member joined a group of the new protocol: its subscription."""
     return [payload("ConsumerProtocolSubscription")]
 
 
 def principal(data: bytes, around: Around) -> list[Payload]:
-    """Who a forwarded request is from, as Kafka's own principal builder writes it; others may write anything."""
+    """Return the payload that names the sender of a forwarded request, as Kafka's own principal builder writes it.
+
+    Other principal builders may write anything.
+    """
     return [payload("DefaultPrincipalData")]

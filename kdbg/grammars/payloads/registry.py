@@ -41,21 +41,21 @@ def _family(module: str) -> tuple[Payload, ...]:
 
 
 def payloads() -> Iterator[Payload]:
-    """Every payload, family by family."""
+    """Yield every payload, family by family; a family's file is read when its turn comes."""
     for module in FAMILIES:
         yield from _family(module)
 
 
 @lru_cache(maxsize=1024)
 def known(name: str) -> Payload | None:
-    """The payload of a name, None where there is none; families behind the one that has it are not read."""
+    """Return the payload of a name or alias, None where there is none; later families than its own stay unread."""
     word = plain(name)
     word = _ALIASES.get(word, word)
     return next((found for found in payloads() if plain(found.name) == word), None)
 
 
 def payload(name: str) -> Payload:
-    """The payload of a name; `UnknownPayload` names the nearest ones."""
+    """Return the payload of a name or alias; raise `UnknownPayload`, with the nearest names, where there is none."""
     found = known(name)
     if found is None:
         names = {plain(found.name): found.name for found in payloads()}
@@ -66,11 +66,11 @@ def payload(name: str) -> Payload:
 
 
 def aliases(found: Payload) -> list[str]:
-    """The other names of a payload."""
+    """Return the other names that releases of Kafka have for a payload."""
     return [alias for alias, name in ALIASES.items() if name == found.name]
 
 
 def about(found: Payload) -> str:
-    """What a payload's family is for and which KIPs shaped it: the text that its file begins with."""
+    """Return the text that the file of a payload's family begins with: what it is for and which KIPs shaped it."""
     module = next(module for module in FAMILIES if found in _family(module))
     return (import_module(f".{module}", __package__).__doc__ or "").strip()

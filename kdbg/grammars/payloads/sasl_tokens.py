@@ -29,7 +29,7 @@ UInt8: Final = Fixed("UINT8", "B")
 
 
 def _token(name: str, *fields: Any) -> Payload:
-    """A token has no version."""
+    """Declare a token: a payload without a version and a frame."""
     return Payload(name, Struct(*fields), frame=())
 
 
@@ -179,18 +179,18 @@ TOKENS = {payload.name: payload for one in (*CLIENT, *SERVER) for payload in one
 
 
 def named(name: str) -> Reading | None:
-    """The token of a name; None where there is none."""
+    """Return the reading of the token of this name; None where there is none."""
     known = TOKENS.get(name)
     return None if known is None else known.reading(known.versions[0])
 
 
 def client_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """A token that the client sent, by the mechanism that stands around it, or by its looks."""
+    """Return what a client's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
     return _of(CLIENT, around)
 
 
 def server_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """A token that the broker sent."""
+    """Return what a broker's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
     return _of(SERVER, around)
 
 

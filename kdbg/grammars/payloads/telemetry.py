@@ -25,13 +25,13 @@ NAMES = {codec: f"MetricsData {name}" if codec else "MetricsData" for codec, nam
 
 @cache
 def metrics_data(codec: int) -> Reading:
-    """The grammar of MetricsData that one of Kafka's codecs has compressed."""
+    """Return the reading of MetricsData compressed with one of Kafka's codecs, given by its number."""
     metrics = Field("resource_metrics", ResourceMetrics(codec), about="metrics, by what they were measured on")
     return Reading(NAMES[codec], WireStruct((metrics,), None))
 
 
 def named(name: str) -> Reading | None:
-    """The metrics of a name that `metrics_data` gave them; None where there are none."""
+    """Return the reading that `metrics_data` gives this name; None where there is none, or no library to read it."""
     return next((metrics_data(codec) for codec, known in NAMES.items() if known == name and installed()), None)
 
 
@@ -48,6 +48,6 @@ class Pushed:
 
 
 def metrics(data: bytes, around: Around) -> Iterable[Readable]:
-    """The metrics of a PushTelemetry request."""
+    """Return what the metrics of a PushTelemetry request may be; nothing where its compression type was not seen."""
     codec = around.get("compression_type")
     return [] if codec is None else [Pushed(codec)]

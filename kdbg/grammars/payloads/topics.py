@@ -32,7 +32,7 @@ class Keyed:
         return {number: kind for kind in self.kinds for number in payload(f"{kind}Key").versions}
 
     def kind(self, key: bytes) -> str:
-        """What the key says that its record is."""
+        """Return the kind of record that a key names by its first number; raise `BadValue` for an unknown one."""
         number = INT16._parse(io.BytesIO(key), None, "version")
         if number not in self.numbers:
             raise BadValue("version", 0, UnknownRecord("key type", number, self.topic))

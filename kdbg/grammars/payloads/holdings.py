@@ -57,7 +57,7 @@ assignment_data: Final = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
 def connect_allocation(data: bytes, around: Around) -> list[Payload]:
-    """Return the payload in which a Connect worker reports what it runs: that of the assignment it was given."""
+    """Return the payload with which a Connect worker reports what it runs: that of the assignment it was given."""
     return [payload("ConnectAssignment")]
 
 

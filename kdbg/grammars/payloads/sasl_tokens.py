@@ -29,7 +29,7 @@ UInt8: Final = Fixed("UINT8", "B")
 
 
 def _token(name: str, *fields: Any) -> Payload:
-    """Declare a token: a payload without a version and a frame."""
+    """Declare a token: a payload with neither version nor frame."""
     return Payload(name, Struct(*fields), frame=())
 
 

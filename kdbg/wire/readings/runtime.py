@@ -27,7 +27,7 @@ def bits_set() -> NoReturn:
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
     """Read an unsigned varint at `pos`; return it and the position behind it.
 
-    Raise `Unreadable` if it takes more than ten bytes or more than it needs.
+    Raise `Unreadable` if it takes more than ten bytes or more than it needs, `IndexError` if the data ends in it.
     """
     value = shift = 0
     while True:

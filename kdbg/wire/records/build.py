@@ -87,9 +87,9 @@ _NEW_BATCH = {
 
 
 def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str) -> bytes:
-    """Return the bytes behind the batch header: the compressed ones given, if they decompress to `raw`, else new ones.
+    """Return the bytes behind the batch header: `compressed`, unless it decompresses to other bytes than `raw`.
 
-    Raise `BuildError` for a codec that Kafka does not have.
+    Otherwise compress `raw`. Raise `BuildError` for a codec that Kafka does not have.
     """
     codec = fields["attributes"] & CODEC_MASK
     if compressed is not None:

@@ -114,7 +114,7 @@ class Readers(NamedTuple):
 def decode(
     data: bytes, format: RecordFormat, readers: Readers, *, cut: bool, shallow: bool = False
 ) -> list[dict[str, Any]]:
-    """Read a record set's value; raise a `WireError` or another of a reader's errors at the first fault.
+    """Read a record set's value; raise at the first fault, which the reading with spans explains.
 
     `cut` says that the last entry may be cut off; `shallow` leaves the records of batches unread (their checksum is
     still proved).

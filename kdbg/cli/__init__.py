@@ -39,7 +39,7 @@ UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 class Modules(MutableMapping[str, click.Command]):
-    """The commands by their names; each is a module, imported when it is asked for."""
+    """Maps a command's name to the command; imports its module when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
@@ -81,7 +81,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Like click's, with a word on what was probably meant."""
+        """Find a command as click does; where there is none, raise `UsageError` with the nearest name."""
         import difflib
 
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -98,7 +98,7 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run the command line; the one place where errors become messages and exit codes."""
+    """Run the command line and exit with its status; answer a shell that asks for completions."""
     if sys.stdout is None:  # closed by whoever called
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if asked := os.environ.get("_KDBG_COMPLETE"):  # by the script that `kdbg completion` prints
@@ -109,7 +109,10 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status of a command: 0 done, 1 something could not be decoded, 2 refused, 130 on Ctrl-C."""
+    """Run a command, print an error as a message, and return the exit status.
+
+    0 done, 1 something could not be decoded, 2 refused, 130 on Ctrl-C.
+    """
     try:
         with commands.make_context("kdbg", arguments or ["--help"]) as context:  # `main` would exit on a closed pipe
             status = commands.invoke(context)
@@ -135,16 +138,16 @@ def run(arguments: list[str]) -> int:
 
 
 def refuse(problem: str) -> int:
-    """Say in a line why nothing comes of it; names may hold anything."""
+    """Print in a line why a command is refused, with what is not printable escaped; return the exit status 2."""
     click.echo(f"kdbg: {printable(problem)}", err=True)
     return REFUSED
 
 
 def printable(text: str) -> str:
-    """The text with whatever does not belong on a terminal as escapes."""
+    """Return the text with characters that are not printable as escapes, so that it is safe on a terminal."""
     return "".join([letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text])
 
 
 def drop_output() -> None:
-    """Nobody takes what is written: let the rest of it, in buffers still, go nowhere without complaint."""
+    """Let the rest of the output, which nobody reads any more, go to the null device instead of a closed pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

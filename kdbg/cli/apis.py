@@ -38,7 +38,7 @@ def command(format: str, color: str) -> None:
 
 
 def listing(look: Look, json: bool) -> Iterator[str | bytes]:
-    """The table, or an object a line."""
+    """Yield the table of APIs, or with `json` an object a line."""
     from ..grammars import apis
     from ..render.columns import aligned
     from ..render.grammardiff import api_object, span
@@ -58,7 +58,7 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
 
 
 def also(api: Api) -> str:
-    """The other names of an API, and the files that define it where kdbg's own grammars do not, or not all of it."""
+    """Return an API's other names, and the files that define it or a part of it where kdbg's own grammars do not."""
     from ..grammars import aliases
     from ..render.values import escape
 

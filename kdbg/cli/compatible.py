@@ -31,7 +31,7 @@ def check(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, 
 
 
 def the_one(path: str) -> MessageDefinition:
-    """The definition in a file."""
+    """Return the first definition in a file. Raise `InputError` for a folder."""
     from ..library import read_definitions
 
     if Path(path).is_dir():

@@ -29,7 +29,7 @@ SAFE = re.compile(r"[A-Za-z0-9._@%+-]+")
 
 
 def completer(find: Callable[[click.Context, str], Found]) -> Completer:
-    """Make a completer of a function that finds values; where it fails, it found nothing."""
+    """Return a completer that offers what `find` yields; it offers what was found so far where `find` fails."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem[str]]:
         found: list[CompletionItem[str]] = []
@@ -58,7 +58,7 @@ def defined(context: click.Context) -> AbstractContextManager[Any]:
 
 @completer
 def guide_topics(context: click.Context, typed: str) -> Found:
-    """Topics of the manual."""
+    """Return the topics of the manual."""
     from ..guide import topics
 
     return topics().items()
@@ -66,7 +66,7 @@ def guide_topics(context: click.Context, typed: str) -> Found:
 
 @completer
 def guide_sections(context: click.Context, typed: str) -> Found:
-    """Headings of the topic that is named before."""
+    """Return the headings of the topic that the command line names."""
     from ..guide import headings
 
     return [(text, None) for _, _, text in headings(words(context, "topic")[0])]
@@ -74,7 +74,7 @@ def guide_sections(context: click.Context, typed: str) -> Found:
 
 @completer
 def finding_kinds(context: click.Context, typed: str) -> Found:
-    """Kinds of findings."""
+    """Return the kinds of findings."""
     from ..findings import Kind
 
     return [(str(kind), kind.explanation) for kind in Kind]
@@ -82,7 +82,7 @@ def finding_kinds(context: click.Context, typed: str) -> Found:
 
 @completer
 def api_names(context: click.Context, typed: str) -> Found:
-    """APIs: with dashes, or in CamelCase after a capital letter, or by key after a digit; then aliases."""
+    """Yield the APIs: with dashes, or in CamelCase after a capital letter, or by key after a digit; then aliases."""
     from .. import grammars
 
     for api in grammars.apis():
@@ -97,7 +97,7 @@ def api_names(context: click.Context, typed: str) -> Found:
 
 @completer
 def grammar_names(context: click.Context, typed: str) -> Found:
-    """What `kdbg grammar` knows: APIs, payloads, and what is special."""
+    """Yield what `kdbg grammar` can be asked for: special pages, then APIs, then payloads."""
     from ..grammars.payloads import payloads
 
     yield from ((word, None) for word in ("frame", "header", "records", "payloads", "types", "notation"))
@@ -108,7 +108,7 @@ def grammar_names(context: click.Context, typed: str) -> Found:
 
 @completer
 def api_versions(context: click.Context, typed: str) -> Found:
-    """Versions of the API or payload that is named before, the highest first."""
+    """Return the versions of the API or payload that the command line names, the highest first."""
     from .named import api_or_payload
 
     (name, *_) = words(context, "api", "names")
@@ -117,7 +117,7 @@ def api_versions(context: click.Context, typed: str) -> Found:
 
 @completer
 def error_codes(context: click.Context, typed: str) -> Found:
-    """Error codes after a digit or a dash, names else."""
+    """Yield the error codes as numbers after a digit or a dash, else by name."""
     from ..grammars.errors import ERRORS
 
     by_code = typed[:1].isdecimal() or typed[:1] == "-"
@@ -127,25 +127,25 @@ def error_codes(context: click.Context, typed: str) -> Found:
 
 @completer
 def capture_topics(context: click.Context, typed: str) -> Found:
-    """Topics that the captures name."""
+    """Return the topics that the captures name."""
     return captured(context, lambda exchange: (row.topic for part in outlines(exchange) for row in part.rows))
 
 
 @completer
 def capture_groups(context: click.Context, typed: str) -> Found:
-    """Consumer groups that the captures name."""
+    """Return the consumer groups that the captures name."""
     return captured(context, lambda exchange: (group for part in outlines(exchange) for group in part.groups))
 
 
 @completer
 def capture_clients(context: click.Context, typed: str) -> Found:
-    """Client ids in the captures."""
+    """Return the client ids in the captures."""
     return captured(context, lambda exchange: [exchange.client_id])
 
 
 @completer
 def capture_connections(context: click.Context, typed: str) -> Found:
-    """Numbers of the connections in the captures."""
+    """Return the numbers of the connections in the captures."""
     return captured(context, lambda exchange: [str(exchange.peers.number)])
 
 
@@ -207,7 +207,7 @@ def outlines(exchange: Exchange) -> Iterator[Outline]:
 
 
 def is_value(word: Any) -> bool:
-    """Whether captured text can be a value: what looks like an option cannot."""
+    """Return whether captured text can be offered as a value: what looks like an option cannot."""
     return isinstance(word, str) and not word.startswith("-")
 
 

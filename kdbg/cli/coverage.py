@@ -47,7 +47,7 @@ def command(api: str | None, missing: str | None, format: str, color: str) -> No
 
 
 def pieces(api: str | None, missing: str | None, look: Look, json: bool) -> Iterator[str | bytes]:
-    """What is printed, piece by piece."""
+    """Yield what is printed, piece by piece: one API, all of them, what is `missing`, or the payloads."""
     from .. import grammars
     from ..render import coverage
     from ..render.jsonlines import dump

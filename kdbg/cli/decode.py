@@ -45,7 +45,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
 
 
 def is_live(file: str) -> bool:
-    """Whether somebody may be writing it while it is read."""
+    """Return whether somebody may be writing the file while it is read: the standard input, or a pipe."""
     try:
         return file == "-" or Path(file).is_fifo()
     except OSError:

@@ -12,7 +12,7 @@ GIVEN = "kdbg.definitions"
 
 
 def definitions_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--definitions, with the same meaning everywhere; the command itself never sees it."""
+    """Give a command the option --definitions; click hands it to `serve`, not to the command itself."""
     return click.option(
         "--definitions",
         multiple=True,

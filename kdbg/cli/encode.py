@@ -55,7 +55,7 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
 
 
 def one(api: str, version: int | None, direction: Direction, body: str | None, header: str | None) -> bytes:
-    """The message that the options describe."""
+    """Return the bytes of the message that the options describe."""
     from .. import encode
     from ..grammars import api as find
     from .reencode import guarded, parse
@@ -86,12 +86,12 @@ def exchanges(source: str, size: bool, format: str, writer: Writer) -> int:
 
 
 def word(data: bytes | None, size: bool, format: str) -> str | None:
-    """The bytes as a JSON string, null for none."""
+    """Return the bytes as a string for JSON; None for None."""
     return None if data is None else shown(data, size, format).decode().removesuffix("\n")
 
 
 def shown(data: bytes, size: bool, format: str) -> bytes:
-    """The bytes as the user wants to see them."""
+    """Return the bytes in the format that the user wants, behind their size where `size` is set."""
     import base64
 
     if size:
@@ -105,12 +105,12 @@ def shown(data: bytes, size: bool, format: str) -> bytes:
 
 
 def text(given: str) -> bytes:
-    """What an option gives: itself, the content of a file, or the standard input."""
+    """Return what an option gives: itself, or with @ the content of a file, or for - the standard input."""
     return b"".join(lines(given)) if given == "-" or given.startswith("@") else given.encode("utf-8", "surrogateescape")
 
 
 def lines(source: str) -> Iterator[bytes]:
-    """The lines of the standard input, or of a file."""
+    """Yield the lines of the standard input (-), or of a file (@NAME). Raise `InputError` where it cannot be read."""
     from ..errors import InputError
 
     if source == "-":

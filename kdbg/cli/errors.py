@@ -46,7 +46,10 @@ def command(errors: tuple[str, ...], format: str, color: str) -> None:
 
 
 def text(found: list[Error], look: Look, *, whole: bool, exact: bool) -> str:
-    """One error for each query at full length, else a list; the whole table in columns where there is a terminal."""
+    """Return errors as text: all of them (`whole`), each at full length (`exact`), or as a list.
+
+    On a terminal, all of them come as a table.
+    """
     from ..render import errortext
 
     if whole:
@@ -57,7 +60,7 @@ def text(found: list[Error], look: Look, *, whole: bool, exact: bool) -> str:
 
 
 def search(query: str) -> list[Error]:
-    """The errors that a query means; refuses one that means none."""
+    """Return the errors that a query means. Raise `InputError` where it means none."""
     from ..errors import InputError
     from ..grammars.errors import ERRORS, find
     from ..render.errortext import near

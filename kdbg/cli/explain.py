@@ -133,7 +133,7 @@ class Given(NamedTuple):
 
 
 def _given(words: tuple[str, ...]) -> Given:
-    """The words of the command line joined, or the file or pipe that they name."""
+    """Return the words of the command line joined, or the content of the file or pipe that they name."""
     if not words or words == ("-",):
         raw = _limited(sys.stdin.buffer.read(MOST + 1), "the standard input")
     elif len(words) == 1 and words[0].startswith("@"):
@@ -158,7 +158,7 @@ def _file(name: str) -> bytes:
 
 
 def _limited(data: bytes, name: str) -> bytes:
-    """The bytes, if they are no capture and not too many."""
+    """Return the bytes. Raise `InputError` if they are a capture, or more than any message has."""
     from ..reading.files import CAPTURES
 
     if data.startswith(CAPTURES):
@@ -169,7 +169,7 @@ def _limited(data: bytes, name: str) -> bytes:
 
 
 def as_number(text: str) -> int | None:
-    """The number that digits are, by the rule in the command's help; None for what is hex or no digits at all."""
+    """Return the number that digits stand for by the rule in the command's help; None for hex and for other text."""
     from ..engine.foreign import looks_like, number
 
     found = NUMBER.fullmatch(text)

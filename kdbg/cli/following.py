@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
-    """Follow; the exit status."""
+    """Follow the captures; return the exit status."""
     session.check()
     from ..spark.follow.followed import Followed, Following
     from ..spark.follow.tail import points, strangers
@@ -46,7 +46,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
 
 
 def watched(following: Following, captures: list[str], given: dict[str, Any]) -> bool:
-    """Follow in a thread, and show what is there by now where somebody watches; False where Ctrl-C ended it."""
+    """Follow in a thread, and show the counts so far on a terminal; return False if Ctrl-C ended it."""
     from rich.console import Console
 
     with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:

@@ -92,7 +92,7 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
 def pieces(
     api: str | None, version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look, json: bool
 ) -> Iterator[str | bytes]:
-    """What is printed, piece by piece."""
+    """Yield what is printed, piece by piece."""
     from ..grammars import plain
     from ..render.sheets import special_sheets
     from .apis import listing
@@ -115,7 +115,7 @@ def pieces(
 
 
 def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:
-    """The pages on types and on the signs of the BNF; None for any other name."""
+    """Return the pages on types and on the signs of the BNF; None for any other name."""
     from ..grammars import plain
     from ..render import typetext
     from ..render.jsonlines import dump
@@ -135,7 +135,11 @@ def defined(
     files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look,
     json: bool,
 ) -> Iterator[str | bytes]:  # fmt: skip
-    """What message definitions define: APIs like kdbg's own, then messages that are none, of these all versions."""
+    """Yield what message definitions define, piece by piece: APIs first, like kdbg's own, then other messages.
+
+    Without a version or two to compare, all versions of the other messages come. Raise `InputError` where no version of
+    anything is valid.
+    """
     from ..definitions import declare, pairs
     from ..library import read_definitions
     from ..wire.language.api import DIRECTIONS
@@ -154,7 +158,10 @@ def told(
     thing: Api | Payload | Declared, version: int | None, diff: tuple[int, int] | None, direction: str | None,
     look: Look, json: bool,
 ) -> Iterator[str | bytes]:  # fmt: skip
-    """An API, a payload, or a message that is neither: two versions compared, one version, or all of them."""
+    """Yield an API, a payload or another message: two versions compared, one version, or a summary.
+
+    In place of a summary, a message that is neither API nor payload has all of its versions printed.
+    """
     from ..definitions import Declared
 
     if diff:
@@ -170,7 +177,7 @@ def told(
 
 
 def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | None) -> list[Sheet]:
-    """One version of an API, a payload, or a message that is neither."""
+    """Return the sheets of one version of an API, a payload, or a message that is neither."""
     from ..render.payloadtext import payload_sheet
     from ..render.sheets import message_sheet, message_sheets
     from ..wire import Api
@@ -184,7 +191,7 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
 
 
 def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool) -> str | bytes:
-    """One API or payload, all versions."""
+    """Return the overview of an API or payload: what it is for, and what each version changed."""
     from ..render import grammardiff, payloadtext
     from ..render.jsonlines import dump
     from ..wire.language.api import DIRECTIONS
@@ -199,7 +206,7 @@ def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool)
 
 
 def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
-    """The list of payloads, or an object a line."""
+    """Yield the list of payloads, or with `json` an object a line."""
     from ..grammars.payloads import payloads
     from ..render.jsonlines import dump
     from ..render.payloadtext import payload_listing, payload_object
@@ -212,7 +219,7 @@ def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
 
 
 def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
-    """Grammars whole, a blank line between them."""
+    """Yield whole grammars, with a blank line between them."""
     from ..render.grammartext import sheet_object, sheet_text
     from ..render.jsonlines import dump
 
@@ -221,7 +228,10 @@ def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes
 
 
 def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
-    """Two versions side by side, request and response each."""
+    """Yield the differences of two versions, request and response each.
+
+    Raise `UsageError` where they have no side in common.
+    """
     from ..render.grammardiff import diff_object, diff_text
     from ..render.jsonlines import dump
 
@@ -236,7 +246,7 @@ def of_special(
     name: str, sheets: list[Sheet], version: int | None, diff: tuple[int, int] | None, direction: str | None,
     look: Look, json: bool,
 ) -> Iterator[str | bytes]:  # fmt: skip
-    """What is asked of headers or record sets."""
+    """Yield what is asked of headers or record sets: one version, all, or two compared."""
     if diff:
         old, new = (chosen(name, sheets, number, direction) for number in diff)
         yield from compared(old, new, look, json)
@@ -245,7 +255,7 @@ def of_special(
 
 
 def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str | None) -> list[Sheet]:
-    """The sheets of a version and a direction."""
+    """Return the sheets of a version and a direction, None being any. Raise `InputError` where there is none."""
     found = [s for s in sheets if version in (None, s.version) and direction in (None, s.direction or direction)]
     if not found:
         known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def api_or_payload(name: str) -> Api | Payload:
-    """What has this name; what looks like it is looked for among the APIs."""
+    """Return the API or payload of this name. Raise `UnknownApi`, with APIs of similar names, where there is none."""
     from .. import grammars
     from ..grammars.payloads import known
 

@@ -16,7 +16,7 @@ FLUSH_AT = 1 << 16
 
 
 def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--color, --full and --show-secrets, with the same meaning everywhere."""
+    """Give a command --color, --full and --show-secrets, with the same meaning everywhere."""
     for option in (
         click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
         click.option("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
@@ -48,7 +48,7 @@ meanings_option: Final = click.option(
 
 
 def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> Look:
-    """How output looks on the stdout that there is."""
+    """Return how output looks on the stdout that there is: colours, width, what is shown whole."""
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
@@ -57,14 +57,14 @@ def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> 
 
 
 def width() -> int:
-    """Columns of the terminal; 80 where there is none."""
+    """Return the columns of the terminal, or of COLUMNS; 80 where there is neither."""
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
 
 
 def _color_system(terminal: bool) -> str:
-    """The name of the colour system that rich finds the terminal to have."""
+    """Return the name of the colour system that rich finds the terminal to have; "STANDARD" without a terminal."""
     from rich.console import Console
 
     names = {"standard": "STANDARD", "256": "EIGHT_BIT", "truecolor": "TRUECOLOR", "windows": "WINDOWS"}

@@ -29,7 +29,7 @@ NAMED = 3
 
 
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
-    """Plan, run, tell; the exit status."""
+    """Plan a run of the pipeline, run it, and print what came of it; return the exit status."""
     session.check()
     from ..spark.archive.plan import plan
     from ..spark.commit import Output
@@ -59,7 +59,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
 
 
 def options_of(given: dict[str, Any], filters: Filters) -> Options:
-    """What the command line says, as the pipeline takes it."""
+    """Return the command line's options in the form that the pipeline takes."""
     from ..spark.pipeline import Options
     from ..tables.rows import Wanted
 
@@ -75,7 +75,7 @@ def options_of(given: dict[str, Any], filters: Filters) -> Options:
 
 
 def said(given: dict[str, Any]) -> dict[str, Any]:
-    """What the tables may tell of how they were made: settings of Spark's only by name, for they may hold keys."""
+    """Return the options that the tables may hold; of Spark's settings only the names, for values may be keys."""
     shown = given | {"conf": [name for name, _ in given["conf"]]}
     return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
 
@@ -85,7 +85,7 @@ def _plain(value: Any) -> Any:
 
 
 def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:
-    """Run the pipeline in a thread, and show how far it is; None where Ctrl-C ended it."""
+    """Run the pipeline in a thread, and show how far it is; return None if Ctrl-C ended it."""
     with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
         running = thread.submit(pipeline.run, planned)
         try:
@@ -102,7 +102,10 @@ def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:
 
 @contextmanager
 def progress(size: int) -> Iterator[Callable[[str, float], None]]:
-    """A bar on stderr, by bytes of the captures, where somebody watches."""
+    """Show a progress bar on stderr where that is a terminal; yield the function that moves it.
+
+    That takes the stage, and the part of the captures' `size` in bytes that is done (0 to 1).
+    """
     if not sys.stderr.isatty():
         yield lambda stage, part: None
         return
@@ -116,7 +119,7 @@ def progress(size: int) -> Iterator[Callable[[str, float], None]]:
 
 
 def told(outcome: Outcome, out: str) -> int:
-    """Say what is wrong with captures, and close with a line of counts; the exit status."""
+    """Print what is wrong with captures, then a line of counts; return the exit status."""
     for name, problem in outcome.problems:
         say(f"{name}: {problem}")
     counts, findings = outcome.counts, outcome.findings

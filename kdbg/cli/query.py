@@ -80,12 +80,12 @@ def command(
 
 
 def title(name: str, mark: str = "") -> str:
-    """A question's line, or nothing in front of SQL of the user's own."""
+    """Return a line with a question's name and what it answers; "" for SQL of the user's own, which has no name."""
     return f"{mark}{name}: {QUESTIONS[name].about}\n" if name else ""
 
 
 def table(answer: Answer, most: int, look: Look) -> str:
-    """The answer as a table of so many rows, with a line on what is not there."""
+    """Return the answer as a table of at most `most` rows, with a line below if there are more rows, or none."""
     from ..render import answers
 
     rows = list(answer.rows)
@@ -96,7 +96,10 @@ def table(answer: Answer, most: int, look: Look) -> str:
 
 
 def lines(answer: Answer, form: str, name: str) -> Iterator[str | bytes]:
-    """The answer as CSV behind a line of its columns, or as JSON Lines; `name` tells questions apart."""
+    """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
+
+    Raise `InputError` for JSON of two columns with the same name.
+    """
     from ..render.answers import csv_line, json_line
 
     columns = answer.columns

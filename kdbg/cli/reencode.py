@@ -28,7 +28,7 @@ LISTED = 5
 
 
 def parse(text: bytes, where: str) -> Any:
-    """JSON; a mistake is said with its place."""
+    """Parse JSON. Raise `InputError` that names the place of a mistake."""
     import orjson
 
     try:
@@ -38,7 +38,7 @@ def parse(text: bytes, where: str) -> Any:
 
 
 def guarded(encode: Callable[[], bytes]) -> bytes:
-    """What `encode` returns; values of a kind that a grammar never meets are refused like any other."""
+    """Return what `encode` returns. Raise `InputError` also where a value has a type that no grammar takes."""
     try:
         return encode()
     except KdbgError:
@@ -58,7 +58,10 @@ class Reencoder:
         self.resized: list[str] = []
 
     def lines(self, lines: Iterable[bytes]) -> Iterator[dict[str, bytes | None]]:
-        """Request and response of each line, None where there is none."""
+        """Yield the bytes of request and response of each line, None for a half that is missing or is refused.
+
+        Raise `InputError` for a line that is no exchange.
+        """
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -68,7 +71,7 @@ class Reencoder:
             yield {direction: self.half(exchange, direction, f"line {number}: {direction}") for direction in DIRECTIONS}
 
     def half(self, exchange: Mapping[str, Any], direction: Direction, where: str) -> bytes | None:
-        """The bytes of one half, None where it has no body: a response whose request nobody saw."""
+        """Return the bytes of one half; None where it has no body or cannot be encoded."""
         half = exchange.get(direction)
         if half is None or (isinstance(half, Mapping) and half.get("body") is None):
             return None
@@ -82,13 +85,13 @@ class Reencoder:
         return data
 
     def refuse(self, problem: str) -> None:
-        """The first problems are told whole, the others counted."""
+        """Count a message that cannot be encoded, and complain of it if it is one of the first."""
         self.refused += 1
         if self.refused <= LISTED:
             self.complain(problem)
 
     def close(self) -> None:
-        """What is to be said at the end."""
+        """Complain of messages that were only counted, and of those whose size is not the captured one."""
         if self.refused > LISTED:
             self.complain(f"{self.refused - LISTED:,} more messages could not be encoded")
         if self.resized:
@@ -98,7 +101,7 @@ class Reencoder:
 
 
 def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
-    """The bytes of one half, behind the header that its exchange tells of."""
+    """Return the bytes of one half, with the header that its exchange tells of."""
     api, version = which(exchange)
     grammar = form(api, version, direction, exchange)
     if grammar is None:
@@ -115,7 +118,10 @@ def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> byt
 
 
 def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
-    """API and version of an exchange; of an API that kdbg does not know, one whose body is bytes."""
+    """Return API and version of an exchange; for an API that kdbg does not know, one whose body is bytes.
+
+    Raise `InputError` where `api_key` or `api_version` is missing.
+    """
     key, version = exchange.get("api_key"), exchange.get("api_version")
     if key is None and exchange.get("api") == SASL_TOKEN.name:
         return SASL_TOKEN, 0

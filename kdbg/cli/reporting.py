@@ -26,7 +26,7 @@ NEEDED = ("plotly", "jinja2")
 
 
 def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool) -> int:
-    """Make the page; the exit status."""
+    """Make the page; return the exit status."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise InputError(f"a report needs {' and '.join(missing)}: {install('report')}")
@@ -43,12 +43,12 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
 
 
 def is_folder(source: str) -> bool:
-    """Whether it is tables, not a capture: a folder here, or anything elsewhere."""
+    """Return whether the source is a folder of tables, not a capture: a folder here, or any URL."""
     return "://" in source or Path(source).is_dir()
 
 
 def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) -> int:
-    """Decode the captures; those that cannot be read are said and passed over."""
+    """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
     from ..report.collected import Collected
 
     status, read = 0, []
@@ -68,7 +68,7 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) 
 
 
 def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
-    """Ask Spark about the tables."""
+    """Make a page of a pipeline's tables, which Spark is asked about; return the exit status."""
     from ..spark.query.sql import opened
 
     with opened(folder, options["master"], dict(options["conf"])) as spark:
@@ -79,7 +79,7 @@ def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
 
 
 def made(ask: Ask, sources: list[str], output: str) -> int:
-    """Write the page; how much could not be decoded."""
+    """Write the page; return how much could not be decoded."""
     from ..report.page import page
     from ..report.sections import report
 
@@ -91,7 +91,7 @@ def made(ask: Ask, sources: list[str], output: str) -> int:
 
 @contextmanager
 def target(output: str) -> Iterator[Any]:
-    """Where the page goes: stdout, or a file that is there once all of it is."""
+    """Yield a function that writes to stdout or to a file; the file takes its name once it is complete."""
     if output == "-":
         yield sys.stdout.buffer.write
         return

@@ -68,7 +68,7 @@ class Run:
             self.close()
 
     def capture(self, file: str, *, named: bool) -> None:
-        """Decode one capture; a file that cannot be read is said and passed over."""
+        """Decode one capture; name a file that cannot be read, and pass it over."""
         try:
             opened = self.open(file)
         except CaptureError as error:
@@ -124,11 +124,11 @@ class Run:
                 self.say(f"{name}: {escape(problem.text)}")
 
     def packets(self, capture: Capture) -> Iterable[Packet | None]:
-        """The packets; where somebody waits for them, Ctrl-C is their end, and what is known by then is shown."""
+        """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown."""
         return self.until_interrupted(capture.with_pauses(PAUSE)) if self.writer.live else capture
 
     def until_interrupted(self, packets: Iterator[Packet | None]) -> Iterator[Packet | None]:
-        """The packets up to Ctrl-C, which is heard while one is waited for: nothing is left half done."""
+        """Yield the packets up to Ctrl-C, which is heard only while one is waited for: none is left half done."""
         hear = getattr(signal, "pthread_sigmask", deaf)
         try:
             while True:
@@ -173,12 +173,12 @@ class Run:
         engine.findings.clear()
 
     def say(self, text: str) -> None:
-        """A line on stderr, behind what was shown so far."""
+        """Print a line on stderr, after all output so far."""
         self.writer.flush()
         click.echo(f"kdbg: {text}", err=True)
 
     def close(self) -> None:
-        """The closing line."""
+        """Print the closing line: what was read, shown and found."""
         counts, findings = self.counts, self.findings
         parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
         if self.segments:
@@ -197,9 +197,9 @@ class Run:
 
 
 def deaf(how: int, signals: set[int]) -> None:
-    """Where signals cannot be held back, they come when they come."""
+    """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""
 
 
 def number(count: int, noun: str) -> str:
-    """So many of something."""
+    """Return a count and its noun: "1 packet", "2 packets"."""
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -77,7 +77,10 @@ class SegmentRun:
             run.say(f"{escape(self.source.name)}: {escape(trouble)}")
 
     def read(self) -> Iterator[tuple[Piece, Message | None]]:
-        """The pieces with what they say, counted; zeros say nothing, and are passed over where they are padding."""
+        """Yield the pieces of the file with their messages, and count them; zeros have no message.
+
+        Zeros that are padding are counted too, but yielded only for a view for programs.
+        """
         run, kind = self.run, self.file.kind
         for piece in self.file.pieces():
             message = None if piece.zeros else kind.message(piece, shallow=run.view.shallow)
@@ -94,7 +97,7 @@ class SegmentRun:
 
 
 def closing(counts: Counter[str]) -> list[str]:
-    """What the closing line says of the files of a broker's disk."""
+    """Return the closing line's parts on files of a broker's disk: batches, records, entries, bytes."""
     plurals = {"batches": "batch", "records": "record", "entries": "entry", "bytes": "byte"}
     parts = [f"{counts[many]:,} {many if counts[many] != 1 else one}" for many, one in plurals.items() if counts[many]]
     return [*(parts or ["empty"]), *([f"{counts['zeros']:,} of them zero"] if counts["zeros"] else [])]

@@ -57,7 +57,7 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
 
 
 def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
-    """Do what the options ask for; the exit status."""
+    """Do what the options ask for; return the exit status."""
     check(name, options)
     if name is not None and options.show_template:
         from .. import grammars
@@ -69,7 +69,7 @@ def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
 
 
 def check(name: str | None, options: Options) -> None:
-    """Refuse what does not go together."""
+    """Refuse options that exclude each other, and a command line with nothing to send."""
     whole = [word for word, said in (("--raw", options.raw), ("--from", options.source)) if said is not None]
     if name is None and not whole:
         raise click.UsageError("send what? An API (`kdbg apis`), --raw or --from")
@@ -86,7 +86,7 @@ def check(name: str | None, options: Options) -> None:
 
 
 def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
-    """What to do in the session."""
+    """Return what to do in the session: send bytes, every version, many requests, or one request."""
     from .sending.live import once
 
     if options.raw is not None:
@@ -106,7 +106,7 @@ def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
 
 
 def request(name: str | None, options: Options, said: dict[str, Any]) -> Request:
-    """The request that an API's options, --body or --from come to."""
+    """Return the request that --from, --body or the API's own options describe."""
     from .. import grammars
     from .encode import text
     from .reencode import parse
@@ -125,7 +125,7 @@ def request(name: str | None, options: Options, said: dict[str, Any]) -> Request
 
 
 def show_template(api: Api, version: int | None) -> int:
-    """Print a body to fill in."""
+    """Print a body to fill in; return the exit status."""
     import orjson
 
     from ..client.template import template

@@ -99,7 +99,7 @@ TYPES = {"int": click.INT, "str": click.STRING}
 
 
 def own_options(api: str, cls: type[click.Option]) -> list[click.Option]:
-    """The options that this API has of its own; none for most."""
+    """Return the options that this API has of its own; none for most."""
     form = FORMS.get(api)
     if form is None:
         return []
@@ -108,7 +108,7 @@ def own_options(api: str, cls: type[click.Option]) -> list[click.Option]:
 
 
 def required(api: str) -> list[str]:
-    """The options without which its form makes no body."""
+    """Return the options that must be given for the API's form to make a body."""
     form = FORMS.get(api)
     return [p.name for p in _parameters(form) if p.default is p.empty] if form is not None else []
 
@@ -132,7 +132,7 @@ def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> 
 
 
 def _shown(default: Any, said: str) -> str:
-    """What the help says about a default."""
+    """Return what the help says about a default: its value, that the option is required, or nothing."""
     if default is inspect.Parameter.empty:
         return " [required]"
     words = said or (",".join(map(str, default)) if isinstance(default, tuple) else str(default))

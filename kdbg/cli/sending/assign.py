@@ -26,13 +26,13 @@ class Assignment(NamedTuple):
     text: str = ""
 
     def suited(self, grammar: WireStruct) -> Assignment:
-        """The same for a body of this grammar: the name of a group may be 42, or true."""
+        """Return the assignment for a body of this grammar: a number or boolean becomes text in a field of text."""
         wants_text = isinstance(_field_at(grammar, self.steps), Sized)
         return self._replace(value=self.text) if wants_text and isinstance(self.value, (int, float)) else self
 
 
 def parse(text: str) -> Assignment:
-    """`PATH=VALUE`; a value that is no JSON is text."""
+    """Parse `PATH=VALUE`; a value that is no JSON is text. Raise `InputError` for what has no such form."""
     import orjson
 
     path, equals, value = text.partition("=")
@@ -51,7 +51,7 @@ def parse(text: str) -> Assignment:
 
 
 def _field_at(grammar: Node, steps: Iterable[str | int]) -> Node | None:
-    """The type of what stands at a path of a body; None for what is no field."""
+    """Return the type at a path of a body; None where there is no such field."""
     node: Node | None = grammar
     for step in steps:
         key, repeated = ("", True) if isinstance(step, int) else (step, False)
@@ -63,7 +63,10 @@ def _field_at(grammar: Node, steps: Iterable[str | int]) -> Node | None:
 
 
 def in_order(given: Iterable[Assignment]) -> list[Assignment]:
-    """What is said about records last, the checksum at the very end: what comes before would undo it."""
+    """Return the assignments, those of fields that follow from records last, the checksum at the very end.
+
+    Any earlier, another assignment would delete them again.
+    """
     return sorted(given, key=lambda one: (one.steps[-1] in DERIVED, one.steps[-1] == "crc"))
 
 
@@ -80,7 +83,10 @@ def assign(body: dict[str, Any], given: Assignment) -> None:
 
 
 def _enter(place: Any, step: str | int, fresh: Any, path: str) -> Any:
-    """What stands at a step, `fresh` if nothing did."""
+    """Return what stands at a step; put `fresh` there first if nothing does.
+
+    Raise `InputError` where the step does not fit what it is taken of.
+    """
     if isinstance(step, int):
         if not isinstance(place, list):
             raise InputError(f"--set {path}: what [{step}] shall be taken of is no array")
@@ -95,7 +101,7 @@ def _enter(place: Any, step: str | int, fresh: Any, path: str) -> Any:
 
 
 def _forget(place: Any, step: str | int) -> None:
-    """A batch or message that is changed loses what it says about its records, but for what is set itself."""
+    """Delete the checksum of a changed batch or message, and with its records also what it says about them."""
     if not isinstance(place, dict) or "magic" not in place or step == "crc":
         return
     place.pop("crc", None)

@@ -16,7 +16,10 @@ from .request import FromBody
 
 
 def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBody:
-    """The request of number N, as `kdbg decode` counts exchanges, in its own version if none is given."""
+    """Return the request of exchange N in a capture, as `kdbg decode` counts; `version` None keeps its own.
+
+    `source` is CAPTURE#N. Raise `InputError` where the capture does not hold the whole request.
+    """
     path, mark, number = source.rpartition("#")
     if not mark or not path or not number.isdecimal():
         raise InputError(f"--from {source!r}: write the capture and the number of an exchange in it: orders.pcap#3")
@@ -35,7 +38,10 @@ def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBo
 
 
 def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
-    """The exchange of that number, and the names of the topic ids met on the way."""
+    """Return the exchange of that number, and the names of topic ids that were learnt up to it.
+
+    Raise `InputError` where the capture has no such exchange.
+    """
     session = Engine()
     with open_capture(path) as capture:
         last = 0
@@ -47,7 +53,7 @@ def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
 
 
 def by_name(value: Any, names: Mapping[uuid.UUID, str]) -> Any:
-    """The value with topics by name where the capture tells it: the same topic has another id in another cluster."""
+    """Return the value with topics by name, not by id, where `names` has one: ids differ from cluster to cluster."""
     if isinstance(value, list):
         return [by_name(item, names) for item in value]
     if not isinstance(value, dict):

@@ -34,13 +34,16 @@ class SendCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The API's own options hide general ones of the same spelling: `--key` of Produce is the records' key."""
+        """Return the API's own options, then the general ones; an own option takes its spellings from a general one.
+
+        So `--key` of Produce is the records' key.
+        """
         own: list[click.Option] = ctx.meta.get(OWN, [])
         taken = {spelling for option in own for spelling in option.opts}
         return [*own, *(_without(param, taken) for param in super().get_params(ctx))]
 
     def words_of(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
-        """The words that are neither options nor their values."""
+        """Yield the words that are neither options nor their values."""
         takes_value = set(_value_options(super().get_params(ctx)))
         rest = iter(args)
         for word in rest:
@@ -65,7 +68,7 @@ class SendCommand(click.Command):
 
 
 def api_name(words: Iterator[str]) -> str | None:
-    """The API that the first word names; None for no word, and for one that the command itself will refuse."""
+    """Return the API that the first word names; None without a word, and for a name that the command will refuse."""
     word = next(words, None)
     if word is None:
         return None
@@ -79,7 +82,7 @@ def api_name(words: Iterator[str]) -> str | None:
 
 
 def _value_options(general: list[click.Parameter]) -> Iterator[str]:
-    """The spellings of all options, of any API, that take the next word as their value."""
+    """Yield the spellings of all options, of any API, that take the next word as their value."""
     from ...client.forms import FORMS
     from .apioptions import own_options
 
@@ -90,7 +93,7 @@ def _value_options(general: list[click.Parameter]) -> Iterator[str]:
 
 
 def _without(param: click.Parameter, taken: set[str]) -> click.Parameter:
-    """The parameter without the spellings that are taken."""
+    """Return the parameter without the spellings in `taken`."""
     if not isinstance(param, Grouped) or not taken & set(param.opts):
         return param
     from copy import copy

@@ -24,7 +24,7 @@ FAILED = 1
 
 
 def session(options: Options, rounds: Rounds) -> int:
-    """Open a session, let `rounds` use it, close it; the exit status."""
+    """Open a session, let `rounds` use it, close it; return the exit status."""
     broker, settings = reach(options)
     screen = Screen(options)
     with addresses(broker) as bootstrap, tap(options.write) as tapped:
@@ -56,7 +56,7 @@ def session(options: Options, rounds: Rounds) -> int:
 
 @contextmanager
 def addresses(broker: str) -> Iterator[str]:
-    """The brokers' addresses; a mock cluster lives as long as the context."""
+    """Yield the brokers' addresses; for `mock:`, start a mock cluster that lives as long as the context."""
     if not is_mock(broker):
         yield broker
         return
@@ -66,7 +66,7 @@ def addresses(broker: str) -> Iterator[str]:
 
 @contextmanager
 def tap(path: str | None) -> Iterator[Any]:
-    """What saves a session's bytes in a capture; None where nobody wants one."""
+    """Yield a function that saves a session's bytes in a capture; None without a path."""
     if path is None:
         yield None
         return
@@ -79,7 +79,7 @@ def tap(path: str | None) -> Iterator[Any]:
 
 
 def once(request: Request) -> Rounds:
-    """Send it, and show the answer."""
+    """Return the rounds of a session that send a request once and show its answer."""
 
     async def rounds(cluster: Cluster, screen: Screen) -> None:
         await request.prepare(cluster)

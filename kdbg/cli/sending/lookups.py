@@ -59,7 +59,7 @@ class Fetch(FromOptions):
 
 
 def offset_in(answer: Mapping[str, Any]) -> int:
-    """The offset that an answer to ListOffsets tells; 0 where it tells none: the fetch will say why."""
+    """Return the offset that an answer to ListOffsets tells, 0 if it tells none; the fetch then shows why."""
     for topic in answer.get("topics") or ():
         for partition in topic.get("partitions") or ():
             offsets: list[int] = [partition.get("offset", -1), *(partition.get("old_style_offsets") or ())]
@@ -68,7 +68,7 @@ def offset_in(answer: Mapping[str, Any]) -> int:
 
 
 async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
-    """The partitions of a topic, which is created by asking where the broker does so."""
+    """Return the partitions of a topic, empty if there are none in time; asking creates it where the broker does so."""
     pause = PAUSE
     for _ in range(TRIES):
         if cluster.partitions.get(topic):
@@ -85,7 +85,10 @@ OTHERWISE = {"value": " (or --file, or --tombstone)"}
 
 
 def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any], given: Any) -> Request:
-    """The request that --body (`given`) is, or that the API's own options (`said`) come to."""
+    """Return the request that --body (`given`) is, or that the API's own options (`said`) describe.
+
+    Raise `InputError` where both are given, or options are missing.
+    """
     said = with_values(said) if api.name == "Produce" else said
     if given is not None and said:
         raise InputError(f"--body is the whole body; {option(next(iter(said)))} cannot change it, --set can")
@@ -99,19 +102,19 @@ def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping
 
 
 def option(name: str) -> str:
-    """How an option is written."""
+    """Return an option as it is written on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
 def with_values(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of records, with all values as one option: given, of files, and none for a tombstone."""
+    """Return what was said of records, with all values as one option: given, from files, None for a tombstone."""
     found = dict(said)
     values = (*found.pop("value", ()), *map(content, found.pop("file", ())), *(None,) * found.pop("tombstone", False))
     return found | ({"value": values} if values else {})
 
 
 def content(path: str) -> bytes:
-    """The bytes of a file, or of the standard input."""
+    """Return the bytes of a file, or of the standard input (-). Raise `InputError` where it cannot be read."""
     try:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except (OSError, ValueError) as error:

@@ -23,7 +23,7 @@ class Written(NamedTuple):
 
 
 async def written(cluster: Cluster, request: Request, version: int) -> Written:
-    """Make a request, and open the connection that it belongs to."""
+    """Encode a request, and open the connection that it belongs to."""
     offered = request.version is None
     address = await cluster.address_for(request.api, request.body, version, offered=offered)
     body = await cluster.fit(request.api, version, request.body)
@@ -35,6 +35,6 @@ async def written(cluster: Cluster, request: Request, version: int) -> Written:
 
 
 async def send_once(cluster: Cluster, request: Request, version: int) -> Exchange:
-    """The exchange; raises `ClientError`."""
+    """Send a request once, and return its exchange. Raise `ClientError` where no answer comes."""
     connection, data, timeout = await written(cluster, request, version)
     return await connection.answer(connection.send(request.api, version, data=data), timeout=timeout)

@@ -23,7 +23,10 @@ UNANSWERED = 1
 
 
 def given(option: str) -> bytes:
-    """The bytes of --raw: hex and whatever else `kdbg explain` takes, or a file that holds such text or the bytes."""
+    """Return the bytes of --raw: any form that `kdbg explain` takes, or a file of such text or of the bytes.
+
+    Raise `InputError` where there are none.
+    """
     data = read_bytes(text(option)).data
     if not data:
         raise InputError("--raw: there are no bytes to send")
@@ -52,7 +55,7 @@ class Raw:
         self.close(connection, answer, screen, took)
 
     def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
-        """The closing line, and the exit status."""
+        """Print the closing line, and set the exit status; `took` is in nanoseconds."""
         broker = endpoint(connection.broker)
         if answer:
             short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
@@ -64,7 +67,7 @@ class Raw:
 
 
 def answers(data: bytes, header: RequestHeader) -> bool:
-    """Whether these bytes are the answer to a request: one whole frame with its correlation id, or nothing at all."""
+    """Return whether these bytes answer a request: one whole frame with its correlation id, or nothing at all."""
     if not data:
         return True
     size, number = (int.from_bytes(data[start : start + 4], "big", signed=True) for start in (0, 4))
@@ -88,6 +91,6 @@ def exchange(
 
 
 def explain(what: str, data: bytes, screen: Screen) -> str:
-    """Bytes that are no request, or the answer to none, explained on their own."""
+    """Return an explanation of bytes that are no request, or that answer none, below the heading `what`."""
     texts = [explained.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
     return "\n".join([screen.look.paint("heading", f"{what} · {len(data):,} bytes"), *texts, ""])

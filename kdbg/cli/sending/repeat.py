@@ -63,7 +63,7 @@ class Repeat:
         await self.next(cluster)
 
     async def work(self, cluster: Cluster, advance: Any) -> None:
-        """Let the workers work; the first error ends it."""
+        """Start the workers and wait for them; the first `ClientError` ends all, and is raised."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.in_flight, self.rounds)):
@@ -80,7 +80,7 @@ class Repeat:
             advance()
 
     async def next(self, cluster: Cluster) -> Written:
-        """Where the next request goes, and its bytes: made once for each of its variants."""
+        """Return the connection of the next request, its bytes and its timeout; each variant is encoded only once."""
         if self.request.varies:
             await self.request.prepare(cluster)
         variant = repr(getattr(self.request, "looked_up", ""))
@@ -89,7 +89,7 @@ class Repeat:
         return self.made[variant]
 
     def shown(self, screen: Screen) -> str | bytes:
-        """The figures as text, or as a line of JSON."""
+        """Return the figures as text, or as a line of JSON."""
         name, stats = f"{self.request.api.name} v{self.version}", self.stats
         if screen.view.data:
             about = {"api": self.request.api.name, "api_version": self.version, "in_flight": self.in_flight}
@@ -129,12 +129,12 @@ class Stats:
             self.errors.update(errors_of(exchange))
 
     def percentile(self, percent: int) -> int:
-        """The latency that so many percent of the answers did not exceed, in nanoseconds."""
+        """Return the latency that `percent` of the answers did not exceed, in nanoseconds."""
         ordered = sorted(self.latencies)
         return ordered[max(math.ceil(len(ordered) * percent / 100), 1) - 1]
 
     def figures(self) -> dict[str, Any]:
-        """Everything as numbers."""
+        """Return all figures as numbers; latencies in milliseconds, None for a rate over no time."""
         spread = {f"p{percent}_ms": self.percentile(percent) / 1e6 for percent in (*PERCENTILES, 100) if self.latencies}
         return {
             "requests": self.count, "answers": len(self.latencies), "seconds": self.seconds,
@@ -143,7 +143,7 @@ class Stats:
         } | spread  # fmt: skip
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """Everything as words."""
+        """Yield all figures as rows of text: (heading, words)."""
         per = 1 / self.seconds if self.seconds else 0.0
         out, back = (f"{size * per / 1e6:,.2f} MB/s" for size in (self.sent, self.received))
         yield "throughput", f"{self.count * per:,.0f} requests/s · {out} out · {back} back · {self.seconds:.3g} s"
@@ -158,7 +158,7 @@ class Stats:
 
 @contextmanager
 def progress(total: int) -> Iterator[Any]:
-    """A bar on stderr where that is a terminal; what is called for each round done."""
+    """Show a progress bar on stderr where that is a terminal; yield the function to call after each round."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

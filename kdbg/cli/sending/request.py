@@ -47,11 +47,11 @@ class Request:
         """Look up what the body depends on."""
 
     def initial(self, version: int) -> Body:
-        """The body before --set."""
+        """Return the body for a version, before --set changes it."""
         raise NotImplementedError
 
     def body(self, version: int) -> Body:
-        """The body at a version."""
+        """Return the body for a version, with --set applied. Raise `InputError` for a body that cannot be."""
         self.written = version
         names = guide_names(self.api, "request", version)
         try:
@@ -65,7 +65,7 @@ class Request:
         return cast(Body, body)
 
     def refusal(self, error: BuildError) -> InputError:
-        """What is wrong with the body, and where to see a right one."""
+        """Return the error to raise for a body that cannot be: what is wrong, and how to see a whole one."""
         name, version = self.api.name, self.written
         hint = f"`kdbg send {name} --version {version} --show-template` prints a whole body"
         return InputError(f"{name} v{version}: {error}; {hint}")

@@ -53,21 +53,21 @@ class Screen:
         self.render = self.view.exchange(self.look, self.names)
 
     def trace(self, text: str) -> None:
-        """A step, on stderr with the time since the beginning."""
+        """Print a step on stderr, with the milliseconds since the beginning, if steps are wanted."""
         if self.traced:
             self.writer.flush()
             since = (time.monotonic() - self._started) * 1000
             click.echo(f"kdbg: {since:8.1f} ms  {printable(text)}", err=True)
 
     def note(self, text: str) -> None:
-        """What explains the rest, whether steps are wanted or not."""
+        """Print a note on stderr: as a step if steps are wanted, else as a line of its own."""
         if self.traced:
             self.trace(text)
         else:
             self.say(f"kdbg: {printable(text)}")
 
     def seen(self, exchange: Exchange) -> None:
-        """An exchange of the session, whoever wanted it."""
+        """Give an exchange of the session its number, whoever sent it; show it where all are wanted."""
         self.count += 1
         exchange.number = self.count
         if exchange.response is None and exchange.answered:
@@ -78,7 +78,7 @@ class Screen:
             self.show(exchange)
 
     def asked(self, exchange: Exchange) -> None:
-        """The exchange that the user asked for."""
+        """Show the exchange that the user asked for, and the closing line; set the exit status."""
         if not self.all:
             self.show(exchange)
         self.close(exchange)
@@ -92,23 +92,23 @@ class Screen:
         self.writer.write(self.render(exchange))
 
     def judge(self, exchange: Exchange) -> None:
-        """What could not be decoded whole makes the exit status."""
+        """Set the exit status if the exchange could not be decoded whole."""
         if any(finding.kind.is_error for finding in exchange.all_findings()):
             self.status = UNDECODED
 
     def failed(self) -> None:
-        """The session broke: what was asked and not answered is shown, as far as it went."""
+        """Show the unanswered exchange after the session broke, as far as it went."""
         if self.unanswered is not None and not self.all:
             self.show(self.unanswered)
         self.writer.flush()
 
     def say(self, text: str) -> None:
-        """A line on stderr, behind what was shown so far."""
+        """Print a line on stderr, after all output so far."""
         self.writer.flush()
         click.echo(text, err=True)
 
     def close(self, exchange: Exchange) -> None:
-        """The closing line: who answered, how fast, and what it took to get there."""
+        """Print the closing line: who answered, how fast, and what it took to get there."""
         took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in all"
         broker = endpoint(exchange.peers.broker)
         if exchange.response is None:
@@ -122,11 +122,11 @@ class Screen:
 
 
 def codes_of(exchange: Exchange) -> list[int]:
-    """The error codes in an answer, each once."""
+    """Return the error codes in an answer, each once."""
     message = exchange.response.message(shallow=True) if exchange.response is not None else None
     return list(dict.fromkeys(outline(message.grammar)(message.body).errors)) if message is not None else []
 
 
 def errors_of(exchange: Exchange) -> list[str]:
-    """The names of the error codes in an answer."""
+    """Return the names of the error codes in an answer."""
     return [ERRORS[code].name if code in ERRORS else f"error {code}" for code in codes_of(exchange)]

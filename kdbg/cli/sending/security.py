@@ -21,7 +21,10 @@ MECHANISM = "which SASL mechanism? --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-
 
 
 def reach(options: Options) -> tuple[str, Settings]:
-    """(brokers, settings). The command line comes first, then --config, then the environment."""
+    """Return (brokers, settings): from the command line, else from --config, else from the environment.
+
+    Raise `InputError` where no broker is named.
+    """
     given = read(options.config) if options.config is not None else {}
     broker = options.broker or given.get("bootstrap.servers") or os.environ.get("KDBG_BROKER")
     if not broker:
@@ -37,7 +40,7 @@ def reach(options: Options) -> tuple[str, Settings]:
 
 
 def tls(options: Options, base: Tls | None) -> Tls | None:
-    """TLS if any option speaks of it, or the properties do."""
+    """Return the settings of TLS if an option or the properties speak of it, else None."""
     files = {"ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name}
     said: dict[str, Any] = {name: value for name, value in files.items() if value}
     if not (options.tls or options.insecure or said or base):
@@ -50,7 +53,10 @@ def tls(options: Options, base: Tls | None) -> Tls | None:
 
 
 def sasl(options: Options, base: Sasl | None) -> Sasl | None:
-    """SASL if any option speaks of it, or the properties do, with its secret."""
+    """Return the settings of SASL, with its secret, if an option or the properties speak of it, else None.
+
+    Raise `InputError` where the mechanism or the password is missing.
+    """
     names = (options.sasl_username, options.sasl_password, options.sasl_password_file, options.sasl_token_file)
     if not (options.sasl_mechanism or options.sasl_raw or any(names) or base):
         return None
@@ -67,7 +73,10 @@ def sasl(options: Options, base: Sasl | None) -> Sasl | None:
 
 
 def password(options: Options, found: Sasl) -> str:
-    """Of the command line, a file, the properties, the environment, or whoever sits at the terminal."""
+    """Return the password: of the command line, a file, the properties or the environment, else prompt for it.
+
+    Return "" where the user name is missing too. Raise `InputError` where there is no terminal to ask at.
+    """
     if options.sasl_password is not None:
         return options.sasl_password
     if options.sasl_password_file is not None:
@@ -83,12 +92,12 @@ def password(options: Options, found: Sasl) -> str:
 
 
 def token(options: Options) -> str:
-    """Of a file or the environment."""
+    """Return the token of a file or of the environment; "" without one."""
     return secret(options.sasl_token_file) if options.sasl_token_file else os.environ.get("KDBG_SASL_TOKEN", "")
 
 
 def secret(path: str) -> str:
-    """What a file holds, without the end of its line."""
+    """Return the text of a file without the newline at its end. Raise `InputError` where it cannot be read."""
     try:
         return Path(path).read_text("utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:

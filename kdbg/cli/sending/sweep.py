@@ -63,7 +63,10 @@ class Sweep:
         screen.status = 0 if all(row.good for row in wanted) else UNDECODED
 
     async def offered(self, cluster: Cluster) -> list[int] | None:
-        """The versions that broker and kdbg both know; None where the broker does not tell."""
+        """Return the versions that broker and kdbg both know; None where the broker does not tell.
+
+        Raise `InputError` where there are none.
+        """
         api = self.request.api
         address = await cluster.address_for(api, self.request.body)
         known = await cluster.versions(address)
@@ -81,7 +84,7 @@ class Sweep:
         return both
 
     async def row(self, cluster: Cluster, version: int) -> VersionTried:
-        """Send one version."""
+        """Send one version; return what came of it, errors included."""
         try:
             exchange = await self.settled(cluster, version)
         except InputError as error:
@@ -99,7 +102,10 @@ class Sweep:
         return VersionTried(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
 
     async def settled(self, cluster: Cluster, version: int) -> Exchange:
-        """The answer, once no leader and no coordinator is still being made; all versions share that patience."""
+        """Send one version, again while leader or coordinator is not there yet; return the last exchange.
+
+        All versions share the pauses between tries.
+        """
         while True:
             exchange = await send_once(cluster, self.request, version)
             if not self.pauses or not RETRY.intersection(codes_of(exchange)):
@@ -109,7 +115,7 @@ class Sweep:
 
 
 def shown(request: Request, rows: Iterable[VersionTried], screen: Screen) -> Iterable[str | bytes]:
-    """The table, or JSON Lines."""
+    """Yield the table of versions, or JSON Lines."""
     if screen.view.data:
         yield from (dump(_object(request, row)) for row in rows)
         return

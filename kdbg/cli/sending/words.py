@@ -88,5 +88,5 @@ class Offset(click.ParamType):  # type: ignore[type-arg]
 
 
 def now() -> int:
-    """The time as Kafka counts it."""
+    """Return the time as Kafka counts it: milliseconds since the epoch."""
     return time.time_ns() // 1_000_000

@@ -144,7 +144,7 @@ def apis() -> list[Api]:
 
 @contextmanager
 def using_definitions(*paths: str | os.PathLike[str]) -> Iterator[tuple[str, ...]]:
-    """A context in which Kafka's JSON message definitions stand beside kdbg's own grammars, in the whole process.
+    """Use Kafka's JSON message definitions beside kdbg's own grammars, in the whole process, while the context lasts.
 
     Each of `paths` is a definition file, or a folder whose `*.json` files are. An API that kdbg has never heard of, and
     new versions of one it knows, are decoded, encoded and found by name as its own are. Where a definition lays out a
@@ -161,7 +161,7 @@ def using_definitions(*paths: str | os.PathLike[str]) -> Iterator[tuple[str, ...
 
 
 def read_definitions(*paths: str | os.PathLike[str]) -> list[MessageDefinition]:
-    """The message definitions of files, and of the `*.json` files of folders; errors as `using_definitions` says."""
+    """Read definition files, and `*.json` files of folders; `DefinitionError` or `InputError` for one that is wrong."""
     from pathlib import Path
 
     from .definitions import LARGEST, read
@@ -190,7 +190,7 @@ def _definition_files(path: Path) -> list[Path]:
 
 
 def known(api: Any, version: int, direction: str) -> None:
-    """Refuse what no grammar is known for."""
+    """Raise `BuildError` for a direction that there is not, `UnknownVersion` for a version that kdbg does not know."""
     if direction not in DIRECTIONS:
         raise BuildError("", f"direction is 'request' or 'response', not {direction!r}")
     if version not in api.versions:

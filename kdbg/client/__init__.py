@@ -22,7 +22,7 @@ __all__ = ["Cluster", "Connection", "Sasl", "Settings", "Tls"]
 
 
 def __getattr__(name: str) -> Any:
-    """What needs asyncio and ssl is imported when first used: the forms, the properties and `--help` need neither."""
+    """Import Cluster or Connection when first used, so that forms, properties and `--help` load no asyncio or ssl."""
     if name == "Cluster":
         from .cluster import Cluster
 

@@ -16,7 +16,7 @@ UNSUPPORTED_MECHANISM, ILLEGAL_STATE = 33, 34
 
 
 async def authenticate(connection: Connection, sasl: Sasl, known: Versions | None = None) -> None:
-    """Prove who the client is; `NotAuthenticated` with the broker's reason where it does not believe it.
+    """Authenticate on an open connection; `NotAuthenticated` with the broker's reason where that fails.
 
     Brokers before 1.0 know no SaslAuthenticate, which `known` tells: they take the tokens alone.
     """
@@ -45,7 +45,7 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
 
 
 async def _framed(connection: Connection, talk: Mechanism, version: int) -> None:
-    """Tokens in SaslAuthenticate (KIP-152)."""
+    """Exchange tokens in SaslAuthenticate (KIP-152); `Rejected` for an error code in an answer."""
     token: bytes | None = talk.first()
     while token is not None:
         body = await connection.ask(api(AUTHENTICATE), version, {"auth_bytes": token})
@@ -55,7 +55,7 @@ async def _framed(connection: Connection, talk: Mechanism, version: int) -> None
 
 
 async def _raw(connection: Connection, talk: Mechanism) -> None:
-    """Tokens alone, as after SaslHandshake v0."""
+    """Exchange tokens without Kafka headers, as after SaslHandshake v0."""
     token: bytes | None = talk.first()
     while token is not None:
         exchange = await connection.answer(connection.send_token(token))

@@ -34,7 +34,7 @@ Body = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
 
 
 def _silent(text: str) -> None:
-    """Where nobody wants to know."""
+    """Do nothing: what `trace` and `note` are unless the caller gives others."""
 
 
 class Cluster(Discovery):
@@ -147,7 +147,7 @@ class Cluster(Discovery):
         return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
 
     async def _identified(self, name: str, *, create: bool) -> bool:
-        """Whether the id of a topic is known, or becomes known: a new topic has none for a moment."""
+        """Ask for the id of a topic until it is known, which takes a moment for a new one; return whether it is."""
         for pause in PAUSES:
             if name not in self.topic_ids:
                 await self.refresh(name, create=create)
@@ -158,7 +158,10 @@ class Cluster(Discovery):
         return name in self.topic_ids
 
     async def address_for(self, api: Api, body: Body, version: int | None = None, *, offered: bool = True) -> Address:
-        """Return the broker that this request belongs to and, with `offered`, that offers its API if any does."""
+        """Return the address of the broker that this request belongs to.
+
+        With `offered`, where that broker does not offer the API, it is that of a bootstrap broker that does, if any.
+        """
         shown = self._shown(api, body, version)
         where = Route("any") if self.direct else route(api, shown)
         address = await self._belonging(where, create=api.key == PRODUCE)
@@ -168,21 +171,21 @@ class Cluster(Discovery):
         return await self.serving(api, address) if offered else address
 
     def _shown(self, api: Api, body: Body, version: int | None) -> Mapping[str, Any]:
-        """The body as it shows what a request is about, in today's names for its fields."""
+        """Return the body with today's names for its fields, as routes read it; the newest without `version`."""
         at = version if version is not None else api.versions[-1]
         if callable(body):
             return body(at)
         return body if at not in api.versions else cast(Mapping[str, Any], guide_names(api, "request", at).body(body))
 
     def _scattered(self, api: Api, shown: Mapping[str, Any]) -> bool:
-        """Whether the partitions of a request are known to have several leaders: no broker can serve them all."""
+        """Return whether a request's partitions are known to have several leaders: no broker can serve them all."""
         if self.direct or api.key not in LEADER:
             return False
         leaders = {self.leading(topic, partition) for topic, partition in partitions_of(api, shown)}
         return len(leaders - {None}) > 1
 
     async def _belonging(self, where: Route, *, create: bool) -> Address:
-        """The broker at the end of a route; `create`: a topic that it leads to may be created."""
+        """Return the address of the broker that a route leads to; `create` lets brokers create its topic."""
         if where.kind == "leader":
             return await self.leader(*where.subject, create=create)
         if where.kind in KEY_TYPES:
@@ -194,5 +197,5 @@ class Cluster(Discovery):
         return await self.any()
 
     def _hopeless(self, error: ClientError) -> bool:
-        """Whether there is nobody else to turn to: no broker at all could be reached, or only this one is wanted."""
+        """Return whether another attempt is pointless: only this broker is wanted, or none could be reached at all."""
         return self.direct or (isinstance(error, CannotConnect) and not self.brokers)

@@ -81,7 +81,7 @@ class Connection(asyncio.Protocol):
         cls, address: Address, settings: Settings, *, seen: Seen | None = None, tap: Tap | None = None,
         topics: dict[UUID, str] | None = None,
     ) -> Connection:  # fmt: skip
-        """Connect; `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller (authenticate.py)."""
+        """Connect (TCP, then TLS if set); `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller."""
         connection = cls(address, settings, seen, tap, Known(topics, {}) if topics is not None else None)
         transport = await reach(address, settings, connection, connection._new_socket)
         if transport is not connection._transport:
@@ -140,12 +140,12 @@ class Connection(asyncio.Protocol):
         return future
 
     def _timed(self, half: CapturedMessage, sending: Sending) -> None:
-        """A request has left: from now on it has its times, unless its exchange was delivered without."""
+        """Set the times of a request to those at which it left, unless its exchange was delivered before."""
         if half in self._futures:
             half.first_time, half.last_time = sending.first_time, sending.last_time
 
     async def answer(self, future: asyncio.Future[Exchange], *, timeout: float | None = None) -> Exchange:
-        """The exchange, once it is complete; `TimedOut` where that takes too long, which ends the connection.
+        """Wait for an exchange to be complete and return it; `TimedOut` after `timeout` seconds ends the connection.
 
         One that no answer is due to is complete once all of it has left.
         """
@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
         return exchange
 
     async def _leave(self, limit: float) -> None:
-        """Wait until everything that was written has left."""
+        """Wait until everything that was written has left; `TimedOut` after `limit` seconds ends the connection."""
         try:
             async with asyncio.timeout(limit):
                 await self._outgoing.empty.wait()
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
             raise self._failure
 
     async def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of the answer to a request of the client's own; `WrongAnswer` for one that cannot be read."""
+        """Send a request of the client's own and return the body of the answer; `WrongAnswer` if it cannot be read."""
         exchange = await self.answer(self.send(api, version, body))
         message = exchange.response.message() if exchange.response is not None else None
         assert message is not None, "only what has a response is an answer, and only acks=0 has none"
@@ -182,7 +182,7 @@ class Connection(asyncio.Protocol):
         return message.body
 
     def write(self, data: bytes) -> Sending | None:
-        """Send bytes as they are; what is returned knows when they left, None on a connection that has ended.
+        """Send bytes as they are; return the `Sending` that has their times, None on a connection that has ended.
 
         From now on what comes back is not paired with requests but left to `read_raw`.
         """
@@ -190,7 +190,7 @@ class Connection(asyncio.Protocol):
         return self._write(data, lambda sending: None) if self._failure is None else None
 
     def _write(self, data: bytes, timed: Callable[[Sending], None]) -> Sending:
-        """Write bytes; `timed` is told once they have left."""
+        """Write bytes; `timed`, then the tap, are told once they have left."""
 
         def gone(sending: Sending) -> None:
             timed(sending)
@@ -207,7 +207,10 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     async def read_raw(self, timeout: float) -> bytes:
-        """What comes back to bytes that were written as they are: one frame with its size, or what there is of it."""
+        """Return the next frame, its size included, or what has come of it after `timeout` seconds or at the end.
+
+        This is for what comes back to bytes that `write` sent.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while self._failure is None and self._wants_more():
@@ -221,7 +224,7 @@ class Connection(asyncio.Protocol):
         return self._incoming.times
 
     def _wants_more(self) -> bool:
-        """Whether the next frame is not whole yet; what is no frame is read as far as a frame may go."""
+        """Return whether the next frame is incomplete; without a valid length, up to `max_response` bytes are read."""
         size, most = self._incoming.size, self.settings.max_response
         return self._incoming.received < 4 + (most if size is None or not 0 <= size <= most else size)
 
@@ -307,7 +310,7 @@ class Connection(asyncio.Protocol):
         return bool(waiting) and waiting[0].api is not None and waiting[0].api.headerless
 
     def _deliver(self, exchange: Exchange) -> None:
-        """The conversation is done with an exchange."""
+        """Tell `seen` of an exchange that is complete or given up, and hand it to whoever waits for it."""
         if self._seen is not None:
             self._seen(exchange)
         future = self._futures.pop(exchange.request, None) if exchange.request is not None else None
@@ -315,7 +318,7 @@ class Connection(asyncio.Protocol):
             future.set_result(exchange)
 
     def _fail(self, error: Exception) -> None:
-        """The end, whatever the reason, without another byte."""
+        """End the connection with this error at once: nothing more is sent, and all who wait get the error."""
         self._give_up(error)
         self._abort()
 
@@ -324,7 +327,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _give_up(self, error: Exception) -> None:
-        """Tell everybody who waits. Only the first error counts: others follow from it."""
+        """Give the error to all who wait and report their requests as unanswered; only the first error counts."""
         if self._failure is not None:
             return
         self._failure = error
@@ -339,6 +342,6 @@ class Connection(asyncio.Protocol):
 
 
 def _look_at(future: asyncio.Future[Exchange]) -> None:
-    """Nobody may be waiting any more for what failed: that is no reason to complain."""
+    """Mark a future's error as seen: asyncio would log it where nobody waits for the future any more."""
     if not future.cancelled():
         future.exception()

@@ -49,13 +49,17 @@ class Discovery(Directory):
         return self.pool.connections
 
     async def broker(self, node: int) -> Address:
-        """Return the broker of this id; any where there is none."""
+        """Return the address of the broker with this id, that of any broker where the metadata has no such id."""
         if node not in self.brokers:
             await self.refresh()
         return self.brokers.get(node) or await self.any()
 
     async def any(self) -> Address:
-        """A broker that a connection is open to, or the first that answers: of the bootstrap brokers, then of all."""
+        """Return the address of a broker with an open connection, or of the first that answers.
+
+        The bootstrap brokers are tried first, then all known ones. Where none answers, `fallback` takes the first that
+        kept silent; else this raises the error of the only one tried, or `CannotConnect` for several.
+        """
         for connection in self.connections.values():
             if connection.open_:
                 return connection.address
@@ -116,13 +120,16 @@ class Discovery(Directory):
         return await connection.ask(api, version, fitting(api, version, body))
 
     async def leader(self, topic: Any, partition: int, *, create: bool = False) -> Address:
-        """The leader of a partition."""
+        """Return the address of a partition's leader, that of any broker where none is known even to new metadata."""
         if (topic, partition) not in self.leaders:
             await self.refresh(topic, create=create)
         return self.leading(topic, partition) or await self.any()
 
     async def controller_address(self) -> Address:
-        """Return the controller: the one that metadata names or, of controllers' listeners, the active one."""
+        """Return the address of the active controller, that of any broker where none is named.
+
+        Brokers name it in their metadata, listeners of controllers in DescribeCluster.
+        """
         if self.controller is None:
             asked = await self.any()
             if is_controller(await self.versions(asked)):
@@ -132,7 +139,10 @@ class Discovery(Directory):
         return self.controlling() or await self.any()
 
     async def coordinator(self, kind: str, name: str) -> Address:
-        """The coordinator of a group or of a transactional id."""
+        """Return the address of a coordinator; `kind` is one of KEY_TYPES, `name` the key of that kind.
+
+        If it is not known yet, FindCoordinator is sent; the broker asked is returned where it names none.
+        """
         known = self.coordinators.get((kind, name))
         if known is not None:
             return known
@@ -167,7 +177,7 @@ class Discovery(Directory):
             self.trace(f"no names for topic ids: {error}")
 
     async def _knows_ids(self, broker: Address) -> bool:
-        """Whether a broker can be asked for topics by their ids."""
+        """Return whether a broker can be asked for topics by their ids."""
         api = grammars.by_key(METADATA)
         known = await self.versions(broker)
         return serves(known, api) and choose(api, known) >= TOPIC_IDS_SINCE
@@ -186,5 +196,5 @@ class Discovery(Directory):
             self.learn_controllers(await self._ask(asked, api, {"endpoint_type": CONTROLLERS}))
 
     def mistrust(self, address: str) -> None:
-        """A broker failed: the others come first now."""
+        """Move a broker that failed behind the other bootstrap brokers; `address` is as `show` writes it."""
         self.bootstrap.sort(key=lambda broker: show(broker) == address)

@@ -21,7 +21,7 @@ NO_ANSWER = "this is no answer to what was asked; the connection is given up"
 
 
 def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) -> TimedOut:
-    """The time was over before an answer was there."""
+    """Make the error for an answer that is not complete after `limit` seconds, or a request that was not all sent."""
     where = show(address)
     if incoming.received:
         size = incoming.size
@@ -37,19 +37,19 @@ def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) ->
 
 
 def silent_about_versions(error: TimedOut) -> TimedOut:
-    """No answer to ApiVersions, which is asked before anything else."""
+    """Make the error for no answer to ApiVersions, which is asked before anything else."""
     remedy = "brokers before 0.10 may ignore that: --version 0, or another --version N, goes on without"
     return TimedOut(error.address, f"asked for its versions (ApiVersions): {error.problem}", remedy)
 
 
 def hung_up_on_version(error: Closed, version: int) -> Closed:
-    """The broker told no versions, and hung up on this one too."""
+    """Make the error for a broker that told no versions and hung up on this one too."""
     remedy = f"{error.remedy}; " if error.remedy else ""
     return Closed(error.address, error.problem, f"{remedy}--version N sends another version than {version}")
 
 
 def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotServed:
-    """A controller's listener does not offer an API."""
+    """Make the error for a controller's listener that does not offer an API; it lists some that are offered."""
     first = [key for key in OFTEN if key in told]
     names = [name_of(key) or f"API {key}" for key in [*first, *sorted(told.keys() - set(first))]]
     listed = f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more (kdbg send api-versions)"
@@ -58,19 +58,19 @@ def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotSer
 
 
 def none_answers(tried: Iterable[Address], last: ClientError) -> CannotConnect:
-    """None of the brokers that the user named."""
+    """Make the error for bootstrap brokers of which none answers; `last` is the error of the last one tried."""
     named = ", ".join(map(show, tried))
     return CannotConnect(named, f"none of these brokers answers (the last: {last.problem})", last.remedy)
 
 
 def advertised(error: CannotConnect | TimedOut) -> CannotConnect | TimedOut:
-    """An address that the user did not name, but other brokers did, cannot be reached."""
+    """Make the error for a broker that cannot be reached at an address that other brokers advertise."""
     remedy = "brokers advertise this address (advertised.listeners): it must be right from here; --direct does without"
     return type(error)(error.address, error.problem, remedy)
 
 
 def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) -> TimedOut:
-    """An answer was not waited for as long as the request lets the broker take."""
+    """Return the error with advice if the request's `timeout_ms` is not below `limit` (seconds), else as it is."""
     allowed = body.get("timeout_ms")
     if not isinstance(allowed, int) or allowed < limit * 1000:
         return error
@@ -79,7 +79,7 @@ def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) ->
 
 
 def all_the_same(address: Address, api: Api, version: int, told: Mapping[int, tuple[int, int]]) -> str:
-    """Say that a listener does not offer what it is sent."""
+    """Say that a listener does not offer the API, or the version of it, that is sent."""
     if api.key not in told:
         return f"{show(address)} does not offer {api.name}; version {version} is sent all the same"
     lowest, highest = told[api.key]
@@ -87,7 +87,7 @@ def all_the_same(address: Address, api: Api, version: int, told: Mapping[int, tu
 
 
 def hung_up(address: Address, received: int, waits: bool) -> Closed:
-    """The other side has closed: `received` bytes into an answer, and with a request unanswered if `waits`."""
+    """Make the error for a broker that closed `received` bytes into an answer, or, with `waits`, without one."""
     where = show(address)
     if received:
         return Closed(where, f"the broker hung up in the middle of an answer, after {received:,} bytes")
@@ -97,7 +97,7 @@ def hung_up(address: Address, received: int, waits: bool) -> Closed:
 
 
 def lost(address: Address, error: Exception | None, received: int, waits: bool) -> ClientError:
-    """The connection is gone, with this error if it was not just closed."""
+    """Make the error for a connection that is gone; `error` is asyncio's, None where the broker just closed."""
     if error is None:
         return hung_up(address, received, waits)
     if isinstance(error, ssl.SSLError):
@@ -108,7 +108,7 @@ def lost(address: Address, error: Exception | None, received: int, waits: bool) 
 
 
 def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
-    """What comes begins with no length that an answer can have; it is often something well known."""
+    """Make the error for bytes that begin with no length an answer can have; TLS, HTTP and the like are named."""
     what, where = looks_like(head), show(address)
     if is_tls(head):
         return WrongAnswer(where, f"the answer is {what}", "the port speaks TLS: use --tls")
@@ -123,7 +123,7 @@ def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
 
 
 def wrong_number(address: Address, number: int, due: list[int]) -> WrongAnswer:
-    """An answer came whose correlation id is not the one that is due."""
+    """Make the error for an answer with another correlation id than the first of those `due`."""
     if not due:
         return WrongAnswer(show(address), f"an answer with correlation id {number} came, none was due", NO_ANSWER)
     text = f"an answer with correlation id {number} came, {due[0]} was due"

@@ -53,7 +53,7 @@ def list_offsets(
 
 
 def metadata(version: int, *, topic: Words = (), create: bool = True) -> Body:
-    """All topics are an empty list in v0, a null one since v1."""
+    """Build a Metadata body; for all topics it has an empty list in v0, a null one since v1."""
     topics = [{"name": name} for name in topic] or (None if version else [])
     return {"topics": topics} | ({"allow_auto_topic_creation": create} if version >= 4 else {})
 
@@ -69,7 +69,7 @@ def offset_commit(
 
 
 def offset_fetch(version: int, *, group: str, topic: Words = (), partition: tuple[int, ...] = (0,)) -> Body:
-    """Without topics all of the group's, which v0 and v1 cannot ask for."""
+    """Build an OffsetFetch body; without topics it asks for all of the group's, which v0 and v1 cannot."""
     named = [{"name": name, "partition_indexes": list(partition)} for name in topic]
     topics = named or (None if version >= 2 else [])
     one = {"group_id": group, "topics": topics}
@@ -103,7 +103,7 @@ def sync_group(
     version: int, *, group: str, generation: int, member_id: str, topic: Words = (), partition: tuple[int, ...] = (0,),
     instance_id: str | None = None, protocol_type: str = CONSUMER, protocol: str = "range",
 ) -> Body:  # fmt: skip
-    """With topics as the leader of a group of one, which gives their partitions to itself."""
+    """Build a SyncGroup body; with topics, it is that of the leader of a group of one, which takes the partitions."""
     given = [{"member_id": member_id, "assignment": assignment(topic, partition)}] if topic else []
     body: Body = {"group_id": group, "generation_id": generation, "member_id": member_id, "assignments": given}
     if version >= 5:
@@ -160,7 +160,7 @@ def describe_acls(
     version: int, *, resource_type: str = "any", resource_name: str | None = None, pattern_type: str = "any",
     principal: str | None = None, host: str | None = None, operation: str = "any", permission: str = "any",
 ) -> Body:  # fmt: skip
-    """All there are, unless something narrows them."""
+    """Build a DescribeAcls body: all ACLs, unless something narrows them."""
     body: Body = {
         "resource_type_filter": resource_type, "resource_name_filter": resource_name, "principal_filter": principal,
         "host_filter": host, "operation": operation, "permission_type": permission,
@@ -179,7 +179,7 @@ def elect_leaders(
     version: int, *, topic: Words = (), partition: tuple[int, ...] = (0,), election_type: str = "preferred",
     timeout_ms: int = TIMEOUT_MS,
 ) -> Body:  # fmt: skip
-    """Of all partitions of the cluster, without topics."""
+    """Build an ElectLeaders body; without topics, it is for all partitions of the cluster."""
     named = [{"topic": name, "partitions": list(partition)} for name in topic]
     body: Body = {"topic_partitions": named or None, "timeout_ms": timeout_ms}
     return body | ({"election_type": election_type} if version else {})
@@ -211,17 +211,17 @@ FORMS: dict[str, Callable[..., Body]] = {
 
 
 def known(offset: int | str) -> int:
-    """An offset as a number; a word (earliest, latest) that nobody has looked up stands for the beginning."""
+    """Return an offset as a number: 0 for a word (earliest, latest) that was not looked up."""
     return offset if isinstance(offset, int) else 0
 
 
 def subscription(topics: Words) -> bytes:
-    """ConsumerProtocolSubscription v0: what the members of a group of consumers tell their leader."""
+    """Return the bytes of a ConsumerProtocolSubscription v0: what members of a consumer group tell their leader."""
     return struct.pack(">hi", 0, len(topics)) + b"".join(map(_string, topics)) + struct.pack(">i", -1)
 
 
 def assignment(topics: Words, partitions: tuple[int, ...]) -> bytes:
-    """ConsumerProtocolAssignment v0: what the leader gives to a member."""
+    """Return the bytes of a ConsumerProtocolAssignment v0: these partitions of every topic, for one member."""
     numbers = struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
     return struct.pack(">hi", 0, len(topics)) + b"".join(_string(t) + numbers for t in topics) + struct.pack(">i", -1)
 

@@ -27,7 +27,7 @@ class Incoming:
         """When the first and the last byte came of what was taken latest (ns)."""
 
     def feed(self, data: bytes, time: int) -> None:
-        """These bytes came."""
+        """Add bytes that came at `time` (ns since the epoch)."""
         if not self._data:
             self._first = time
         self._last = time
@@ -49,19 +49,19 @@ class Incoming:
         return bytes(self._data[:16])
 
     def take(self) -> Frame | None:
-        """The next frame, if it is there whole."""
+        """Take the next frame and return it without its size; None while it is incomplete."""
         size = self.size
         if size is None or size < 0 or len(self._data) < 4 + size:
             return None
         return Frame(self._cut(4 + size)[4:], self.times)
 
     def take_raw(self) -> bytes:
-        """The next frame with its size, or what there is of it."""
+        """Take the next frame and return it with its size, or as many of its bytes as are there."""
         size = self.size
         return self._cut(4 + size if size is not None and size >= 0 else len(self._data))
 
     def _cut(self, end: int) -> bytes:
-        """Take so many bytes; what is behind them came with the last of them, or later."""
+        """Take the first `end` bytes and set `times`; bytes behind them came with the last of them, or later."""
         data, self.times = bytes(self._data[:end]), (self._first, self._last)
         del self._data[:end]
         self._first = self._last

@@ -19,13 +19,16 @@ STARTED = 10.0
 
 
 def is_mock(broker: str) -> bool:
-    """Whether this asks for a mock cluster: `mock:`, or `mock:3` for one of three brokers."""
+    """Return whether an address asks for a mock cluster: `mock:`, or `mock:3` for one of three brokers."""
     return broker.startswith(PREFIX)
 
 
 @contextmanager
 def mock_cluster(broker: str) -> Iterator[str]:
-    """The addresses of a mock cluster that lives as long as the context."""
+    """Run a mock cluster while the context lasts and yield its addresses, with commas between.
+
+    `InputError` for a wrong number of brokers, without confluent-kafka, or where the cluster does not start.
+    """
     number = broker.removeprefix(PREFIX) or "1"
     if not number.isdecimal() or not 0 < int(number) <= MOST:
         raise InputError(f"{broker!r}: write mock: or, for several brokers, mock:3 (at most {MOST})")

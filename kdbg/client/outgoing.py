@@ -29,12 +29,12 @@ class TimedSocket(socket.socket):
         self.told: Callable[[], None] = lambda: None
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        """Send as `socket.send` does."""
+        """Send as `socket.send` does; return how many bytes the kernel took."""
         offered = time.time_ns()
         return self._count(super().send(data, flags), offered)
 
     def sendmsg(self, buffers: Iterable[Any], *more: Any) -> int:
-        """Send as `socket.sendmsg` does."""
+        """Send as `socket.sendmsg` does; return how many bytes the kernel took."""
         offered = time.time_ns()
         return self._count(super().sendmsg(buffers, *more), offered)
 
@@ -110,7 +110,7 @@ class Outgoing:
         return begun
 
     def _left(self) -> None:
-        """The socket has sent something: the times of the messages that it was part of."""
+        """Set the times of the messages that the latest part belongs to; the socket calls this after each part."""
         before, self._seen = self._seen, self._socket.sent
         for sending in self._waiting:
             if sending.start >= self._socket.sent:
@@ -122,7 +122,7 @@ class Outgoing:
             self._loop.call_soon(self._settle)
 
     def _settle(self) -> None:
-        """Tell of the messages that have left.
+        """Call `gone` for the messages that have left whole.
 
         What was never counted is taken to have left: the event loop sends past the socket, or sends no more.
         """

@@ -17,7 +17,7 @@ SEED, M, MASK = 0x9747B28C, 0x5BD1E995, 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Java's 32-bit MurmurHash2, unsigned."""
+    """Return the 32-bit MurmurHash2 of Java's client, unsigned."""
     hashed, whole = SEED ^ len(data), len(data) & ~3
     for start in range(0, whole, 4):
         k = int.from_bytes(data[start : start + 4], "little") * M & MASK
@@ -29,22 +29,22 @@ def murmur2(data: bytes) -> int:
 
 
 def by_murmur2(key: bytes | None, partitions: Sequence[int]) -> int:
-    """Java's: toPositive(murmur2(key)) % partitions; any where there is no key."""
+    """Choose as Java's client does: toPositive(murmur2(key)) % partitions; any where there is no key."""
     return anywhere(key, partitions) if key is None else partitions[(murmur2(key) & 0x7FFFFFFF) % len(partitions)]
 
 
 def by_crc32(key: bytes | None, partitions: Sequence[int]) -> int:
-    """librdkafka's consistent_random: crc32(key) % partitions; any where there is no key, or an empty one."""
+    """Choose as librdkafka's consistent_random does: crc32(key) % partitions; any for no key or an empty one."""
     return partitions[zlib.crc32(key) % len(partitions)] if key else anywhere(key, partitions)
 
 
 def anywhere(key: bytes | None, partitions: Sequence[int]) -> int:
-    """Any partition."""
+    """Choose any partition at random."""
     return random.choice(partitions)
 
 
 def round_robin() -> Partitioner:
-    """One partition after the other, from the first on."""
+    """Make a partitioner that takes one partition after the other, from the first on."""
     turns = itertools.count()
     return lambda key, partitions: partitions[next(turns) % len(partitions)]
 

@@ -20,7 +20,7 @@ HEADERS_SINCE, ZSTD_SINCE = 3, 7
 def carried_by(
     versions: range, *, record_format: str | None = None, compression: str = "none", header: object = ()
 ) -> range:
-    """Those of `versions` that carry such records."""
+    """Return those of `versions` (of Produce) that carry such records; `InputError` where none does."""
     within = FORMATS[record_format] if record_format else range(1 << 15)
     first = max(within[0], HEADERS_SINCE if header else 0, ZSTD_SINCE if compression == "zstd" else 0)
     found = [version for version in versions if first <= version <= within[-1]]
@@ -34,7 +34,10 @@ def entries(
     version: int, values: tuple[bytes | str | None, ...], key: bytes | None, headers: tuple[tuple[str, Any], ...],
     timestamp: int, compression: str, record_format: str | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The record set of these values, in the format given or in that of a version of Produce."""
+    """Return the record set of these values in `record_format`, by default that of this version of Produce.
+
+    `InputError` for headers in format v0 or v1, which have none.
+    """
     name = record_format or next(name for name, versions in FORMATS.items() if version in versions)
     magic = list(FORMATS).index(name)
     records = [{"key": key, "value": value, "timestamp": timestamp} for value in values]
@@ -48,7 +51,7 @@ def entries(
 
 
 def _messages(magic: int, codec: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A message set; compressed, it goes into one message, which carries the last offset of those inside (KIP-31)."""
+    """Return a message set; compressed, it is one message, with the last offset of those inside it (KIP-31)."""
     for record in records:
         if not magic:
             del record["timestamp"]

@@ -37,7 +37,7 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read(path: str) -> dict[str, str]:
-    """The properties of a file, under the Java client's names."""
+    """Read a properties file; return its values under the Java client's names. `InputError` for an unreadable file."""
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
@@ -46,7 +46,7 @@ def read(path: str) -> dict[str, str]:
 
 
 def parse(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values as java.util.Properties reads them."""
+    """Yield names and values as java.util.Properties reads them."""
     for line in _logical_lines(text):
         found = re.match(r"((?:[^\\\s=:]|\\.)*)\s*[=:]?\s*", line, re.DOTALL)
         assert found is not None  # it matches the empty string
@@ -54,7 +54,7 @@ def parse(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments; one that ends in an odd number of backslashes goes on in the next."""
+    """Yield the lines without comments; one that ends in an odd number of backslashes goes on in the next."""
     parts: list[str] = []
     for line in re.split(r"\r\n|\r|\n", text):
         line = line.lstrip()
@@ -78,7 +78,7 @@ def _unescaped(text: str) -> str:
 
 
 def settings(given: Mapping[str, str]) -> Settings:
-    """What the properties say about reaching brokers; `InputError` for what kdbg cannot follow."""
+    """Return the settings that say how to reach brokers; `InputError` for those that kdbg cannot follow."""
     protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in PROTOCOLS:
         raise InputError(f"security.protocol={protocol}: it is one of {', '.join(PROTOCOLS)}")
@@ -121,7 +121,7 @@ def _place(name: str) -> str:
 
 
 def _store(given: Mapping[str, str], name: str, export: str) -> str:
-    """The PEM file that a store is; Java's own kinds of store are refused with the way out of them."""
+    """Return the path of a store's PEM file, "" for none; `InputError` for Java's own kinds says how to export them."""
     path = given.get(f"{name}.location", "")
     if not path:
         return ""
@@ -147,7 +147,7 @@ def _sasl(given: Mapping[str, str]) -> Sasl:
 
 
 def jaas(text: str) -> dict[str, str]:
-    """The options of a login module: `…PlainLoginModule required username="me" password="…";`."""
+    """Return the options of a login module: `…PlainLoginModule required username="me" password="…";`."""
     return {
         name: re.sub(r"\\(.)", r"\1", double or single) or bare for name, double, single, bare in JAAS.findall(text)
     }

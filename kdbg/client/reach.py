@@ -19,14 +19,14 @@ NO_ADDRESS = "this is no host and port that can be connected to"
 
 
 def new_socket(family: int) -> socket.socket:
-    """A TCP socket."""
+    """Return a new TCP socket of this address family."""
     return socket.socket(family, socket.SOCK_STREAM)
 
 
 async def reach(
     address: Address, settings: Settings, protocol: asyncio.Protocol, make: MakeSocket = new_socket
 ) -> asyncio.Transport:
-    """A transport for `protocol` to this address; `CannotConnect` or `TimedOut` where that fails.
+    """Connect `protocol` to this address and return the transport; `CannotConnect` or `TimedOut` where that fails.
 
     `make` makes a socket of a family for each attempt; the last one is the transport's.
     """
@@ -52,7 +52,7 @@ async def reach(
 
 
 async def _connect(address: Address, protocol: asyncio.Protocol, make: MakeSocket) -> asyncio.Transport:
-    """TCP to the first of the host's addresses that answers."""
+    """Connect over TCP to the first of the host's addresses that answers; `CannotConnect` where none does."""
     reasons: dict[str, None] = {}
     for found in await look_up(address):
         try:
@@ -65,7 +65,7 @@ async def _connect(address: Address, protocol: asyncio.Protocol, make: MakeSocke
 
 
 async def _connect_to(address: Address, protocol: asyncio.Protocol, make: MakeSocket) -> asyncio.Transport:
-    """TCP to one address, which is numeric."""
+    """Connect over TCP to one address, which is numeric; `OSError` where that fails."""
     loop = asyncio.get_running_loop()
     sock = make(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
     try:
@@ -78,7 +78,10 @@ async def _connect_to(address: Address, protocol: asyncio.Protocol, make: MakeSo
 
 
 async def look_up(address: Address) -> list[Address]:
-    """The host's addresses. Done in a thread that nobody waits for: name servers can keep silent for minutes."""
+    """Return the host's numeric addresses, each once; `CannotConnect` where there are none.
+
+    A daemon thread asks for them: name servers can keep silent for minutes, and it does not hold up the exit.
+    """
     if not (address[0] and 0 < address[1] < 65536):  # brokers may advertise anything
         raise CannotConnect(show(address), NO_ADDRESS)
     loop = asyncio.get_running_loop()
@@ -105,7 +108,7 @@ async def look_up(address: Address) -> list[Address]:
 
 
 def _numeric(sockaddr: tuple[Any, ...]) -> Address:
-    """A socket's address as (host, port); an IPv6 one of a link needs to say which (its fourth part)."""
+    """Return a socket's address as (host, port); a link-local IPv6 host gets its scope id, as in `fe80::1%2`."""
     host, port = sockaddr[:2]
     return (f"{host}%{sockaddr[3]}" if sockaddr[3:] and sockaddr[3] else host), port
 

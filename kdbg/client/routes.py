@@ -51,7 +51,7 @@ class Route(NamedTuple):
 
 
 def route(api: Api, body: Mapping[str, Any]) -> Route:
-    """Where a request with this body goes, in whichever version it is written; anywhere if it names no subject."""
+    """Return where a request with this body goes, whatever its version; to any broker if it names no subject."""
     if api.key in CONTROLLER:
         return Route("controller")
     if api.key in CONFIGS and (broker := _broker(completed(api.at("request", api.versions[-1]), body))) is not None:
@@ -85,7 +85,7 @@ def partitions_of(api: Api, body: Mapping[str, Any]) -> list[tuple[Any, int]]:
 
 
 def _share_key(body: Mapping[str, Any]) -> str:
-    """What FindCoordinator calls the first partition of a share group that a body is about; "" for none."""
+    """Return FindCoordinator's key for a body's first share-group partition, `group:topic id:partition`, or ""."""
     topics = body.get("topics")
     topic = topics[0] if isinstance(topics, list) and topics and isinstance(topics[0], Mapping) else {}
     partitions, topic_id = topic.get("partitions"), topic.get("topic_id")
@@ -96,7 +96,7 @@ def _share_key(body: Mapping[str, Any]) -> str:
 
 
 def _broker(body: Mapping[str, Any]) -> int | None:
-    """The id of the first broker whose own settings a body is about."""
+    """Return the id of the first broker whose own settings or loggers a body is about, None for none."""
     for resource in body.get("resources") or ():
         if isinstance(resource, Mapping) and resource.get("resource_type") in BROKER_ITSELF:
             name = resource.get("resource_name")
@@ -113,9 +113,9 @@ def curable(exchange: Exchange) -> int | None:
 
 
 def completed(grammar: Node, value: Any) -> Any:
-    """The value as it would be read back, but for records: defaults where something is left out, ids as ids.
+    """Return the value as it would be read back: with defaults, and numbers and UUIDs in place of their texts.
 
-    What does not fit stays as it is.
+    Records become None; what does not fit stays as it is.
     """
     if isinstance(grammar, NullableStruct):
         grammar = grammar.struct
@@ -135,7 +135,7 @@ def completed(grammar: Node, value: Any) -> Any:
 
 
 def _transaction(body: Mapping[str, Any]) -> Any:
-    """The first transactional id that a body names."""
+    """Return the first transactional id that a body names, None for none."""
     lists = [body.get("transactional_ids"), body.get("transactions")]
     firsts = [first[0] for first in lists if isinstance(first, list) and first]
     found = [body.get("transactional_id"), body.get("v3_and_below_transactional_id"), *firsts]
@@ -144,5 +144,5 @@ def _transaction(body: Mapping[str, Any]) -> Any:
 
 
 def _is_topic(name: Any) -> bool:
-    """Whether this names a topic: no empty name, and not the id of none."""
+    """Return whether this names a topic: no empty name, and not the all-zero id."""
     return bool(name.int) if isinstance(name, UUID) else isinstance(name, str) and bool(name)

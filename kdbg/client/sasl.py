@@ -32,7 +32,7 @@ class Mechanism(Protocol):
 
 
 def mechanism(sasl: Sasl) -> Mechanism:
-    """The mechanism of these settings; `InputError` for one that kdbg does not have, or lacks a secret for."""
+    """Return the mechanism of these settings; `InputError` for one that kdbg lacks, or that lacks a secret."""
     name = sasl.mechanism.upper()
     if name not in MECHANISMS:
         raise InputError(f"no SASL mechanism {sasl.mechanism!r}; kdbg has {', '.join(MECHANISMS)}")
@@ -88,14 +88,14 @@ class _Scram:
             raise Rejected("what the broker says is no SCRAM message") from None
 
     def _bound(self, challenge: bytes) -> None:
-        """Deriving the key takes as long as the broker likes, and nothing else runs meanwhile."""
+        """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
         for part in challenge.split(b","):
             if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
                 raise Rejected(f"the broker asks for more than {MOST_ITERATIONS:,} iterations, which would take long")
 
 
 def _complaint(error: ScramException) -> str:
-    """What scramp objects to, in kdbg's words where they are clearer."""
+    """Return what scramp objects to, in kdbg's words where they are clearer."""
     text = str(error)
     if "signature doesn't match" in text:
         return "the broker could not prove that it knows the password"

@@ -50,7 +50,7 @@ class Settings:
 
 
 def addresses(text: str) -> list[Address]:
-    """`a:9092,[::1]:9093,c` as (host, port) pairs; `InputError` for what is none."""
+    """Parse `a:9092,[::1]:9093,c` into (host, port) pairs; `InputError` for what is no address."""
     found = [_address(part.strip()) for part in text.split(",") if part.strip()]
     if not found:
         raise InputError("no broker given: write host:port, or several with commas between")
@@ -68,7 +68,7 @@ _PLACE = re.compile(
 
 
 def _address(text: str) -> Address:
-    """`[::1]:9093`, `::1` or `host:9093`; the port may be missing."""
+    """Parse `[::1]:9093`, `::1` or `host:9093`; without a port it is DEFAULT_PORT."""
     found = _PLACE.fullmatch(text)
     if found is None:
         raise InputError(f"{text!r} is no broker's address: write host:port")
@@ -79,5 +79,5 @@ def _address(text: str) -> Address:
 
 
 def show(address: Address) -> str:
-    """host:port, IPv6 in brackets."""
+    """Write an address as host:port, IPv6 in brackets."""
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"

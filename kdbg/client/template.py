@@ -15,7 +15,7 @@ from .producing import HEADERS_SINCE, entries
 
 
 def template(api: Api, version: int) -> dict[str, Any]:
-    """The body of a request as JSON can say it; `UnknownVersion` for a version that kdbg does not know."""
+    """Return a request body with every field, as JSON can say it; `UnknownVersion` for an unknown version."""
     made: dict[str, Any] = _value(api.at("request", version), None, "", _Template(version, DEFAULTS.get(api.name, {})))
     return made
 
@@ -28,7 +28,7 @@ class _Template(NamedTuple):
 
 
 def _value(node: Node, field: Field | None, path: str, of: _Template) -> Any:
-    """The value that stands at a path, of this field; None for what stands in an array or behind a marker."""
+    """Return the template of a node: `field` is the one at `path`, None for an array's item or behind a marker."""
     if isinstance(node, WireStruct):
         return {one.name: _value(one.node, one, f"{path}.{one.name}".lstrip("."), of) for one in node.members}
     if isinstance(node, RecordsNode):
@@ -40,12 +40,12 @@ def _value(node: Node, field: Field | None, path: str, of: _Template) -> Any:
 
 
 def _records(version: int) -> list[dict[str, Any]]:
-    """One record, in the format that this version of Produce carries."""
+    """Return one record, in the format that this version of Produce carries."""
     return entries(version, ("",), None, (("", ""),) if version >= HEADERS_SINCE else (), -1, "none", None)
 
 
 def _plain(value: Any) -> Any:
-    """A default as JSON has it: a string stands for its UTF-8."""
+    """Return a default as JSON has it: bytes as text in UTF-8, a UUID as a string."""
     if isinstance(value, bytes):
         return value.decode()
     return str(value) if isinstance(value, uuid.UUID) else value

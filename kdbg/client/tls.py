@@ -18,7 +18,7 @@ ABOUT_OURS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFIC
 
 
 def context(tls: Tls) -> ssl.SSLContext:
-    """The context for these settings; `InputError` for files that cannot be used."""
+    """Return the TLS context for these settings; `InputError` for files that cannot be used."""
     try:
         found = ssl.create_default_context(cafile=tls.ca or None)
     except (OSError, ssl.SSLError) as error:
@@ -32,7 +32,10 @@ def context(tls: Tls) -> ssl.SSLContext:
 
 
 def _load(found: ssl.SSLContext, tls: Tls) -> None:
-    """The client's own certificate. An empty password keeps OpenSSL from asking for one on the terminal."""
+    """Load the client's own certificate and key; `InputError` where that fails.
+
+    An empty password keeps OpenSSL from asking for one on the terminal.
+    """
     try:
         found.load_cert_chain(tls.certificate, tls.key or None, tls.password or "")
     except (OSError, ssl.SSLError, ValueError) as error:
@@ -42,7 +45,7 @@ def _load(found: ssl.SSLContext, tls: Tls) -> None:
 
 
 def refused(address: Address, error: Exception) -> CannotConnect:
-    """What a failed TLS handshake means."""
+    """Make the error for a failed TLS handshake: what it means, and what to try."""
     where, reason = show(address), _reason(error)
     if isinstance(error, ssl.SSLCertVerificationError):
         what = (error.verify_message or reason).rstrip(".")
@@ -55,7 +58,7 @@ def refused(address: Address, error: Exception) -> CannotConnect:
 
 
 def broken(address: Address, error: ssl.SSLError) -> Closed:
-    """What an error of TLS on an open connection means; in TLS 1.3 clients are refused only then."""
+    """Make the error for TLS that fails on an open connection; in TLS 1.3 clients are refused only then."""
     reason = _reason(error)
     return Closed(show(address), f"TLS broke off: {reason}", _about_ours(reason))
 

@@ -12,14 +12,14 @@ NAMES = ("name", "topic", "topic_name")
 
 
 def unnamed(grammar: Node, value: Any) -> set[str]:
-    """The names of topics in `value` that this grammar has no place for, but a place for their id."""
+    """Return the topic names in `value` for which this grammar has no field, but one for the topic id."""
     found: set[str] = set()
     _walk(grammar, value, lambda topic, name: found.add(name))
     return found
 
 
 def by_id(grammar: Node, value: Any, ids: Mapping[str, uuid.UUID]) -> Any:
-    """The value with topic ids for the names that have no place; a name without a known id stays.
+    """Return the value with topic ids for the names that have no place; a name without a known id stays.
 
     A name under another key than the grammar's (`name` for `topic`) moves there: versions differ in that too.
     """
@@ -33,7 +33,7 @@ def by_id(grammar: Node, value: Any, ids: Mapping[str, uuid.UUID]) -> Any:
 
 
 def _walk(grammar: Node, value: Any, exchange: Callable[[dict[str, Any], str], Any]) -> Any:
-    """The value, with `exchange` applied to every structure that has a topic's name where an id is wanted."""
+    """Return the value with `exchange` applied to every structure that has a topic's name where an id is wanted."""
     if isinstance(grammar, NullableStruct):
         grammar = grammar.struct
     if isinstance(grammar, WireArray) and isinstance(value, list):

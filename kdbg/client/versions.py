@@ -17,7 +17,7 @@ ASKED_IN = (3, 0)
 
 
 async def ask_versions(connection: Connection) -> Versions:
-    """What the broker says it understands. Brokers before 0.10 hang up instead: that is `Closed`."""
+    """Return the versions that the broker says it understands; `Closed` for brokers before 0.10, which hang up."""
     api = grammars.by_key(API_VERSIONS)
     software = {"client_software_name": "kdbg", "client_software_version": __version__}
     for version in ASKED_IN:
@@ -28,7 +28,7 @@ async def ask_versions(connection: Connection) -> Versions:
 
 
 def choose(api: Api, known: Versions, within: range | None = None) -> int:
-    """The highest version that both sides know, of those `within`; the lowest if the broker does not tell.
+    """Return the highest version of `within` that both sides know; the lowest if the broker told none.
 
     Where there is none, the nearest to what the broker knows: its refusal says it best.
     """
@@ -40,16 +40,16 @@ def choose(api: Api, known: Versions, within: range | None = None) -> int:
 
 
 def serves(told: Versions | None, api: Api) -> bool:
-    """Whether a listener that told these versions offers an API; one that told none may offer any."""
+    """Return whether a listener that told these versions offers an API; one that told none may offer any."""
     return not told or api.key in told
 
 
 def spoken(told: Versions | None, api: Api, version: int) -> bool:
-    """Whether a listener that told these versions speaks this one of an API; one that told none may speak any."""
+    """Return whether a listener that told these versions speaks this one of an API; True if it told none."""
     lowest, highest = (told or {}).get(api.key, (version, version))
     return serves(told, api) and lowest <= version <= highest
 
 
 def is_controller(told: Versions) -> bool:
-    """Whether these are the APIs of a KRaft controller's listener: nodes vote and register there, clients find none."""
+    """Return whether these are the APIs of a KRaft controller's listener: votes or registration, no Metadata."""
     return METADATA not in told and (VOTE in told or BROKER_REGISTRATION in told)

@@ -35,7 +35,7 @@ class Given(NamedTuple):
 
 
 def apis(messages: Iterable[MessageDefinition]) -> Given:
-    """The APIs that the definitions give to kdbg, its own taken into account; `DefinitionError` for contradictions."""
+    """Make APIs of the definitions, joined with kdbg's own of the same keys; `DefinitionError` for contradictions."""
     found, notes = [], []
     for pair in pairs(messages):
         own = grammars.find(pair.key)
@@ -46,7 +46,7 @@ def apis(messages: Iterable[MessageDefinition]) -> Given:
 
 
 def pairs(messages: Iterable[MessageDefinition]) -> list[Pair]:
-    """Requests with their responses, in the order of the API keys."""
+    """Pair requests with their responses, in the order of the API keys; `DefinitionError` for one defined twice."""
     sides: dict[int, dict[Direction, MessageDefinition]] = {}
     for message in messages:
         if message.kind not in DIRECTIONS or message.api_key is None or not message.valid:
@@ -89,7 +89,7 @@ class Pair:
                     raise _wrong(other, f'"{key_in_file}" says {two} here, but {one} in {self.first.file}')
 
     def api(self, own: Api | None = None) -> Api:
-        """The API as the definitions alone have it; `own` is kdbg's, for what the fields mean."""
+        """Return the API as the definitions alone have it; `own` is kdbg's, which tells what fields mean."""
         structs: dict[Direction, Struct] = {direction: Unread() for direction in DIRECTIONS}
         for direction, message in self.sides.items():
             declared = declare(message, dict(known(_side(own, direction))) if own else NOTHING)
@@ -100,14 +100,17 @@ class Pair:
         )  # fmt: skip
 
     def new(self) -> Api:
-        """The API of a key that kdbg does not know; APIs are asked for by name, so that must be new as well."""
+        """Return the API of a key that kdbg does not know; `DefinitionError` if kdbg has the name for another key."""
         with suppress(UnknownApi):
             other = grammars.api(self.first.api_name)
             raise _wrong(self.first, f"{other.name} is the name of API key {other.key}, this one has {self.key}")
         return self.api()
 
     def beside(self, own: Api) -> tuple[Api, list[str]]:
-        """kdbg's own API with the versions that the definitions add or lay out otherwise, and notes on the latter."""
+        """Return kdbg's own API with the versions that the definitions add or change, and notes on those they change.
+
+        `DefinitionError` where versions would be missing in between, or both directions differ in their headers.
+        """
         given = self.api(own)
         every = {*own.versions, *given.versions}
         if max(every) - min(every) >= len(every):
@@ -131,7 +134,10 @@ class Pair:
         ), notes  # fmt: skip
 
     def flexible(self, uses: list[tuple[Api, set[int]]]) -> int:
-        """The first flexible version, where each of the APIs is followed in some versions."""
+        """Return the first flexible version, where each of the APIs is followed in the versions given with it.
+
+        `DefinitionError` where the two directions of a version have different headers, or a later one is not flexible.
+        """
         forms: dict[int, tuple[bool, bool]] = {}
         for api, versions in uses:
             for version in versions:
@@ -153,7 +159,7 @@ def _any_secret(api: Api) -> bool:
 
 
 def _alike(own: Api, given: Api, direction: Direction, version: int) -> bool:
-    """Whether both lay out a version in the same way, and its header."""
+    """Return whether both lay out a version and its header in the same way."""
     if not own.reads(direction, version) or (version >= own.flexible) != (version >= given.flexible):
         return False
     return list(layout(own.at(direction, version))) == list(layout(given.at(direction, version)))

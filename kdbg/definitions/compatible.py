@@ -71,7 +71,7 @@ class Comparison:
 
 
 def compare(old: MessageDefinition, new: MessageDefinition) -> Comparison:
-    """Every difference between an older and a newer definition, each with the rule that it breaks, if any."""
+    """Return every difference between an older and a newer definition, each with the rule that it breaks, if any."""
     comparing = _Comparing(old, new)
     comparing.message()
     comparing.structure(old.body, new.body, "", comparing.existing)
@@ -100,7 +100,7 @@ class _Comparing:
         self.result.differences.append(Difference(rule, path, text, self.old.file, line))
 
     def message(self) -> None:
-        """What is said of the message as a whole."""
+        """Compare what holds for the message as a whole: name, type, API key and versions."""
         old, new = self.old, self.new
         for key, was, is_now in (("name", old.name, new.name), ("type", old.kind, new.kind),
                                  ("apiKey", old.api_key, new.api_key)):  # fmt: skip
@@ -119,7 +119,7 @@ class _Comparing:
                 self.say(rule, "", f"{key} {before} became {after}, which changes {changed}")
 
     def structure(self, old: StructDefinition, new: StructDefinition, path: str, where: Versions) -> None:
-        """The fields of one structure, in the versions that both have it in."""
+        """Compare the fields of one structure, in the versions `where` both definitions have it."""
         names = renamed(old.fields, new.fields, where)
         before = {names.get(field.name, field.name): field for field in old.fields}
         after = {field.name: field for field in new.fields}
@@ -136,7 +136,7 @@ class _Comparing:
         self.tags(old.optional_fields, new.optional_fields, path, where)
 
     def gone(self, old: FieldDefinition, path: str, where: Versions) -> None:
-        """A field that the new definition has not."""
+        """Note a field that the new definition lacks; that breaks a rule where a version had it untagged."""
         lost = listed(plain(old, where))
         if lost:
             self.miss("fields", path, f"removed from {lost}", old.line)
@@ -144,7 +144,7 @@ class _Comparing:
             self.miss("", path, f"removed; it was in {listed([old.versions])}", old.line)
 
     def came(self, new: FieldDefinition, path: str, where: Versions) -> None:
-        """A field that the old definition had not."""
+        """Note a field that the old definition lacks; that breaks a rule where an existing version gets it untagged."""
         gained = listed(plain(new, where))
         if gained:
             self.say("fields", path, f"added to {gained}", new.line)
@@ -152,7 +152,7 @@ class _Comparing:
             self.say("", path, f"new in {listed([new.versions])}", new.line)
 
     def field(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
-        """A field that both definitions have by this name."""
+        """Compare a field that both definitions have, under its name or a new one."""
         if old.name != new.name:
             self.say("", path, f"was called {old.name}: the bytes are the same, so must be their meaning", new.line)
         before, after = plain(old, where), plain(new, where)
@@ -166,7 +166,7 @@ class _Comparing:
         self.content(old, new, path, old.versions & new.versions & where)
 
     def content(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
-        """What a field holds, in the versions that both have it in."""
+        """Compare what a field holds in the versions `where` both have it: type, nulls, default and inner fields."""
         if not where:
             return
         if form(old) != form(new):
@@ -187,13 +187,13 @@ class _Comparing:
             self.structure(old.struct, new.struct, f"{path}.", where)
 
     def compact(self, field: FieldDefinition, where: Versions) -> Versions:
-        """The versions in which a field follows a flexible message."""
+        """Return the versions among `where` in which a field is in the compact form of a flexible message."""
         return (ALL_VERSIONS if field.flexible is None else field.flexible) & self.old.flexible & where
 
     def order(
         self, before: dict[str, FieldDefinition], after: dict[str, FieldDefinition], path: str, where: Versions
     ) -> None:
-        """The plain fields that both have: whether any two that stand in one version have changed places."""
+        """Note the plain fields of both definitions that have changed places in a version that has them."""
         both = [name for name in before if name in after]
         ranges = {name: common(plain(before[name], where), plain(after[name], where)) for name in both}
         moved, versions = set[str](), list[Versions]()
@@ -206,7 +206,7 @@ class _Comparing:
             self.say("order", path.removesuffix("."), text, after[now[0]].line)
 
     def tags(self, old: Fields, new: Fields, path: str, where: Versions) -> None:
-        """The tagged fields of a structure, or its optional ones: what each tag stands for."""
+        """Compare the tagged fields of a structure, or its optional ones: what each tag stands for."""
         before, after = ({field.tag: field for field in fields if field.tag is not None} for fields in (old, new))
         for tag, known in before.items():
             found = after.get(tag)
@@ -222,12 +222,12 @@ class _Comparing:
 
 
 def plain(field: FieldDefinition, where: Versions) -> list[Versions]:
-    """The versions among `where` that have the field untagged."""
+    """Return the versions among `where` that have the field untagged."""
     return list((field.versions & where).without(field.tagged))
 
 
 def swapped(ranges: Mapping[str, list[Versions]], names: list[str]) -> Iterator[tuple[str, str]]:
-    """Names that stand in `ranges` in one order and in `names` in the other, though some version has both.
+    """Yield pairs of names in one order in `ranges` and in the other in `names`, though some version has both.
 
     The versions are gone through by where ranges begin and end; of the names that are there, those side by side are
     looked at, which is enough to find one pair wherever there is any.
@@ -248,7 +248,7 @@ def swapped(ranges: Mapping[str, list[Versions]], names: list[str]) -> Iterator[
 
 
 def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:
-    """The former names of plain fields, and those that they have now."""
+    """Return the names that plain fields have now, by those that they had."""
     follower = dict(zip(["", *(known.name for known in old)], old, strict=False))  # the first one stands behind ""
     kept = {found.name for found in new}
     names: dict[str, str] = {}
@@ -264,20 +264,20 @@ def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:
 
 
 def alike(old: FieldDefinition, new: FieldDefinition, where: Versions) -> bool:
-    """Whether two fields are the same on the wire, as far as can be seen from outside."""
+    """Return whether two fields look the same on the wire: type, array or not, and the versions with it untagged."""
     return form(old) == form(new) and plain(old, where) == plain(new, where) != []
 
 
 def form(field: FieldDefinition) -> tuple[bool, str]:
-    """The type, as far as it is seen on the wire: how a structure is called is not."""
+    """Return whether the field is an array, and of which primitive type it is; "" for a structure of any name."""
     return field.array, "" if field.struct is not None else field.item
 
 
 def default(field: FieldDefinition) -> str:
-    """The default as a text; the file's own is escaped, and cut where it is long."""
+    """Return the default as a text, escaped and cut where it is long; "none" where there is none."""
     return "none" if field.default is NO_DEFAULT else json.dumps(field.default, default=str)[:60]
 
 
 def tagged(field: FieldDefinition) -> str:
-    """`tag 3`, or `optional field 0x0003`, as the two formats write it."""
+    """Return `tag 3`, or `optional field 0x0003`, as the two formats write it."""
     return f"optional field 0x{field.tag:04x}" if field.optional else f"tag {field.tag}"

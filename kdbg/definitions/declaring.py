@@ -33,14 +33,14 @@ class Declared(NamedTuple):
     """The versions with the draft's optional fields."""
 
     def at(self, version: int) -> WireStruct:
-        """The grammar at one version; `UnknownVersion` for one that there is not."""
+        """Return the grammar at one version; `UnknownVersion` for one that there is not."""
         if version not in self.versions:
             raise UnknownVersion(self.name, version, self.versions.start, self.versions.stop - 1)
         return self.struct.structure(At(version, version >= self.flexible, optional=version in self.optional))
 
 
 def declare(message: MessageDefinition, own: Known = NOTHING) -> Declared:
-    """The declaration of a message; `own` are the fields of kdbg's own grammar for it (meanings.known)."""
+    """Return the declaration of a message; `own` are the fields of kdbg's own grammar for it (meanings.known)."""
     flexible = message.flexible.first if message.flexible else FOREVER
     struct = _Declaring(message, own).struct(message.body, "")
     return Declared(
@@ -49,7 +49,7 @@ def declare(message: MessageDefinition, own: Known = NOTHING) -> Declared:
 
 
 def declared(text: str, file: str) -> Declared:
-    """The declaration of the message that the text of a definition file defines; `file` is its name in errors."""
+    """Return the declaration of the message that a definition file's text defines; `file` is its name in errors."""
     return declare(read(text, file))
 
 
@@ -64,7 +64,7 @@ class _Declaring:
         return Struct(*(form for field in fields for form in self.forms(field, join(path, snake_case(field.name)))))
 
     def forms(self, field: FieldDefinition, path: str) -> Iterator[Renamed]:
-        """The field in each form that it has on the wire, with the versions that have it in that form."""
+        """Yield the field in each form that it has on the wire, with the versions that have it in that form."""
         of = self.type(field, path)
         for versions in field.versions.without(field.tagged):
             tag = {"tag": field.tag, "optional": True} if field.optional else {}
@@ -74,7 +74,7 @@ class _Declaring:
     def compact_or_not(
         self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]
     ) -> Iterator[Renamed]:
-        """The field in these versions; in its classic form where it has `flexibleVersions` of its own without them."""
+        """Yield the field in these versions: classic in those that its own `flexibleVersions` leave out."""
         flexible = versions if field.flexible is None else field.flexible
         if versions & flexible:
             yield self.field(field, of, versions & flexible, tag)
@@ -82,7 +82,7 @@ class _Declaring:
             yield self.field(field, Classic(of), classic, tag)
 
     def field(self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]) -> Renamed:
-        """The field with everything that stands in front of its type."""
+        """Return the field with everything that stands in front of its type."""
         rules = {"first": versions.first, "last": versions.last, "initial": field.default, "ignorable": field.ignorable}
         if field.nullable:
             rules |= {"nullable_from": field.nullable.first, "nullable_until": field.nullable.last}

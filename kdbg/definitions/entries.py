@@ -16,13 +16,13 @@ _FLAGS = {True: True, False: False, "true": True, "false": False}
 
 
 def whole(text: str) -> int | None:
-    """The number that a string says, decimal or hex; None for anything else."""
+    """Return the whole number that a string says, decimal or hex; None for anything else."""
     found = re.fullmatch(r"-?(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})", text, re.ASCII)
     return int(text, 16 if "x" in text.lower() else 10) if found else None
 
 
 def suggestion(word: str, known: Collection[str]) -> str:
-    """`; did you mean "int32"?`, if something known looks like the word."""
+    """Return `; did you mean "int32"?` if something known looks like the word, else ""."""
     near = difflib.get_close_matches(word[:60], known, n=1)
     return f'; did you mean "{near[0]}"?' if near else ""
 
@@ -43,7 +43,7 @@ class Keys:
                 raise self.error(f"there is no key {shown(key)}{suggestion(key, known)}", key)
 
     def error(self, problem: str, key: str = "") -> DefinitionError:
-        """What is wrong with the object, or with one of its keys."""
+        """Make the error for the object, or for one of its keys, with file, line and path."""
         return DefinitionError(self.file, self.entries.lines.get(key, self.entries.line), self.path, problem)
 
     def has(self, key: str) -> bool:
@@ -53,7 +53,7 @@ class Keys:
         return self.error(f'"{key}" is {wanted}, not {shown(self.entries[key])}', key)
 
     def text(self, key: str, missing: str | None = None) -> str:
-        """A string; one that is missing is refused if there is no value for that."""
+        """Return a string; `DefinitionError` for one that is missing, unless `missing` stands in for it."""
         value = self.entries.get(key, missing)
         if value is None:
             raise self.error(f'"{key}" is missing')
@@ -68,7 +68,7 @@ class Keys:
         return _FLAGS[value]
 
     def number(self, key: str, most: int) -> int | None:
-        """A whole number from 0 to `most`, also in a string, there also as hex; None where it is missing."""
+        """Return a whole number from 0 to `most`, given also as a string or as hex in one; None where it is missing."""
         value = self.entries.get(key)
         if isinstance(value, str):
             value = whole(value)
@@ -77,7 +77,7 @@ class Keys:
         return value
 
     def versions(self, key: str, missing: Versions | None = None) -> Versions:
-        """A range: "3", "3+", "0-5" or "none"."""
+        """Return a range of versions, written as "3", "3+", "0-5" or "none"; `missing` stands in for none at all."""
         if key not in self.entries:
             if missing is None:
                 raise self.error(f'"{key}" is missing')
@@ -95,7 +95,7 @@ class Keys:
 
 
 def shown(value: Any) -> str:
-    """A value of the file as an error shows it, not at length."""
+    """Return a value of the file as an error shows it: objects and lists named, others as JSON of 60 characters."""
     if isinstance(value, (Entries, list)):
         return "an object" if isinstance(value, Entries) else "a list"
     return json.dumps(value, ensure_ascii=False)[:60]

@@ -36,7 +36,7 @@ class Members:
         self.fields: dict[str, Member] = {name: Member(name, found) for name, found in forms.items()}
 
     def complete(self, given: Any, path: str = "") -> dict[str, Any]:
-        """A copy of a value, with the default of every field that it does not name."""
+        """Return a copy of a value, with the default of every field that it does not name."""
         if not isinstance(given, Mapping):
             raise BuildError(path, f"{given!r} is no structure (an object with fields)")
         for name in given:
@@ -49,7 +49,10 @@ class Members:
         return value | ({TAGGED: deepcopy(given[TAGGED])} if given.get(TAGGED) else {})
 
     def narrow(self, value: Mapping[str, Any], at: At, path: str = "") -> dict[str, Any]:
-        """What one version carries of a complete value: tagged and optional fields only where they were set."""
+        """Return what one version carries of a complete value: tagged and optional fields only where set.
+
+        `BuildError` for a field that is set, not ignorable, and not in the version, or a null that it does not allow.
+        """
         narrowed = {}
         for name, member in self.fields.items():
             here = join(path, name)
@@ -103,11 +106,11 @@ class Member:
         return WireArray("ARRAY", Length(INT32, 0), inner, nullable=True) if self.array else inner
 
     def at(self, at: At) -> FieldRules | None:
-        """The rules of the form that a version has, None where it does not have the field."""
+        """Return the rules of the form that a version has, None where it does not have the field."""
         return next((rules for rules, _ in self.forms if rules.has(at)), None)
 
     def is_set(self, value: Any) -> bool:
-        """Whether a complete value is another than the default."""
+        """Return whether a complete value differs from the default."""
         return bool(value != self.default)
 
     def complete(self, value: Any, path: str) -> Any:
@@ -150,5 +153,5 @@ class Member:
 
 @cache
 def members(struct: Struct) -> Members:
-    """The fields of a structure; made once."""
+    """Return the fields of a structure; they are made once and kept."""
     return Members(struct)

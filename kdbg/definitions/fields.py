@@ -51,7 +51,7 @@ Resolve = Callable[[Keys, str, Around], StructDefinition]
 
 
 def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition:
-    """A field of `fields`."""
+    """Read a field of `fields`; `DefinitionError` for a rule that it breaks."""
     tagged = keys.versions("taggedVersions", NO_VERSIONS)
     versions = keys.versions("versions", tagged or None)
     if not versions or versions.first > around.versions.last:  # earlier ones may have been dropped from the message
@@ -70,7 +70,7 @@ def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition
 
 
 def optional_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition:
-    """A field of `optionalFields`, as the draft of KIP-482 has them."""
+    """Read a field of `optionalFields`, as the draft of KIP-482 has them."""
     versions = around.with_optional & around.versions
     type = _type(keys, around._replace(versions=versions), resolve)
     if type.array and type.struct:
@@ -118,7 +118,10 @@ def _type(keys: Keys, around: Around, resolve: Resolve) -> Type:
 
 
 def _default(keys: Keys, type: Type, may_be_null: bool) -> Any:
-    """The value that "default" says. A null in JSON says nothing: so Kafka's generator takes it, "null" is null."""
+    """Return the value that "default" says, NO_DEFAULT where it is the type's own.
+
+    A null in JSON is no default, as Kafka's generator takes it; the string "null" is one.
+    """
     given = keys.entries.get("default")
     if given is None or given == "":
         return NO_DEFAULT
@@ -136,7 +139,7 @@ def _default(keys: Keys, type: Type, may_be_null: bool) -> Any:
 
 
 def _tag(keys: Keys, around: Around, versions: Versions, nullable: Versions) -> int | None:
-    """The tag of a field that is tagged in some versions; the rules are those of KIP-482."""
+    """Return the tag of a field that is tagged in some versions, else None, and check the rules of KIP-482."""
     tag, tagged = keys.number("tag", LARGEST_TAG), keys.versions("taggedVersions", NO_VERSIONS)
     if (tag is None) != (not tagged):
         there, missing = ("tag", "taggedVersions") if tag is not None else ("taggedVersions", "tag")
@@ -159,7 +162,7 @@ def _tag(keys: Keys, around: Around, versions: Versions, nullable: Versions) -> 
 
 
 def _override(keys: Keys, around: Around, type: Type) -> Versions | None:
-    """The versions in which a field is compact, where it is not as the message says: RequestHeader's ClientId."""
+    """Return the field's own `flexibleVersions`, None where the message's hold: RequestHeader's ClientId has some."""
     if not keys.has("flexibleVersions"):
         return None
     flexible = keys.versions("flexibleVersions")

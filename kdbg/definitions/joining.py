@@ -30,7 +30,7 @@ class Joined(Struct):
 
 
 def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:
-    """A declared field, as far as these versions have it."""
+    """Yield a declared field in those of its versions that are among these, one form for each run of them."""
     rules, of = rules_of(field)
     here = Versions(rules.first, min(rules.last, NEWEST))
     for run in joined(Versions(version, version) for version in versions):

@@ -46,7 +46,7 @@ NOTHING: Known = {}
 
 
 def known(struct: Struct, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, type) of the fields of a declaration that hold values themselves, of all versions."""
+    """Yield (path, type) of the fields that hold values themselves, in all versions of a declaration."""
     for field in struct.declared:
         here, (_, of) = join(path, field.name or ""), rules_of(field)
         while isinstance(of, (Array, Classic)):
@@ -58,7 +58,10 @@ def known(struct: Struct, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def meant(wire: Any, item: str, path: str, entity: str, own: Known) -> Any:
-    """A primitive type with its meaning; `item` is its name in the definition, `path` the field's in snake_case."""
+    """Return a primitive type with its meaning: that of kdbg's own field, a secret's, its entity's or its name's.
+
+    `item` is the type's name in the definition, `path` the field's in snake_case.
+    """
     same = own.get(path)
     if same is not None and _alike(same, wire):
         return same
@@ -71,10 +74,10 @@ def meant(wire: Any, item: str, path: str, entity: str, own: Known) -> Any:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two types are the same on the wire."""
+    """Return whether two types are the same on the wire."""
     return type(one) is type(other) and getattr(one, "bnf", "") == getattr(other, "bnf", "")
 
 
 def _secret_names(own: Known) -> set[str]:
-    """The names of fields that are secret wherever they stand in the API."""
+    """Return the names of fields that kdbg's own grammar has as secrets: they are secret anywhere in the API."""
     return {path.rpartition(".")[2] for path, of in own.items() if isinstance(of, Text) and of.kind == "secret"}

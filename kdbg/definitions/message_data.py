@@ -46,14 +46,14 @@ class MessageType:
 
     @classmethod
     def of(cls, api: str | int, direction: Direction) -> MessageType:
-        """The request or the response of an API that kdbg knows, by name, alias or key; else `UnknownApi`."""
+        """Return a direction's message of an API that kdbg knows, by name, alias or key; `UnknownApi` for others."""
         found = grammars.api(api)
         struct = found.request if direction == "request" else found.response
         return cls(f"{found.name}{direction.capitalize()}", struct, found.versions, found.flexible, found.optional)
 
     @classmethod
     def defined(cls, definition: MessageDefinition) -> MessageType:
-        """The message of a definition file."""
+        """Return the message of a definition file."""
         declared = declare(definition)
         return cls(definition.name, declared.struct, declared.versions, declared.flexible, declared.optional)
 
@@ -69,9 +69,9 @@ class MessageType:
         return members(self.struct)
 
     def schema(self, version: int) -> WireStruct:
-        """The grammar of one version; `UnknownVersion` for one that there is not, `GrammarError` where it is not given.
+        """Return the grammar of one version; `UnknownVersion` for one that there is not.
 
-        The latter is of APIs that definition files brought, where only the other direction has one.
+        `GrammarError` for a direction of an API that definition files brought for the other direction only.
         """
         if version not in self.versions:
             raise UnknownVersion(self.name, version, self.versions[0], self.versions[-1])
@@ -103,7 +103,7 @@ class MessageStruct:
         return self.values[name]
 
     def write(self) -> bytes:
-        """The bytes of the version."""
+        """Return the bytes of the message in this version."""
         return build(self.schema, self.values)
 
 
@@ -147,15 +147,15 @@ class Message:
         return f"{self.type.name}({', '.join(parts)})"
 
     def complete(self) -> dict[str, Any]:
-        """All fields, those of structures inside too, as a copy."""
+        """Return a copy of all fields, those of structures inside too."""
         return self.type.members.complete(self._values)
 
     def write(self, version: int) -> bytes:
-        """The bytes of one version."""
+        """Return the bytes of one version; `BuildError` for a field that is set, not ignorable, and not in it."""
         return self.to_struct(version).write()
 
     def size(self, version: int) -> int:
-        """How many bytes `write` gives."""
+        """Return how many bytes `write` gives."""
         return len(self.write(version))
 
     def read(self, version: int, data: bytes) -> None:
@@ -171,7 +171,7 @@ class Message:
         self.__dict__["_values"] = self.type.members.complete(values)
 
     def to_struct(self, version: int) -> MessageStruct:
-        """What one version carries of the message."""
+        """Return what one version carries of the message; `BuildError` for what it cannot carry."""
         self.type.schema(version)
         values = self.type.members.narrow(self.complete(), self.type.at(version))
         return MessageStruct(self.type, version, MappingProxyType(values))

@@ -26,7 +26,7 @@ class Versions(NamedTuple):
 
     @classmethod
     def parse(cls, text: object) -> Versions | None:
-        """ "3", "3+", "0-5" or "none", as definitions write them; None for what is no range."""
+        """Read "3", "3+", "0-5" or "none", as definitions write ranges; return None for what is no range."""
         if text == "none":
             return NO_VERSIONS
         found = re.fullmatch(r"([0-9]{1,5})(\+|-([0-9]{1,5}))?", text, re.ASCII) if isinstance(text, str) else None
@@ -50,20 +50,20 @@ class Versions(NamedTuple):
         return self.first <= version <= self.last
 
     def __and__(self, other: Versions) -> Versions:
-        """The versions that are in both."""
+        """Return the versions that are in both ranges."""
         return Versions(max(self.first, other.first), min(self.last, other.last))
 
     def within(self, other: Versions) -> bool:
         return not self or (other.first <= self.first and self.last <= other.last)
 
     def without(self, other: Versions) -> Iterator[Versions]:
-        """What is left of this range, one or two ranges, where another one is taken out."""
+        """Return what is left of this range without another one: none, one or two ranges."""
         taken = self & other
         rest = [Versions(self.first, taken.first - 1), Versions(taken.last + 1, self.last)] if taken else [self]
         return filter(None, rest)
 
     def closed(self) -> range:
-        """As Python's range."""
+        """Return the range as Python's, which excludes its end."""
         return range(self.first, self.last + 1)
 
 

@@ -55,7 +55,7 @@ def _text(given: Any) -> str:
 
 
 def _uuid(given: Any) -> uuid.UUID:
-    """Kafka writes the 16 bytes in base64, for URLs and without padding; the usual form is taken as well."""
+    """Parse a UUID in base64 (URL-safe, without padding), as Kafka writes it, or in hex."""
     try:
         return uuid.UUID(given) if len(given) > 22 else uuid.UUID(bytes=base64.urlsafe_b64decode(given + "=="))
     except (TypeError, ValueError, AttributeError):

@@ -8,7 +8,7 @@ from .model import Versions
 
 
 def minus(ranges: Iterable[Versions], others: Iterable[Versions]) -> list[Versions]:
-    """What is left of some ranges where others are taken out of each."""
+    """Return what is left of each range after all the others are taken out of it."""
     left = list(filter(None, ranges))
     for other in others:
         left = [rest for versions in left for rest in versions.without(other)]
@@ -16,18 +16,18 @@ def minus(ranges: Iterable[Versions], others: Iterable[Versions]) -> list[Versio
 
 
 def common(ranges: Iterable[Versions], others: Iterable[Versions]) -> list[Versions]:
-    """What is in one of some ranges and in one of others."""
+    """Return the versions that are in one of `ranges` and in one of `others`."""
     others = list(others)
     return [both for versions in ranges for other in others if (both := versions & other)]
 
 
 def difference(one: Versions, other: Versions) -> list[Versions]:
-    """What is in one of two ranges alone."""
+    """Return the versions that are in one of two ranges, but not in both."""
     return minus([one], [other]) + minus([other], [one])
 
 
 def joined(ranges: Iterable[Versions]) -> list[Versions]:
-    """The same versions in as few ranges as will do, in order."""
+    """Return the same versions in as few ranges as possible, in order."""
     found: list[Versions] = []
     for versions in sorted(filter(None, ranges)):
         if found and versions.first <= found[-1].last + 1:
@@ -38,6 +38,6 @@ def joined(ranges: Iterable[Versions]) -> list[Versions]:
 
 
 def listed(ranges: Iterable[Versions]) -> str:
-    """`version 3`, `versions 1-2, 4+`; nothing where there are none."""
+    """Write ranges as `version 3` or `versions 1-2, 4+`; "" where there are no versions."""
     text = ", ".join(map(str, joined(ranges)))
     return f"version{'s' * (not text.isdecimal())} {text}" if text else ""

@@ -37,7 +37,7 @@ inside each other."""
 
 
 def read(text: str, file: str) -> MessageDefinition:
-    """The definition that a file holds; `file` is its name in errors. `DefinitionError` for whatever is wrong."""
+    """Read and check a definition; `file` is its name in errors. `DefinitionError` for whatever is wrong."""
     return _Reading(Keys(parse(text, file), file, "", 1, MESSAGE)).message()
 
 
@@ -83,7 +83,7 @@ class _Reading:
         raise self.keys.error(f"there is no type of message {shown(given)}{suggestion(given, get_args(Kind))}", "type")
 
     def check_versions(self) -> None:
-        """What the ranges of the message must keep to."""
+        """Refuse ranges of the message that contradict Kafka's rules, or a message without fields."""
         keys = self.keys
         if self.valid.last == NEWEST:
             raise keys.error("validVersions must say which is the highest", "validVersions")
@@ -108,7 +108,7 @@ class _Reading:
             self.common[title] = keys
 
     def shared(self, title: str) -> StructDefinition:
-        """A structure of `commonStructs`."""
+        """Return a structure of `commonStructs`, read when first named; `DefinitionError` if it holds itself."""
         keys = self.common[title]
         if title in self.open:
             raise keys.error(f"a structure cannot hold itself: {' → '.join([*self.open, title])}")
@@ -124,7 +124,7 @@ class _Reading:
         return self.structs[title]
 
     def resolve(self, keys: Keys, title: str, around: Around) -> StructDefinition:
-        """The structure that the type of a field names."""
+        """Return the structure that a field's type names: from the field's own `fields`, or `commonStructs`."""
         own = keys.has("fields") or keys.has("optionalFields")
         if title in self.common:
             if own:
@@ -136,7 +136,7 @@ class _Reading:
         return self.structure(keys, title, around)
 
     def structure(self, keys: Keys, title: str, around: Around) -> StructDefinition:
-        """What "fields" and "optionalFields" of an object say."""
+        """Read the "fields" and "optionalFields" of an object into a structure, and check it as a whole."""
         if keys.has("optionalFields") and not self.with_optional:
             raise keys.error('optionalFields need "versionsWithOptional" at the top', "optionalFields")
         fields = self.fields(keys, "fields", PLAIN, lambda inner: plain_field(inner, around, self.resolve))
@@ -159,14 +159,14 @@ class _Reading:
         return tuple(make(self.keys_of(keys, key, i, entries, known)) for i, entries in enumerate(keys.list(key)))
 
     def keys_of(self, around: Keys, key: str, index: int, entries: Any, known: frozenset[str]) -> Keys:
-        """An object in a list; its path is by its name, where it has one."""
+        """Return the keys of an object in a list; its path has its name, or its index where it has none."""
         given = entries.get("name") if isinstance(entries, dict) else None
         named = isinstance(given, str) and NAME.fullmatch(given)
         path = join(around.path, str(given) if named else f"{key}[{index}]")
         return Keys(entries, self.file, path, around.entries.lines[key], known)
 
     def check_names(self, keys: Keys, *fields: FieldDefinition) -> None:
-        """No two fields of a structure have the same name."""
+        """Refuse two fields of a structure with the same name in snake_case."""
         seen: dict[str, FieldDefinition] = {}
         for field in fields:
             other = seen.setdefault(snake_case(field.name), field)
@@ -174,7 +174,7 @@ class _Reading:
                 raise self.wrong(keys, field, f"line {other.line} has a field of this name")
 
     def check_tags(self, keys: Keys, fields: tuple[FieldDefinition, ...]) -> None:
-        """Tags are unique; those of tagged fields begin at 0 and leave none out, those of optional ones need not."""
+        """Refuse a tag used twice; tagged fields also need tags from 0 on without gaps, optional ones do not."""
         tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
         for i, field in enumerate(tagged):
             before = tagged[i - 1] if i else None
@@ -184,5 +184,5 @@ class _Reading:
                 raise self.wrong(keys, field, f"tag {field.tag}, but none is {i}: tags begin at 0 and leave none out")
 
     def wrong(self, keys: Keys, field: FieldDefinition, problem: str) -> DefinitionError:
-        """An error about a field among the others of its structure."""
+        """Make the error for a field of a structure, with the field's own line and path."""
         return DefinitionError(self.file, field.line, join(keys.path, field.name), problem)

@@ -40,7 +40,7 @@ class Entries(dict[str, Any]):
 
 
 def parse(text: str, file: str) -> Entries:
-    """The one object that a definition file holds; `file` is its name, for errors."""
+    """Return the one object that a definition file holds; `file` is its name in errors."""
     if len(text) > LARGEST:
         raise DefinitionError(file, 1, "", f"more than {LARGEST >> 20} MiB, which no definition has")
     reader = _Reader(text, file)
@@ -88,7 +88,7 @@ class _Reader:
         self.advance()
 
     def value(self, depth: int) -> Any:
-        """The value that begins here."""
+        """Read the value that begins at the token, and go past it; `depth` counts what it stands in."""
         if depth > DEEPEST:
             raise self.error(f"more than {DEEPEST} objects and arrays inside each other")
         if self.token == "{":
@@ -100,7 +100,7 @@ class _Reader:
         return value
 
     def scalar(self) -> Any:
-        """A string, a number, true, false or null."""
+        """Return the token as a string, a number, true, false or null, without going past it."""
         if self.kind == "string":
             return self.string()
         if self.kind == "number":
@@ -110,7 +110,7 @@ class _Reader:
         raise self.error(f"a value is missing; here stands {self.here}")
 
     def string(self) -> str:
-        """A string without its quotes and escapes."""
+        """Return the string that the token is, without quotes and escapes."""
         try:
             value: str = json.loads(self.token)
             value.encode()

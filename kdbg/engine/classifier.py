@@ -84,11 +84,11 @@ class HeldSide:
         self.classifier.end(self)
 
     def shows_request(self, final: bool) -> bool:
-        """Whether a request that proves itself stands in what came since the last gap."""
+        """Return whether a request that proves itself stands in what came since the last gap."""
         return self._search.find(self.run, final=final) is not None
 
     def starts_with_frame(self) -> bool:
-        """Whether the first byte held is a frame's: where the connection opened, or where a request seems to begin."""
+        """Return whether the first byte held begins a frame: the connection's first byte, or what seems a request."""
         if self.passed:
             return False
         head = bytearray()
@@ -99,7 +99,7 @@ class HeldSide:
         return self.classifier.certain or _is_request(head)
 
     def replay(self, framer: Framer) -> None:
-        """Give what was held to who can read it."""
+        """Give the framer what was held, gaps and the end included, and hold nothing any more."""
         framer.pass_over(self.passed)
         if self.lost:
             framer.gap(self.lost, *self._events[0][1:])
@@ -112,7 +112,7 @@ class HeldSide:
                 framer.end(time, number)
 
     def release(self) -> deque[tuple[bytes | int | None, int, int]]:
-        """Hold nothing any more."""
+        """Hold nothing any more; return what was held as (bytes, a gap's length or None for the end; time; packet)."""
         self.classifier.budget.left += self.held
         self.held = 0
         self.run.clear()
@@ -120,7 +120,7 @@ class HeldSide:
         return events
 
     def _forget(self) -> None:
-        """Give up the oldest bytes."""
+        """Give up the oldest bytes held until half of HELD is left."""
         self.guess = self.guess or _is_request(self.run)
         while self.held > HELD // 2:
             what = self._events.popleft()[0]
@@ -155,7 +155,7 @@ class Classifier:
         self.state = Classification.UNKNOWN
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
-        """Decide, if it can be decided now."""
+        """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""
         if self.state not in _OPEN:
             return
         if self._is_client(side, final):
@@ -164,7 +164,7 @@ class Classifier:
             self._settle()
 
     def end(self, side: HeldSide) -> None:
-        """Take notice that one direction has ended; once both have, a guess is better than nothing."""
+        """Take note that one direction has ended; once both have, go by the likeliest guess."""
         self.look(side, final=True)
         if self.state in _OPEN:
             self._enter(Sign.END)
@@ -172,7 +172,7 @@ class Classifier:
                 self._settle()
 
     def replay(self, client: Framer, broker: Framer) -> None:
-        """Give what was held to those who can read it: requests first, since responses are told by them."""
+        """Give what was held to the framers: requests first, since responses are told by them."""
         first = self._client
         self.sides[first].replay(client)
         self.sides[1 - first].replay(broker)
@@ -188,7 +188,7 @@ class Classifier:
         return side.shows_request(final)
 
     def _is_other(self, side: HeldSide) -> bool:
-        """Whether it looks like something else: words only at the beginning, for text may stand in a message."""
+        """Return whether a side's first bytes are another protocol's; without the opening, only TLS counts."""
         return is_tls(side.first) or (self.certain and bool(looks_like(side.first)))
 
     def _seen(self) -> int:
@@ -198,7 +198,7 @@ class Classifier:
         return PATIENCE_WHOLE if self.sides[0].intact else PATIENCE_MIDSTREAM
 
     def _settle(self) -> None:
-        """Nothing proved itself: take the side that seemed to begin with a request for the client, if one did."""
+        """Take the side that seemed to begin with a request for the client's; without one, give the connection up."""
         for side in self.sides:
             if side.guess and not self._is_other(side):
                 self._decide(side)
@@ -225,11 +225,11 @@ class Classifier:
 
 
 def _is_request(data: Buffer) -> bool:
-    """Whether a known request with a client id that is text seems to begin here."""
+    """Return whether a known request with a client id that is text seems to begin here."""
     header = requests.begins(data)
     return header is not None and header.known and bool(header.client_id) and str(header.client_id).isprintable()
 
 
 def _token(data: Buffer) -> bool:
-    """A GSSAPI token without a handshake, as clients of 0.9 send it: a length that fits, an ASN.1 tag."""
+    """Return whether this is a GSSAPI token without a handshake (clients of 0.9): a length that fits, an ASN.1 tag."""
     return len(data) > 4 and data[4] == 0x60 and int.from_bytes(data[:4], "big") == len(data) - 4

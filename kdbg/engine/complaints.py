@@ -12,46 +12,49 @@ NotAwaited = of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesL
 
 
 def gap(direction: Direction, length: int, packet: int) -> Finding:
-    """Bytes of a direction are not in the capture; `packet` is the first one behind them."""
+    """Make the finding for `length` bytes missing from the capture; `packet` is the first one behind them."""
     return Finding(Kind.GAP, direction, length=length, facts=of.BytesMissing(packet))
 
 
 def skipped(direction: Direction, length: int) -> Finding:
-    """Bytes of a direction are in no frame."""
+    """Make the finding for `length` bytes of a direction that are in no frame."""
     return Finding(Kind.SKIPPED, direction, length=length, facts=of.BytesUnproved())
 
 
 def wrong_length(direction: Direction, excess: int) -> Finding:
-    """The size of a frame covers bytes that are frames of their own."""
+    """Make the finding for a frame whose size covers `excess` bytes that are frames of their own."""
     return Finding(Kind.BAD_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
 
 
 def broken_off(half: CapturedMessage) -> Finding:
-    """The end of a message cannot be had."""
+    """Make the finding for a message whose end is missing."""
     return Finding(Kind.TRUNCATED, half.direction, "", len(half.data), half.missing, of.BrokenOff())
 
 
 def unanswered(why: NotAwaited | None = None) -> Finding:
-    """No response came to a request; `why` is None at the end of the connection."""
+    """Make the finding for a request without a response; `why` is None at the end of the connection."""
     return Finding(Kind.UNANSWERED, "request", facts=why)
 
 
 def unasked(size: int, waiting: int = 0) -> Finding:
-    """A response came to no request that was seen; `size` bytes are its body, `waiting` responses waited with it."""
+    """Make the finding for a response to no request that was seen.
+
+    `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0.
+    """
     facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
     return Finding(Kind.UNASKED, "response", "body", 4, size, facts)
 
 
 def out_of_order(correlation_id: int) -> Finding:
-    """A response came after the one to a later request, which has this correlation id."""
+    """Make the finding for a response behind the one to a later request, which has this correlation id."""
     return Finding(Kind.ORDER, "response", facts=of.AnsweredAfter(correlation_id))
 
 
 def too_late() -> Finding:
-    """A response came to a request that had been told as unanswered."""
+    """Make the finding for a response to a request that was reported as unanswered."""
     return Finding(Kind.ORDER, "response", facts=of.AnsweredTooLate())
 
 
 def answer_to_no_acks(*, late: bool = False) -> Finding:
-    """A response came to a Produce request that wants none; `late`: when that had been told already."""
+    """Make the finding for a response to a Produce request with acks=0; `late`: its exchange was handed out."""
     return Finding(Kind.UNASKED, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked())

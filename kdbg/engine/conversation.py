@@ -39,7 +39,7 @@ class Conversation:
         self.requests: Framer = Framer(self.client, synced=synced[0])
 
     def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
-        """Whether no byte will be taken from a complete exchange, and nothing be added to it.
+        """Return whether a complete exchange is final: no byte is taken from it any more, and nothing added.
 
         Where `reads` says how far, its messages are read: those that have a use for all their bytes are final.
         """
@@ -49,7 +49,7 @@ class Conversation:
         return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
 
     def settle(self, exchange: Exchange) -> None:
-        """Take a complete exchange as final, whatever comes."""
+        """Take a complete exchange as final, whatever comes after it."""
         for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
             if side.last is half:
                 side.proved()

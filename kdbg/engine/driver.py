@@ -22,7 +22,7 @@ Fits: TypeAlias = Callable[[Exchange], bool]
 
 
 def _nobody_hears(exchange: Exchange, wanted: bool) -> None:
-    """Take no notice of exchanges as they go by."""
+    """Do nothing: what `hear` is unless the caller gives another."""
 
 
 class Drive:

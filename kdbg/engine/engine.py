@@ -29,7 +29,7 @@ Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
 def _nobody_watches(connection: Connection, client: int | None) -> None:
-    """Take no notice of connections."""
+    """Do nothing: what `watch` is unless the caller gives another."""
 
 
 class Engine:
@@ -139,7 +139,7 @@ class Engine:
         self.findings.append((peers, finding))
 
     def _tell(self, final: list[Exchange]) -> list[Exchange]:
-        """Number the exchanges that go out now, and learn from them."""
+        """Give the exchanges their numbers, learn the topic names that they tell, and return them."""
         for exchange in final:
             self.count += 1
             exchange.number = self.count
@@ -156,5 +156,5 @@ class Engine:
 
 @lru_cache(maxsize=4096)
 def _names_topics(api: Api, version: int, direction: Direction) -> bool:
-    """Whether a message may tell the names of topic ids."""
+    """Return whether a message of this version may tell the names of topic ids."""
     return topic_names(grammar_of(api, version, direction)) is not None

@@ -92,12 +92,12 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
 
 
 def is_tls(data: bytes) -> bool:
-    """Whether a record of TLS begins here."""
+    """Return whether a TLS record begins here."""
     return len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS
 
 
 def recognise(data: bytes) -> ForeignProtocol | None:
-    """What the first bytes of a stream are, if they are something well known that is not Kafka."""
+    """Return what the first bytes of a stream are, if they are well known and not Kafka's; else None."""
     if is_tls(data):
         record, version = TLS_RECORDS[data[0]], TLS_VERSIONS[int.from_bytes(data[1:3], "big")]
         return ForeignProtocol(f"TLS ({record}, {version})", TLS_ADVICE.get(data[0], TLS_INSIDE))
@@ -108,13 +108,13 @@ def recognise(data: bytes) -> ForeignProtocol | None:
 
 
 def looks_like(data: bytes) -> str:
-    """What the first bytes of a stream are, in a few words; "" if they are nothing well known."""
+    """Return in a few words what the first bytes of a stream are; "" if they are nothing well known."""
     found = recognise(data)
     return found.what if found else ""
 
 
 def number(value: int) -> ForeignProtocol | None:
-    """What a number in an error log is, if its four bytes are the beginning of something else."""
+    """Return what a size in an error log is, if its four bytes are the beginning of another protocol; else None."""
     if not -(1 << 31) <= value < 1 << 31:
         return None
     if value >> 8 == 0x030000:  # as bytes of a stream it may well be a large frame

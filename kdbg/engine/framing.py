@@ -34,18 +34,18 @@ class Times:
         self._packets: list[tuple[int, int]] = []
 
     def mark(self, place: int, time: int, number: int) -> None:
-        """From this place on the bytes are those of another packet."""
+        """Take note that the bytes from this place on came in packet `number`, at `time` (ns)."""
         self._starts.append(self._base + place)
         self._packets.append((time, number))
 
     def of(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """((first time, last time), (first packet, last packet)) of the bytes start to end."""
+        """Return ((first time, last time), (first packet, last packet)) of the bytes from start to end."""
         first = self._packets[max(bisect_right(self._starts, self._base + start) - 1, 0)]
         last = self._packets[max(bisect_left(self._starts, self._base + end) - 1, 0)]
         return (first[0], last[0]), (first[1], last[1])
 
     def drop(self, length: int) -> None:
-        """Forget the first bytes; what is known of those dropped last is kept, for they may be put back."""
+        """Forget the first `length` bytes; their packets are kept until the next call, as they may be put back."""
         past = bisect_right(self._starts, self._base) - 1
         if past > 0:
             del self._starts[:past], self._packets[:past]
@@ -72,10 +72,10 @@ class Owner(Seeker, Protocol):
     """Who takes the frames of one direction. `token` is whatever `judge` wants `frame` to have."""
 
     def extent(self, data: bytes, token: Any) -> int | None:
-        """How many bytes the message takes that begins here; None where it does not end within them."""
+        """Return how many bytes the message takes that begins here; None where it does not end within them."""
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """One frame without its length; `missing` bytes of its end cannot be had."""
+        """Take one frame without its length; the last `missing` bytes of it cannot be had."""
 
     @property
     def last(self) -> CapturedMessage:
@@ -95,16 +95,16 @@ class Owner(Seeker, Protocol):
         """Take `last` as final."""
 
     def wrong_length(self, excess: int) -> None:
-        """The length of the frame handed over last claimed so many bytes too many, which it has not been given."""
+        """Take note that the length of the frame handed over last was `excess` too large; those bytes were left out."""
 
     def skipped(self, length: int) -> None:
-        """So many bytes belong to no frame."""
+        """Take note that `length` bytes belong to no frame."""
 
     def lost(self, length: int, number: int) -> None:
-        """So many bytes are missing from the capture before this packet."""
+        """Take note that `length` bytes are missing from the capture before packet `number`."""
 
     def end(self) -> None:
-        """This direction has ended."""
+        """Take note that this direction has ended."""
 
 
 class Framer:
@@ -147,7 +147,7 @@ class Framer:
             self._advance()
 
     def gap(self, length: int, time: int, number: int) -> None:
-        """Take notice that so many bytes of the stream are not in the capture."""
+        """Take note that `length` bytes of the stream are not in the capture."""
         self.owner.lost(length, number)
         if self.state is Framing.IGNORING:
             length -= self._ignore(length)
@@ -179,7 +179,7 @@ class Framer:
         self.owner.end()
 
     def retry(self) -> None:
-        """Look again at what could not be decided: the owner knows more than it did."""
+        """Look again at what could not be decided, as the owner knows more by now."""
         if self.state is Framing.SEARCHING:
             self._search.again(self._data)
         self._advance()
@@ -219,7 +219,7 @@ class Framer:
             self._passed = 0
 
     def _advance(self, *, final: bool = False) -> None:
-        """Hand over every complete frame; search where there is none. `final`: what is not here will not come."""
+        """Hand over every complete frame; search where there is none. `final`: no more bytes follow these."""
         while self._data and (self._take(final) if self.state is Framing.SYNCED else self._seek(final)):
             pass
 
@@ -269,7 +269,7 @@ class Framer:
         return False
 
     def _lose(self, final: bool) -> None:
-        """Search from here: no frame begins. The one before may have claimed too much, its end is searched as well."""
+        """Search from here, as no frame begins; the end of the one before is searched too, as it may be too long."""
         last, surplus = self.owner.last, self.owner.surplus(self._now)
         if not (surplus and self._may_begin_in(surplus, final)):
             self.owner.proved()
@@ -282,7 +282,7 @@ class Framer:
         self._enter(Step.NO_FRAME)
 
     def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
-        """Whether a frame begins in the bytes that the last message has no use for, as far as one can see."""
+        """Return whether a frame may begin in `surplus`, the end of the last frame that its message has no use for."""
         if len(self._data) < HEADER and not final:
             return True
         search = Search(self.owner)

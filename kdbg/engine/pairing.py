@@ -37,7 +37,7 @@ _correlation_id = struct.Struct(">i").unpack_from
 
 
 def _nobody_asks(finding: Finding) -> None:
-    """Take the findings that no exchange has, where nobody wants them."""
+    """Do nothing: what `left_over` is unless the caller gives another."""
 
 
 class Pairing:
@@ -127,7 +127,7 @@ class Pairing:
         return exchange
 
     def _token(self, half: CapturedMessage) -> Exchange:
-        """Return the exchange of a raw token; one that no handshake came before is of a client of 0.9."""
+        """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
         if not self.tokens and "mechanism" not in self.known.facts:
             self.known = Known(self.known.topics, {"mechanism": tokens.DEFAULT_MECHANISM})
         self.tokens = (self.tokens or tokens.ROUNDS) - 1
@@ -149,7 +149,7 @@ class Pairing:
             self.give_up(exchange, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
 
     def _meet(self, exchange: Exchange) -> bool:
-        """Give a request the response that came before it; the requests before it have been passed over."""
+        """Pair a request with the response that came before it; return whether there was one."""
         for i, half in enumerate(self.unmatched):
             if _correlation_id(half.data)[0] == exchange.correlation_id and exchange.api is not SASL_TOKEN:
                 del self.unmatched[i]
@@ -159,7 +159,7 @@ class Pairing:
         return False
 
     def give_up(self, exchange: Exchange, why: complaints.NotAwaited | None = None) -> None:
-        """Hand over a request that no response will come for, as it seems."""
+        """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
         if exchange.api is SASL_TOKEN and self._ends_login(exchange):
             exchange.answered = False
         else:
@@ -173,7 +173,7 @@ class Pairing:
             self.give_up(self.in_flight.popleft())
 
     def _ends_login(self, token: Exchange) -> bool:
-        """Whether a token is the last one of a mechanism in which the client has the last word: a request came next."""
+        """Return whether a token ends a login in which the client has the last word, as a request came next."""
         followed = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
         return followed and tokens.client_speaks_last(self.known.facts)
 
@@ -220,7 +220,7 @@ class Pairing:
         return None
 
     def _response_out_of_turn(self, correlation_id: int, half: CapturedMessage) -> Exchange | None:
-        """Pair a response that is not to the oldest request in flight."""
+        """Pair a response that is not to the oldest request in flight; return its exchange, None if there is none."""
         exchange = self._flying(correlation_id)
         if exchange is not None:
             self._pass_over(exchange)
@@ -248,7 +248,7 @@ class Pairing:
             self._forget_loss(passed)
 
     def _answer(self, exchange: Exchange, half: CapturedMessage) -> None:
-        """Complete a request in flight: unmatched responses before it would have met their requests by now."""
+        """Complete a request in flight; hand over the unmatched responses, whose requests would have come by now."""
         if self.unmatched or self._lost_until is not None or self.stragglers.wait:
             while self.unmatched:
                 self.orphan(self.unmatched.popleft())
@@ -259,7 +259,7 @@ class Pairing:
         self._complete(exchange, half)
 
     def _complete(self, exchange: Exchange, half: CapturedMessage) -> None:
-        """Both halves are there."""
+        """Give the exchange its response and hand it over; a refused SaslHandshake ends the wait for tokens."""
         self._attach(exchange, half)
         if self.tokens and _is_handshake(exchange) and tokens.refused(half):
             self.tokens = 0
@@ -288,7 +288,7 @@ class Pairing:
         self.emit(exchange)
 
     def responses_lost(self) -> None:
-        """Bytes of the broker are missing, or could not be read: they may have answered what is in flight now."""
+        """Take note that bytes of the broker are missing or unreadable: they may have answered what is in flight."""
         for exchange in self.stragglers.give_up():
             self.give_up(exchange, ResponsesLost())
         self._lost_until = self.in_flight[-1] if self.in_flight else None
@@ -298,7 +298,7 @@ class Pairing:
             self._lost_until = None
 
     def end(self) -> None:
-        """One direction has ended; once both have, nothing can be waited for."""
+        """Take note that one direction has ended; once both have, hand over all that waits."""
         self.state = next_state(ENDS, self.state, Ending.END)
         if self.state is not Ends.CLOSED:
             return
@@ -328,7 +328,7 @@ def _up_to_acks(version: int) -> tuple[Reader, Reader]:
 
 
 def wants_no_answer(half: CapturedMessage) -> bool:
-    """Whether a Produce request says acks=0."""
+    """Return whether a Produce request says acks=0; False where it cannot be read so far."""
     read_head, read_acks = _up_to_acks(half.version)
     try:
         _, start = read_head(half.data, 0)

@@ -46,13 +46,16 @@ class _Shape(NamedTuple):
 
 @kept
 def _shape(key: int, version: int) -> _Shape:
-    """What a request of this key and version would be."""
+    """Return what a request of this key and version is: its API, whether it can be read, whether it has a client id."""
     api = find(key) or opaque_api(key)
     return _Shape(api, version, api.reads("request", version), api.header_version("request", version) > 0)
 
 
 def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
-    """(True, header) of a believable request of `size` bytes; None: more bytes are needed to say; False: it is none."""
+    """Read the header of a request of `size` bytes at `start`.
+
+    Return (True, header) for a believable one, (None, None) where more bytes are needed to say, else (False, None).
+    """
     left = len(data) - start
     if left < 4:
         return None, None
@@ -78,13 +81,16 @@ def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, Reque
 
 
 def _plausible(version: int, client_id: str | None) -> bool:
-    """Whether a request of an unknown API or version can be one: its version is small, its client id is text."""
+    """Return whether an unknown API or version is believable: its version is small, its client id is text."""
     return version < 256 and (client_id is None or (0 < len(client_id) < 256 and client_id.isprintable()))
 
 
 @kept
 def _candidate() -> re.Pattern[bytes]:
-    """A length of 8 bytes to 128 MiB, the key and version of a known API, a client id of less than 512 bytes."""
+    """Return the pattern of a known request's first 14 bytes, its length included.
+
+    A length of 8 bytes to 128 MiB, the key and version of a known API, a client id of less than 512 bytes.
+    """
     keys = b"|".join(re.escape(api.key.to_bytes(2)) for api in apis())
     newest = max(api.versions[-1] for api in apis())
     return re.compile(
@@ -95,13 +101,13 @@ def _candidate() -> re.Pattern[bytes]:
 
 
 def search(data: Buffer, start: int) -> int | None:
-    """The first place at or behind `start` where the length of a known request may stand."""
+    """Return the first place at or behind `start` where the length of a known request may stand, None for none."""
     found = _candidate().search(data, start)
     return found.start() if found else None
 
 
 def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-    """Whether these bytes are a known request whose body ends where its length says.
+    """Return whether these bytes are a known request whose body ends where its length says.
 
     One with something odd in it needs another one of its client behind it, or nothing more if `final`; None: that is
     not to be seen yet.
@@ -117,9 +123,10 @@ def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | Non
 
 
 def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str | None) -> bool | None:
-    """The same where nothing but the bytes speaks for it: needs one behind it, unless it names the client well known.
+    """Return the same as `prove`, where nothing but the bytes speaks for a request.
 
-    Without that, 20 MB of small numbers hold a dozen requests.
+    One that does not name the client (`client_id`, or any if that is not known) needs another behind it: without that,
+    20 MB of small numbers hold a dozen requests.
     """
     header = _known(data, start, end)
     if header is None:
@@ -132,7 +139,7 @@ def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str |
 
 
 def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
-    """The header of a known request, if these bytes can be one."""
+    """Return the header of a known request with a client id that is text or null, None if these bytes are none."""
     _, header = read_header(data, start, end - start)
     if header is None or not header.known or not _is_text(header.client_id):
         return None
@@ -140,7 +147,7 @@ def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
 
 
 def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> bool | None:
-    """Whether another request of this client begins here, or nothing; None: more bytes are needed.
+    """Return whether another request of this client begins here, or, if `final`, nothing; None: more bytes are needed.
 
     One that does not name its client must be whole and clean.
     """
@@ -162,7 +169,7 @@ def _is_text(client_id: str | None) -> bool:
 
 
 def begins(data: Buffer) -> RequestHeader | None:
-    """The header of the request at the beginning of these bytes, if one is believable there."""
+    """Return the header of the request at the beginning of these bytes, None if none is believable there."""
     size = size_at(data)[0] if len(data) >= 4 else 0
     return read_header(data, 4, size)[1] if size <= MAX_FRAME else None
 

@@ -29,13 +29,16 @@ class Seeker(Protocol):
     """Bytes at the end to hold on to, though nothing was found in them; at least `HEADER`."""
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
-        """Whether a frame of `size` bytes can begin at `start` (behind its length); None: more bytes are needed."""
+        """Return whether a frame of `size` bytes can begin at `start` (behind its length), and a token for its owner.
+
+        None instead of a bool: more bytes are needed.
+        """
 
     def search(self, data: Buffer, start: int) -> int | None:
-        """The first place at or behind `start` where a frame's length may stand, with 4 bytes behind it, or None."""
+        """Return the first place at or behind `start` where a length may stand, 4 bytes behind it; None for none."""
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-        """Whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""
+        """Return whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""
 
 
 class Search:
@@ -59,7 +62,7 @@ class Search:
         self._pending = [(place, end) for place, end in self._pending if place < self.looked]
 
     def find(self, data: Buffer, *, final: bool = False) -> int | None:
-        """Where the first frame that proves itself begins. `final`: what is not here will not come."""
+        """Return where the first frame that proves itself begins, else None; `final`: no more bytes follow."""
         earlier, self._pending = self._pending, []
         for place, end in earlier:
             if end > len(data):
@@ -77,11 +80,11 @@ class Search:
         return min((place for place, _ in self._pending), default=MAX_FRAME)
 
     def idle(self, data: Buffer) -> int:
-        """How many bytes at the front are of no more interest."""
+        """Return how many bytes at the front need not be kept."""
         return max(0, min(self.first, len(data) - self.seeker.keep))
 
     def dropped(self, length: int) -> None:
-        """The first bytes are gone."""
+        """Take note that the first `length` bytes were dropped: places are counted from the next one."""
         self.looked = max(self.looked - length, 0)
         self._pending = [(place - length, end - length) for place, end in self._pending if place >= length]
 
@@ -92,7 +95,7 @@ class Search:
         self.looked = max(self.looked, len(data) - HEADER)
 
     def _proved(self, data: Buffer, place: int, final: bool) -> bool:
-        """Whether the frame at this place proves itself now; it becomes pending where that may come later."""
+        """Return whether the frame at this place proves itself now; it becomes pending where that may come later."""
         start, size = place + 4, size_at(data, place)[0]
         end = start + size
         if end <= len(data):

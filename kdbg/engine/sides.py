@@ -76,7 +76,7 @@ class _Side:
         self.last = NO_FRAME
 
     def prove_by_reading(self, depth: Depth) -> bool:
-        """Whether `last` is final, because all its bytes are its own."""
+        """Return whether `last` is final, as its message has a use for all its bytes; `depth` is how far it is read."""
         last = self.last
         if last is self._odd:
             return last is NO_FRAME
@@ -132,13 +132,13 @@ class RequestSide(_Side, requests.AnyRequest):
         return accepted, None
 
     def _judge_stranger(self, data: Buffer, start: int, end: int, header: RequestHeader) -> bool | None:
-        """A request under another name than those before it must prove itself."""
+        """Judge a request with another client id than those before it, which must prove itself."""
         if not header.known or (end > len(data) and end - start >= WEAK_FRAME):
             return False
         return self.prove(data, start, end) if end <= len(data) else None
 
     def _judge_token(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
-        """Where tokens are due, a request is one whose body its grammar can read."""
+        """Judge a frame where tokens are due: a request only if its grammar can read its body, else a token."""
         end = start + size
         if not 0 <= size <= MAX_TOKEN:
             return False, None
@@ -203,7 +203,7 @@ class ResponseSide(_Side):
         return start + size > len(data) or self.prove(data, start, start + size), exchange
 
     def _judge_unasked(self, data: Buffer, start: int, end: int) -> bool | None:
-        """A response that nobody waits for: its request may be missing, or come later in the capture.
+        """Judge a response that nobody waits for: its request may be missing, or come later in the capture.
 
         What comes behind it must be a response to one of the next requests: clients number them. Its own number cannot
         be far from those of the requests that were seen.
@@ -218,7 +218,7 @@ class ResponseSide(_Side):
         return 4 <= size <= MAX_FRAME and 0 < _steps(correlation_id, following) <= AHEAD
 
     def search(self, data: Buffer, start: int) -> int | None:
-        """Where the correlation id of a waiting request stands behind a length that can be."""
+        """Return where a request in flight has its correlation id behind a possible length, None for nowhere."""
         in_flight = self.pairing.in_flight
         self.pairing.undecided = True
         self.pairing.give_up_tokens()
@@ -232,7 +232,10 @@ class ResponseSide(_Side):
         return found.start() if found else None
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-        """A response to a waiting request whose body ends where its length says; an odd one, if another follows."""
+        """Return whether this is a response to a waiting request, whose body ends where its length says.
+
+        An odd one needs another response behind it, or nothing more if `final`; None: that is not to be seen yet.
+        """
         exchange = self.pairing.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
         if exchange is None or exchange.api is None:
             return False
@@ -243,7 +246,7 @@ class ResponseSide(_Side):
         return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
 
     def _followed(self, data: Buffer, end: int, final: bool) -> bool | None:
-        """Whether another response that is waited for begins here, or nothing; None: more bytes are needed."""
+        """Return whether an expected response begins here, or, if `final`, nothing; None: more bytes are needed."""
         if end + 8 > len(data):
             return True if final and end == len(data) else None
         size, correlation_id = _size_and_correlation_id(data, end)
@@ -266,17 +269,17 @@ class ResponseSide(_Side):
 
 
 def _steps(one: int, other: int) -> int:
-    """How far it is from one correlation id to another; they wrap."""
+    """Return how far it is from one correlation id to another, negative for backwards; ids wrap at 32 bits."""
     return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
 def _gssapi(data: Buffer, start: int, size: int) -> bool:
-    """Whether a client of 0.9 begins with a GSSAPI token: an ASN.1 application tag (RFC 2743)."""
+    """Return whether a client of 0.9 begins with a GSSAPI token: an ASN.1 application tag (RFC 2743)."""
     return len(data) > start and data[start] == GSSAPI_FIRST_BYTE and 0 < size <= MAX_TOKEN
 
 
 def _candidate(ids: Iterable[int]) -> re.Pattern[bytes]:
-    """A length of 4 bytes to 128 MiB, then one of these correlation ids."""
+    """Return the pattern of a length of 4 bytes to 128 MiB, followed by one of these correlation ids."""
     words = [struct.pack(">i", number) for number in ids]
     sorts = [(head, [word[3] for word in same]) for head, same in groupby(words, lambda word: word[:3])]
     if len(sorts) > GROUPS:

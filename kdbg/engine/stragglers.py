@@ -42,7 +42,7 @@ class Stragglers:
         self._told: dict[int, Straggler] = {}
 
     def find(self, correlation_id: int) -> Exchange | None:
-        """Return the request of this correlation id."""
+        """Return the request of this correlation id that may still be answered, None for none."""
         for exchange in self.overtaken:
             if exchange.correlation_id == correlation_id:
                 return exchange
@@ -66,7 +66,7 @@ class Stragglers:
     # Passed over
 
     def overtake(self, exchange: Exchange, by: int, answered: int) -> None:
-        """Let a request wait a little longer, that the response with the correlation id `by` passed over.
+        """Let a request wait a little longer whose response the one with correlation id `by` has passed over.
 
         `answered` is how many responses there have been.
         """
@@ -98,17 +98,17 @@ class Stragglers:
         self.wait = True
 
     def may_be_answered(self, exchange: Exchange) -> bool:
-        """Whether a response to a request that wants none would be paired with it."""
+        """Return whether a response to this request, which wants none, would be paired with it."""
         return self._silent.get(exchange.correlation_id, (None,))[0] is exchange
 
     def tell(self, exchange: Exchange) -> None:
-        """Let a request go that wants no response: its exchange is final without one."""
+        """Let go a request that wants no response: its exchange is final without one."""
         if self.may_be_answered(exchange):
             del self._silent[exchange.correlation_id]
             self.remember(exchange, complaints.answer_to_no_acks(late=True))
 
     def pass_silent(self, answered: int) -> None:
-        """Let go those that came before the request that is the `answered`-th: responses come in order."""
+        """Let go the acks=0 requests before the `answered`-th that wants a response: responses come in order."""
         while self._silent:
             exchange, before = next(iter(self._silent.values()))
             if before >= answered:
@@ -117,7 +117,7 @@ class Stragglers:
         self.wait = bool(self._silent or self.overtaken)
 
     def remember(self, told: Exchange, finding: Finding) -> None:
-        """Remember a request whose exchange is told without a response, and what to say of one that comes yet."""
+        """Remember a request handed out without a response, and the finding for a response that comes all the same."""
         if told.api is None or told.api is SASL_TOKEN:
             return
         again = Exchange(told.peers, told.api, told.version, told.correlation_id, told.client_id)
@@ -127,5 +127,5 @@ class Stragglers:
             del self._told[next(iter(self._told))]
 
     def end(self) -> None:
-        """Forget those that want no response: none will come."""
+        """Forget the requests that want no response: none will come."""
         self._silent.clear()

@@ -37,7 +37,7 @@ def expected_after(api: Api, version: int) -> int:
 
 
 def client_speaks_last(facts: Mapping[str, Any]) -> bool:
-    """Whether the client has the last word, by the mechanism that the connection told of."""
+    """Return whether the client has the last word in the connection's SASL mechanism; False if it is unknown."""
     return CLIENT_SPEAKS_LAST.get(facts.get("mechanism") or "", False)
 
 
@@ -47,11 +47,11 @@ def mechanism_of(half: CapturedMessage) -> Any:
 
 
 def refused(half: CapturedMessage) -> bool:
-    """Whether a SaslHandshake response says that no tokens may follow."""
+    """Return whether a SaslHandshake response has an error code, so that no tokens follow."""
     return bool(_body(half).get("error_code"))
 
 
 def _body(half: CapturedMessage) -> dict[str, Any]:
-    """Read the message without keeping it: its frame is not proved yet."""
+    """Read the message without keeping it, as its frame is not proved yet; return its body."""
     assert half.api is not None
     return read(half.api, half.version, half.direction, half.data, shallow=True).body

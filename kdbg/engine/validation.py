@@ -17,7 +17,7 @@ CLOSE_LOOK = 1 << 18
 
 
 def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
-    """How many bytes the message takes that begins here, by its grammar; None where it does not end within them."""
+    """Return how many bytes the message takes by its grammar; None where it does not end within `data`."""
     found = None
     for form in forms(api, version, direction, True, True):
         try:
@@ -34,12 +34,12 @@ def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | N
 
 
 def fits(api: Api, version: int, direction: Direction, data: bytes) -> bool:
-    """Whether these bytes, no more and no fewer, are such a message without anything odd."""
+    """Return whether these bytes, no more and no fewer, are such a message without anything odd."""
     return api.reads(direction, version) and extent(api, version, direction, data) == len(data)
 
 
 def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
-    """Whether they can be one with something odd in it (a tag, a null, bytes left over), or one that nobody knows."""
+    """Return whether they may be such a message, if odd (a tag, a null, bytes left over), or its version is unknown."""
     if not api.reads(direction, version):
         return True
     if len(data) > CLOSE_LOOK:
@@ -48,12 +48,12 @@ def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
 
 
 def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
-    """How many bytes at the end of a message its grammar has no use for; 0 where it does not even get there."""
+    """Return how many bytes at the end of a message its grammar has no use for; 0 where it is unreadable."""
     return excess_of(read(api, version, direction, data, shallow=True))
 
 
 def excess_of(message: Message) -> int:
-    """Return how many bytes at the end of a message, as it was read, are none of its fields'."""
+    """Return how many bytes are left over at the end of a message that was read; 0 where reading broke off before."""
     findings = message.findings
     if not findings or any(finding.kind.breaks for finding in findings):
         return 0

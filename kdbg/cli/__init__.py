@@ -94,7 +94,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, commands=Modules(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="kdbg %(version)s")
 def commands() -> None:
-    """A protocol debugger for Apache Kafka: what really went over the wire, decoded, paired and explained."""
+    """A protocol debugger for Apache Kafka: what really went over the wire, decoded, paired and explained."""  # noqa: D401
 
 
 def main() -> None:

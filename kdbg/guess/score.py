@@ -74,7 +74,7 @@ def _number(node: Node, value: Any, name: str) -> float:
         return 0.5 if not value else 8.0 if value in ERRORS else raw + NONSENSE
     if node.kind in ("enum", "api") and node.names:
         return math.log2(len(node.names) + 1) if value in node.names else raw + NONSENSE
-    if node.kind == "score":
+    if node.kind == "bits":
         return 2.0 if value in (0, -(1 << 31)) else 16.0 if 0 < value < 1 << 24 else raw + NONSENSE
     if node.kind == "timestamp" and value > 0:
         return 36.0 if value in YEARS else raw + NONSENSE

@@ -26,8 +26,10 @@ def micros(nanoseconds: int) -> int:
 
 def timestamp(milliseconds: Any) -> int | None:
     """Return a record's timestamp, given in milliseconds, in microseconds; None for -1 and beyond years 1 to 9999."""
-    time = milliseconds * 1000 if isinstance(milliseconds, int) else -1
-    return time if milliseconds != -1 and FIRST <= time <= LAST else None
+    if not isinstance(milliseconds, int) or milliseconds == -1:
+        return None
+    time = milliseconds * 1000
+    return time if FIRST <= time <= LAST else None
 
 
 def text(value: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdbg.grammars.meanings import AclOperations
 from kdbg.guess.headerless import records_api
 from kdbg.guess.score import score
 from kdbg.wire.nodes import Node
@@ -31,3 +32,9 @@ def test_messages_without_a_value_are_not_for_free() -> None:
 
 def test_bytes_that_are_no_entry_cost_more_than_they_say() -> None:
     assert score(RECORDS, [{"raw": bytes(10)}]) - score(RECORDS, []) > 8 * 10
+
+
+def test_a_bit_set_costs_little_where_its_bits_are_few_or_not_asked_for() -> None:
+    """AclOperations: no bits, "not asked for", a few bits, and bits that nobody gave a meaning."""
+    nothing, unasked, few, odd = (score(AclOperations, value) for value in (0, -(2**31), 1 << 5, (1 << 30) + 7))
+    assert nothing == unasked < few < odd

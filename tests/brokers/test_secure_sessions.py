@@ -72,9 +72,10 @@ def let_in(outcome: Outcome) -> None:
 
 
 def refused(outcome: Outcome, *words: str) -> None:
-    """One clear line with these words, and nothing else on the standard error."""
+    """One clear line with these words; before it at most that a request was sent once more."""
     assert outcome.status == 1, outcome.out
-    (line,) = outcome.err.splitlines()
+    *before, line = outcome.err.splitlines()
+    assert all(one.endswith(" is sent again") for one in before), outcome.err
     assert line.startswith("kdbg: 127.0.0.1:")
     for word in words:
         assert word in line

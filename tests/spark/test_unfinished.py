@@ -20,7 +20,7 @@ from kdbg.spark.follow import unfinished
 from kdbg.spark.follow.unfinished import Rest, Told, follow, waited
 from kdbg.spark.stages.pieces import exchanges
 from kdbg.spark.stages.runs import runs
-from kdbg.spark.stages.tasks import ALONG, RUNS, run_batch
+from kdbg.spark.stages.tasks import IN_ROW, RUNS, run_batch
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
@@ -44,7 +44,7 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         here = folder / f".kdbg-{number}"
         here.mkdir(parents=True)
         rows = [("c", run.key, number, run.order, run.packets, run.payload) for run in runs(packets)]
-        found = run_batch([(0, *row[1:], *ALONG) for row in rows]) if rows else None
+        found = run_batch([(0, *row[1:], *IN_ROW) for row in rows]) if rows else None
         old = list(waited(waiting, ["c"])(numbered(len(waiting)))) if waiting else []
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])

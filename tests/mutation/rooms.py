@@ -39,7 +39,15 @@ ROOMS = {
         Room("tcp"),
         Room("wire", ("tests/cli/test_secrets_hidden.py", "tests/grammars/payloads/test_telemetry.py")),
         Room("capture"),
-        Room("tables", ("tests/render/test_views.py", "tests/report/test_facts.py", "tests/test_library.py")),
+        Room(
+            "tables",
+            (
+                "tests/render/test_views.py",
+                "tests/report/test_facts.py",
+                "tests/messages/test_misaligned.py",
+                "tests/test_library.py",
+            ),
+        ),
         Room("render", ("tests/cli/test_decode.py", "tests/cli/test_explain.py", "tests/cli/test_hostile.py")),
         Room("engine"),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from kdbg.errors import InputError
 from kdbg.filters.chosen import Filters
-from kdbg.filters.filter import Filter, Form, Reads
+from kdbg.filters.filter import Reads
 from kdbg.filters.table import FILTERS, Options
 from kdbg.render.views import VIEWS, view
 
@@ -149,10 +149,6 @@ class TestEveryFilter:
 
         filters = Filters(api="fetch", since=5.0, limit=3)
         assert pickle.loads(pickle.dumps(filters)) == filters
-
-
-def test_a_filter_may_be_declared_without_a_check() -> None:
-    assert Filter(Form.FLAG, "help", Reads.NOTHING).make is None
 
 
 @pytest.mark.parametrize("name", VIEWS)

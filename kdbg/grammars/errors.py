@@ -377,3 +377,8 @@ def _names(error: Error) -> list[str]:
 def _classes(error: Error) -> list[str]:
     """Return the keys of an error's Java exceptions, in full: a bare "timeout" is part of some but equals none."""
     return [_key(name) for name, code in JAVA_CLASSES.items() if code == error.code]
+
+
+def error_name(code: int) -> str:
+    """Return Kafka's name of an error code, or `error N` for one that has none."""
+    return ERRORS[code].name if code in ERRORS else f"error {code}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..findings import Finding
-from ..grammars.errors import ERRORS
+from ..grammars.errors import error_name
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
@@ -131,14 +131,9 @@ class ErrorFound(NamedTuple):
 def errors_in(message: Message) -> list[ErrorFound]:
     """Return the error codes of a message that are not 0: those of topics and partitions, then all others."""
     found = outline(message.grammar)(message.body)
-    named = [ErrorFound(row.error, name_of(row.error), row.topic, row.partition) for row in found.rows if row.error]
+    named = [ErrorFound(row.error, error_name(row.error), row.topic, row.partition) for row in found.rows if row.error]
     others = Counter(found.errors) - Counter(error.code for error in named)
-    return [*named, *(ErrorFound(code, name_of(code)) for code in others.elements())]
-
-
-def name_of(code: int) -> str:
-    """Return the name of an error code."""
-    return ERRORS[code].name if code in ERRORS else f"error {code}"
+    return [*named, *(ErrorFound(code, error_name(code)) for code in others.elements())]
 
 
 class Exchange:

@@ -36,7 +36,7 @@ class Reading(Iterator[Read], Generic[Read]):
     """
 
     def __init__(self, opened: Capture | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None) -> None:
-        self._opened, self._filters, self._where = opened, filters, where
+        self._opened, self._where = opened, where
         plain = filters.but(limit=None)
         reads_all = where is None and not plain.but(port=None)
         self._engine = Engine(ports=filters.port or (), reads="shallow" if reads_all else None)

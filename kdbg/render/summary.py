@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from itertools import islice
 
-from ..grammars.errors import ERRORS
+from ..grammars.errors import error_name
 from ..messages.exchange import Exchange
 from ..wire.readings.outline import Outline, outline
 from .findings import mark
@@ -61,7 +61,7 @@ def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, st
     about = _subjects(outlines, topics)
     codes = [code for found in outlines for code in found.errors]
     if codes:
-        names = ", ".join(ERRORS[code].name if code in ERRORS else f"error {code}" for code in dict.fromkeys(codes))
+        names = ", ".join(map(error_name, dict.fromkeys(codes)))
         return "", f"✗ {names} {about}".rstrip()
     if not findings:
         return about, ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..grammars.errors import ERRORS
+from ..grammars.errors import error_name
 from ..messages.message import Message
 from ..wire.readings.outline import outline
 from .values import integer, text
@@ -65,8 +65,3 @@ def _event(api: str, epoch: Any) -> str:
 def _first(names: tuple[str, ...], value: Body) -> Any:
     """Return the value of the first of these fields that there is; None if none is."""
     return next((value[name] for name in names if name in value), None)
-
-
-def error_name(code: int) -> str:
-    """Return Kafka's name of an error code, or `error N` for an unknown one."""
-    return ERRORS[code].name if code in ERRORS else f"error {code}"

@@ -14,12 +14,13 @@ from typing import Any
 from uuid import UUID
 
 from ..findings import Finding, Kind
+from ..grammars.errors import error_name
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import Message
 from ..render.heading import endpoint
 from ..render.values import escape
 from ..wire.readings.outline import Part, outline, parts
-from .groups import EVENTS, error_name, event_rows
+from .groups import EVENTS, event_rows
 from .partitions import KEPT, REQUEST, RESPONSE, Amount, amount
 from .record_rows import path_to, record_rows
 from .values import integer, micros, moment, text, topic_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...grammars.errors import ERRORS
+from ...grammars.errors import error_name
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
 from ...render.look import Look
@@ -129,4 +129,4 @@ def codes_of(exchange: Exchange) -> list[int]:
 
 def errors_of(exchange: Exchange) -> list[str]:
     """Return the names of the error codes in an answer."""
-    return [ERRORS[code].name if code in ERRORS else f"error {code}" for code in codes_of(exchange)]
+    return [error_name(code) for code in codes_of(exchange)]

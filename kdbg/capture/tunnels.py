@@ -22,7 +22,7 @@ __all__ = ["innermost", "require"]
 for _layers in ("layers.ppp", "layers.vxlan", "contrib.geneve", "contrib.mpls"):
     importlib.import_module(f"scapy.{_layers}")  # each binds itself to the layers below it
 
-MORE = {105: "dot11", 119: "dot11", 127: "dot11", 163: "dot11", 192: "dot11"}
+MORE = {105: "layers.dot11", 119: "layers.dot11", 127: "layers.dot11", 163: "contrib.avs", 192: "layers.ppi"}
 """Link types that further layers of scapy declare."""
 
 _log = logging.getLogger("scapy.runtime")
@@ -32,7 +32,7 @@ _log = logging.getLogger("scapy.runtime")
 def require(link: int) -> type[Packet]:
     """Return scapy's class for a link type. Raise `LookupError` where it has none."""
     if link in MORE:
-        importlib.import_module(f"scapy.layers.{MORE[link]}")
+        importlib.import_module(f"scapy.{MORE[link]}")
     found: type[Packet] = conf.l2types[link]
     return found
 

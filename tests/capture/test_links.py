@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scapy.contrib.geneve import GENEVE
 from scapy.contrib.mpls import MPLS
-from scapy.layers.dot11 import Dot11, Dot11QoS, RadioTap
+from scapy.layers.dot11 import Dot11, Dot11QoS, PrismHeader, RadioTap
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
     IPv6,
@@ -119,8 +119,19 @@ def test_ipv6_in_a_tunnel() -> None:
 
 def test_other_link_types_are_left_to_scapy() -> None:
     assert found(PPP() / ip4() / tcp(), 9) == segment()
-    wireless = RadioTap() / Dot11(type=2, subtype=8) / Dot11QoS() / LLC() / SNAP() / ip4() / tcp()
-    assert found(wireless, 127) == segment()
+
+
+WIRELESS = {
+    105: b"", 119: bytes(PrismHeader()), 127: bytes(RadioTap()),
+    163: struct.pack(">II", 0x80211001, 64) + bytes(56), 192: struct.pack("<BBHI", 0, 0, 8, 105),
+}  # fmt: skip
+"""What stands before the frame; two of them in bytes, so that kdbg alone imports what reads them."""
+
+
+@pytest.mark.parametrize("link", WIRELESS)
+def test_every_link_type_of_wireless_networks_leads_to_the_segment(link: int) -> None:
+    frame = Dot11(type=2, subtype=8) / Dot11QoS() / LLC() / SNAP() / ip4() / tcp()
+    assert found(WIRELESS[link] + bytes(frame), link) == segment()
 
 
 def test_a_link_type_that_nobody_knows_is_noted_and_passed_over() -> None:

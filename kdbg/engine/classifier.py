@@ -13,7 +13,7 @@ from ..findings import Finding, Kind
 from ..findings.facts import Foreign, NoRequest
 from ..tcp.table import Connection
 from . import requests
-from .foreign import is_tls, looks_like
+from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
 from .search import Buffer, Search
 from .states import CLASSIFICATION, Classification, Sign, next_state
@@ -64,8 +64,8 @@ class HeldSide:
         self.held += len(payload)
         self.classifier.budget.left -= len(payload)
         self.run += payload
-        if len(self.first) < 8:
-            self.first += payload[:8]
+        if len(self.first) < LONGEST_BEGINNING:
+            self.first += payload[: LONGEST_BEGINNING - len(self.first)]
         self.classifier.look(self)
         if self.held > HELD:
             self._forget()

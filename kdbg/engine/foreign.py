@@ -90,6 +90,9 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"\xff\x06\x00\x00sNaPpY": ("snappy in its own framing", COMPRESSED),
 }
 
+LONGEST_BEGINNING = max(map(len, BEGINNINGS))
+"""Bytes of a stream that are enough to recognise what it is."""
+
 
 def is_tls(data: bytes) -> bool:
     """Return whether a TLS record begins here."""

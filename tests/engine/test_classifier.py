@@ -11,6 +11,9 @@ from kdbg.capture.packet import ACK, FIN, RST, SYN
 from kdbg.engine import classifier as opening
 from kdbg.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_WHOLE
 from kdbg.engine.engine import Engine
+from kdbg.engine.foreign import BEGINNINGS
+from kdbg.findings.facts import Foreign
+from kdbg.tcp.stream import PATIENCE
 
 from .playbook import Lost, Playbook, flow, framed, opaque, request, response
 
@@ -106,6 +109,14 @@ def test_midway_with_every_message_cut_by_the_snaplen() -> None:
     assert playbook.close() == [*(f"{n}><" for n in range(5)), "9>"]
 
 
+def test_a_first_request_that_is_damaged_is_one_by_its_header(midway: Playbook) -> None:
+    """It cannot prove itself, the next one can: then the first one is read, too, for it stands where one may begin."""
+    damaged = request(5)[:-12] + b"\x7f" * 12
+    midway >> damaged >> request(6) << response(5) << response(6)
+    assert midway.close() == ["5><", "6><"]
+    assert midway.lengths("skipped") == []
+
+
 def test_both_ends_may_be_slow_to_show_it(midway: Playbook) -> None:
     """A consumer that catches up: many megabytes come before it asks again."""
     chunk = random.Random(1).randbytes(1 << 16)
@@ -151,6 +162,13 @@ def test_what_is_well_known_is_named_and_let_go(playbook: Playbook, name: str) -
     (finding,) = playbook.findings
     assert (finding.kind, name in finding.text) == ("not-kafka", True)
     assert (playbook.session.connections, playbook.session.other_connections) == (0, 1)
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_every_beginning_is_recognised_however_it_is_cut(playbook: Playbook, beginning: bytes) -> None:
+    playbook >> beginning + b" and more of it"
+    playbook.close()
+    assert [finding.facts for finding in playbook.findings] == [Foreign(BEGINNINGS[beginning][0])]
 
 
 def test_the_one_who_listens_may_speak_first(playbook: Playbook) -> None:
@@ -266,6 +284,21 @@ def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
     playbook << bytes(1)
     assert opening.HELD_BY_ALL - playbook.session.budget.left <= HELD // 2
     assert opening.HELD_BY_ALL - playbook.session.budget.left > HELD // 2 - (1 << 16)
+
+
+def test_a_request_behind_a_loss_survives_the_giving_up_of_what_was_before() -> None:
+    """Its beginning is there when its end comes, and so it proves itself at once."""
+    long = request(6, topics=[{"name": "t" * 200}] * 3000)
+    playbook = Playbook(1 << 16, syn=False) >> bytes(HELD - (len(long) // 2 >> 16 << 16)) >> Lost(1000)
+    playbook >> long[: 1 << 16]
+    for _ in range(PATIENCE + 1):
+        playbook.packet(False, ACK, ack=playbook.next[True])
+    playbook >> long[1 << 16 : -1]
+    assert playbook.session.budget.left > opening.HELD_BY_ALL - HELD, "some was given up"
+    assert playbook.session.connections == 0
+    playbook >> long[-1:]
+    assert playbook.session.connections == 1
+    assert playbook.close() == ["6>"]
 
 
 def test_what_is_recent_survives_the_giving_up() -> None:

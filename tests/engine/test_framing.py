@@ -212,6 +212,13 @@ def test_frames_cut_by_the_snaplen_keep_in_step(headroom: int) -> None:
     assert all(e.request is not None and e.request.size == len(asked[0]) for e in line.exchanges)
 
 
+def test_a_response_behind_a_hole_that_came_before_its_request_is_found() -> None:
+    """Where it was searched for in vain, it is searched for again once its request is known."""
+    line = Line().feed(True, request(FIRST_ID)).feed(False, 1000, b"rubbish" + response(FIRST_ID + 1))
+    line.feed(True, request(FIRST_ID + 1)).end()
+    assert line.ids == [(FIRST_ID, True, False), (FIRST_ID + 1, True, True)]
+
+
 def test_frames_cut_by_the_snaplen_are_found_again_after_a_hole() -> None:
     """No frame can prove itself where all are cut; one that stands right behind a hole is believed by its header."""
     asked = [request(FIRST_ID + n, topics=[{"name": "topic"}] * 30) for n in range(5)]
@@ -266,6 +273,13 @@ def test_a_frame_without_end_is_held_no_longer_than_the_largest_frame() -> None:
     assert not line.exchanges
     line.end()
     assert [e.request.size for e in line.exchanges if e.request is not None] == [MAX_FRAME + 4]
+
+
+def test_a_long_message_that_claims_too_much_is_cut_down_too() -> None:
+    long = request(FIRST_ID, topics=[{"name": "t" * 250}] * 3500)
+    assert len(long) > 800_000
+    line = Line().feed(True, struct.pack(">i", 100_000_000) + long[4:] + request(FIRST_ID + 1)).end()
+    assert [e.request.data for e in line.exchanges if e.request is not None] == [long[4:], request(FIRST_ID + 1)[4:]]
 
 
 def test_a_long_frame_is_looked_into_before_it_is_complete() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.engine import pairing as room
-from kdbg.engine import tokens
 from kdbg.engine.pairing import Pairing, wants_no_answer
 from kdbg.engine.requests import RequestHeader
 from kdbg.engine.stragglers import LATE
@@ -330,7 +329,14 @@ def test_tokens_end_some_time() -> None:
     playbook = Playbook() >> request(1, "SaslHandshake", 0, **HANDSHAKE) << response(1, "SaslHandshake", 0)
     for _ in range(30):
         playbook >> framed(b"rubbish") << framed(b"rubbish")
-    assert playbook.close().count("token><") == tokens.ROUNDS
+    assert playbook.close().count("token><") == 16
+
+
+@pytest.mark.parametrize(("api", "version"), [("ApiVersions", 0), ("SaslHandshake", 1)])
+def test_only_handshake_0_is_followed_by_tokens(playbook: Playbook, api: str, version: int) -> None:
+    """An unknown request behind another one is a request."""
+    playbook >> request(1, api, version) << response(1, api, version) >> opaque(2, 3, 99, b"") << answer(2, b"")
+    assert playbook.close() == ["1><", "2><"]
 
 
 # What kdbg has no grammar for
@@ -474,6 +480,14 @@ def test_an_answer_to_no_acks_pairs_and_it_is_said(playbook: Playbook) -> None:
 def test_an_answer_to_no_acks_among_others(playbook: Playbook) -> None:
     playbook >> request(4) >> produce(5, 0) >> request(6) << response(4) << response(5, 0, 9) << response(6)
     assert playbook.close() == ["5>!<", "4><", "6><"]
+
+
+def test_no_acks_are_final_once_both_ends_have_closed(playbook: Playbook) -> None:
+    """No answer can come any more: nobody has to wait for the next packet."""
+    playbook >> produce(5, 0)
+    assert playbook.handed_out == []
+    playbook.fin()
+    assert [told(one) for one in playbook.handed_out] == ["5>!"]
 
 
 def test_an_answer_to_no_acks_that_was_told(playbook: Playbook) -> None:

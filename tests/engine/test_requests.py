@@ -9,6 +9,7 @@ import pytest
 import kdbg
 from kdbg.engine import requests
 from kdbg.engine.requests import AnyRequest, begins, prove, read_header
+from kdbg.engine.search import MAX_FRAME
 
 from .playbook import opaque, request
 
@@ -150,3 +151,11 @@ def test_search_finds_the_length_of_a_request(length: int) -> None:
     data = b"\xee" * length + request(5)
     assert requests.search(data, 0) == length
     assert requests.search(data[: length + 13], 0) is None
+
+
+def test_search_goes_up_to_the_largest_frame() -> None:
+    """The pattern of a length knows the same limit."""
+    assert requests.search(struct.pack(">i", MAX_FRAME) + request(5)[4:], 0) == 0
+    assert requests.search(struct.pack(">i", MAX_FRAME + 1) + request(5)[4:], 0) != 0
+    assert begins(struct.pack(">i", MAX_FRAME) + request(5)[4:]) is not None
+    assert begins(struct.pack(">i", MAX_FRAME + 1) + request(5)[4:]) is None

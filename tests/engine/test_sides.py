@@ -98,7 +98,8 @@ def test_the_search_for_responses_goes_by_all_that_wait(sides: Sides) -> None:
     for n in (0, 17, 255, 256, 2999):
         assert broker.search(b"\xff" * 9 + response(first + n), 0) == 9
     assert broker.search(b"\xff" * 9 + response(first + 3000), 0) is None
-    assert broker.search(struct.pack(">ii", 3, first) + b"\xff" * 9, 0) is None
+    for size, place in ((3, None), (4, 0), (MAX_FRAME, 0), (MAX_FRAME + 1, None)):
+        assert broker.search(struct.pack(">ii", size, first) + b"\xff" * 9, 0) == place
 
 
 def test_the_search_among_numbers_without_order_stays_small(sides: Sides) -> None:

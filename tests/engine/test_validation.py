@@ -7,6 +7,7 @@ import pytest
 from kdbg.engine.validation import CLOSE_LOOK, excess, extent, fits, may_fit
 from kdbg.grammars import by_key
 from kdbg.messages.message import opaque_api
+from kdbg.wire import Api, Dialect, Int16, Int32, Int64, Struct
 
 from .playbook import request, response
 
@@ -29,6 +30,16 @@ def test_the_form_that_fits_exactly_is_taken() -> None:
     refusal = response(5, "ApiVersions", 0, error_code=35)[4:]
     assert extent(by_key(18), 3, "response", refusal) == len(refusal)
     assert fits(by_key(18), 3, "response", refusal)
+
+
+def test_a_form_that_a_body_cannot_have_is_passed_over() -> None:
+    refusal = Dialect("response", range(1), "an error alone", Struct("error_code" / Int16), unless=("error_code", 0))
+    longer = Dialect("response", range(1), "a longer one", Struct("error_code" / Int32))
+    layout = Struct("error_code" / Int16, "node_id" / Int64)
+    own = Api(31999, "Own", Struct(), layout, versions=range(1), dialects=(refusal, longer))
+    assert extent(own, 0, "response", bytes(4) + b"\0\1") == 6
+    assert extent(own, 0, "response", bytes(4) + b"\0\0") is None
+    assert extent(own, 0, "response", bytes(4) + b"\0\0\0\0") == 8
 
 
 def test_fits() -> None:

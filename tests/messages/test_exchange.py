@@ -92,3 +92,24 @@ def test_findings_of_both_halves(exchange: Exchange) -> None:
 def test_a_message_that_breaks_off_with_the_capture_is_said_once(exchange: Exchange) -> None:
     exchange.response = half(response(5)[:-1], "response", missing=1)
     assert exchange.all_findings() == []
+
+
+def test_findings_of_payloads_are_among_them_unless_it_is_shallow(exchange: Exchange) -> None:
+    broken = request(5, "JoinGroup", 5, protocol_type="consumer", protocols=[{"name": "range", "metadata": b"\0\1?"}])
+    exchange.request = half(broken, api=11)
+    exchange.request.version = 5
+    assert exchange.all_findings(shallow=True) == []
+    assert [finding.kind for finding in exchange.all_findings()] == ["payload"]
+
+
+def test_it_says_in_one_line_what_it_is(exchange: Exchange) -> None:
+    assert exchange.response is not None
+    exchange.number, exchange.response.first_time = 3, 1_234_767
+    assert repr(exchange) == "<Exchange 3: Metadata v1, correlation id 5, 1.23 ms>"
+    exchange.response = half(response(5, topics=[{"error_code": 3}, {"error_code": 5}, {"error_code": 3}]), "response")
+    exchange.request = None
+    assert repr(exchange) == (
+        "<Exchange 3: Metadata v1, correlation id 5, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE>"
+    )
+    exchange.api, exchange.response.api = None, None
+    assert repr(exchange) == "<Exchange 3: response of unknown API, correlation id 5>"

@@ -51,6 +51,13 @@ class TestClean:
     def test_the_slow_reading_says_the_same(self) -> None:
         assert read_slowly(METADATA, 1, "request", METADATA_V1) == read(METADATA, 1, "request", METADATA_V1)
 
+    def test_so_it_does_of_another_known_form(self) -> None:
+        api = grammars.api("ApiVersions")
+        refusal = kdbg.encode({"error_code": 35}, api=api.name, version=0, direction="response", header={})
+        message = read_slowly(api, 3, "response", refusal)
+        assert message == read(api, 3, "response", refusal)
+        assert kinds(message) == ["dialect"]
+
     def test_raw_sasl_tokens_have_no_header(self) -> None:
         message = read(sasl.api, 0, "request", b"\x00user\x00pass")
         assert (message.header, message.body, message.findings) == (None, {"token": b"\x00user\x00pass"}, ())

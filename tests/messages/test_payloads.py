@@ -317,11 +317,39 @@ def test_in_real_traffic_everything_opens_and_every_byte_is_named(capture: Any) 
                 agree(message, half.data, exchange)
 
 
+USER = build(
+    payload("UserScramCredentialRecord").framed(0),
+    {"frame_version": 1, "api_key": 11, "version": 0, "name": "alice", "salt": b"s" * 9},
+)
+TOPIC = build(
+    payload("TopicRecord").framed(0),
+    {"frame_version": 1, "api_key": 2, "version": 0, "name": "new", "topic_id": ORDERS},
+)
+
+
+@pytest.mark.parametrize(("magic", "compressed"), [(2, "compressed_records"), (1, "value")])
+def test_compressed_bytes_are_sealed_where_a_secret_is_in_them(magic: int, compressed: str) -> None:
+    form = {"magic": 1} if magic == 1 else {}
+    both = [{"magic": magic, "attributes": 1, "records": [{"value": one} | form]} for one in (USER, TOPIC)]
+    data = fetched("__cluster_metadata", *both)
+    message = kdbg.decode(data, api="Fetch", version=12, direction="response", header=False)
+    entries = message.body["responses"][0]["partitions"][0]["records"]
+    assert [type(entry[compressed]) for entry in entries] == [Sealed, bytes], "of the second one nothing is secret"
+
+
+def test_a_request_inside_another_is_secret_if_any_of_its_records_is() -> None:
+    batches = [{"magic": 2, "records": [{"value": one}]} for one in (USER, TOPIC)]
+    topics = [{"name": "__cluster_metadata", "partition_data": [{"records": batches}]}]
+    for wanted, said in ((True, topics), (False, [{**topics[0], "partition_data": [{"records": batches[1:]}]}])):
+        inner = request(9, "Produce", 9, topic_data=said)[4:]
+        data = kdbg.encode({"request_data": inner}, api="Envelope", version=0, direction="request")
+        body = kdbg.decode(data, api=58, version=0, direction="request", header=False).body
+        assert body["request_data"].secret is wanted
+
+
 def test_what_may_hold_secrets_and_cannot_be_read_is_sealed() -> None:
-    record = {"frame_version": 1, "api_key": 11, "version": 0, "name": "alice", "salt": b"s" * 9}
-    value = build(payload("UserScramCredentialRecord").framed(0), record)
-    data = fetched("__cluster_metadata", {"magic": 2, "records": [{"value": value}, {"value": value[:-4]}]})
+    data = fetched("__cluster_metadata", {"magic": 2, "records": [{"value": USER}, {"value": USER[:-4]}]})
     message = kdbg.decode(data, api="Fetch", version=12, direction="response", header=False)
     good, bad = message.body["responses"][0]["partitions"][0]["records"][0]["records"]
     assert (type(good["value"]), good["value"].secret) == (Opened, True)
-    assert (type(bad["value"]), bad["value"]) == (Sealed, value[:-4])
+    assert (type(bad["value"]), bad["value"]) == (Sealed, USER[:-4])

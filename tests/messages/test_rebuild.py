@@ -89,13 +89,14 @@ def test_a_body_is_left_as_it_was() -> None:
     [
         (opened(partition=None), "key.partition: None is no INT32"),
         (opened(partitions=4), "key.partitions: there is no such field in this version"),
+        ([opened(), opened(partition=None)], "key[1].partition: None is no INT32"),
         (opened(version=9), "key.version: OffsetCommitKey has no version 9; kdbg knows 0 to 1"),
         (opened(version="1"), "key.version: OffsetCommitKey has no version '1'; kdbg knows 0 to 1"),
         (opened() | {"base64": "?"}, "key: base64: "),
         ({"payload": "OffsetComitKey", "value": {}}, "key: no payload called 'OffsetComitKey'; did you mean Offset"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_written_is_said_with_its_place(given: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_written_is_said_with_its_place(given: Any, message: str) -> None:
     with pytest.raises(kdbg.BuildError) as refused:
         rebuild({"key": given})
     assert str(refused.value).startswith(message)

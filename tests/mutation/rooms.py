@@ -50,5 +50,6 @@ ROOMS = {
         ),
         Room("render", ("tests/cli/test_decode.py", "tests/cli/test_explain.py", "tests/cli/test_hostile.py")),
         Room("engine"),
+        Room("messages", ("tests/grammars/test_dialects.py",)),
     )
 }

@@ -14,7 +14,7 @@ from kdbg.render import coverage
 from kdbg.render.coverage import KINDS
 from kdbg.render.look import Look
 
-from .calls import MAIN, Outcome, call
+from .calls import MAIN, Outcome
 
 HEAD = "key name version Kafka L J K P B C V"
 """Words: how wide a column is depends on what stands in it."""
@@ -46,8 +46,8 @@ MADE = MAIN / "tests" / "definitions" / "made"
 Cli = Callable[..., Outcome]
 
 
-def test_the_table_fits_80_columns() -> None:
-    done = call("coverage")
+def test_the_table_fits_80_columns(cli: Cli) -> None:
+    done = cli("coverage")
     assert (done.status, done.err) == (0, "")
     assert " ".join(done.out.splitlines()[0].split()) == HEAD
     assert LEGEND in done.out
@@ -137,6 +137,8 @@ def test_a_version_of_no_release_is_called_unreleased() -> None:
         "api": "Heartbeat", "api_key": 12, "api_version": newest, "since": None, "until": None, "can": coverage.CAN,
         "request": [], "response": [], "brokers": [],
     }  # fmt: skip
+    two = replace(own, versions=range(2))
+    assert coverage.overview([two], Look()).splitlines()[1].split()[:3] == ["12", "Heartbeat", "0-1"]
     lamp = replace(made, key=200, name="Lamp", versions=range(1))
     assert coverage.overview([lamp], Look()).splitlines()[1].split()[:4] == ["200", "Lamp", "0", "unreleased"]
 
@@ -146,8 +148,8 @@ def test_the_kinds_to_ask_for_are_the_kinds_there_are() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["coverage", "nothing"], ["coverage", "--missing", "luck"]], ids=" ".join)
-def test_what_is_not_known_is_refused(arguments: list[str]) -> None:
-    done = call(*arguments)
+def test_what_is_not_known_is_refused(arguments: list[str], cli: Cli) -> None:
+    done = cli(*arguments)
     assert done.status == 2
     assert done.out == ""
     assert len(done.err.splitlines()) == 1

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .calls import Outcome, call
+from kdbg.cli.compatible import the_one
+from kdbg.definitions.history import history
+from kdbg.render.compatibility import history_text
+from kdbg.render.look import Look
+
+from .calls import Outcome
+
+Cli = Callable[..., Outcome]
 
 OLD = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse",
@@ -33,11 +42,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("wider.json").write_text(OLD.replace('"0-9"', '"0-10"'))
 
 
-def compatible(*arguments: str) -> Outcome:
-    return call("grammar", "--compatible", *arguments)
+@pytest.fixture
+def compatible(cli: Cli) -> Cli:
+    return lambda *arguments: cli("grammar", "--compatible", *arguments)
 
 
-def test_a_broken_rule_is_status_1() -> None:
+def test_a_broken_rule_is_status_1(compatible: Cli) -> None:
     done = compatible("old.json", "new.json")
     assert (done.status, done.err) == (1, "")
     assert done.out == (
@@ -50,14 +60,14 @@ def test_a_broken_rule_is_status_1() -> None:
     )
 
 
-def test_compatible_changes_are_status_0() -> None:
+def test_compatible_changes_are_status_0(compatible: Cli) -> None:
     done = compatible("old.json", "wider.json")
     assert (done.status, done.err) == (0, "")
     assert done.out == "FooResponse compatible\nChanged:\n  wider.json:1  validVersions 0-9 became 0-10\n"
     assert compatible("old.json", "old.json").out == "FooResponse compatible\n"
 
 
-def test_json_says_the_same() -> None:
+def test_json_says_the_same(compatible: Cli) -> None:
     done = compatible("old.json", "new.json", "--format", "json")
     assert (done.status, done.err) == (1, "")
     assert done.lines == [{
@@ -83,7 +93,7 @@ def test_json_says_the_same() -> None:
     ],
     ids=["a tag out of range", "a tag twice", "an array of structures"],
 )
-def test_a_definition_that_is_none_is_status_2(text: str, problem: str) -> None:
+def test_a_definition_that_is_none_is_status_2(text: str, problem: str, compatible: Cli) -> None:
     Path("broken.json").write_text(text)
     done = compatible("old.json", "broken.json")
     assert (done.status, done.out) == (2, "")
@@ -103,14 +113,16 @@ def test_a_definition_that_is_none_is_status_2(text: str, problem: str) -> None:
         ("old.json", "new.json", "--version", "1"),
     ],
 )
-def test_it_wants_two_files_or_more_and_nothing_else(arguments: tuple[str, ...]) -> None:
+def test_it_wants_two_files_or_more_and_nothing_else(arguments: tuple[str, ...], compatible: Cli) -> None:
     done = compatible(*arguments)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("kdbg: ")
     assert done.err.count("\n") == 1
 
 
-def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neighbours_are_compatible() -> None:
+def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neighbours_are_compatible(
+    compatible: Cli,
+) -> None:
     assert compatible("old.json", "given-up.json").status == 0
     assert compatible("given-up.json", "new.json").status == 0
     done = compatible("old.json", "given-up.json", "new.json")
@@ -135,12 +147,21 @@ def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neig
     ]  # fmt: skip
 
 
-def test_any_number_of_releases() -> None:
+def test_any_number_of_releases(compatible: Cli) -> None:
     done = compatible("old.json", "old.json", "wider.json", "wider.json")
     assert (done.status, done.out.count("compatible\n"), done.out.count("not compatible")) == (0, 3, 0)
 
 
-def test_several_names_are_for_compatible_alone() -> None:
-    done = call("grammar", "metadata", "fetch")
+def test_several_names_are_for_compatible_alone(cli: Cli) -> None:
+    done = cli("grammar", "metadata", "fetch")
     assert (done.status, done.out) == (2, "")
     assert "of one API at a time" in done.err
+
+
+def test_a_verdict_in_colour_has_the_same_words(files: None) -> None:
+    found = history([the_one("old.json"), the_one("given-up.json"), the_one("new.json")])
+    plain, coloured = history_text(found, Look()), history_text(found, Look("STANDARD"))
+    assert "\x1b" not in plain
+    assert coloured.count(Look("STANDARD").paint("bad", "not compatible: 1 rule (tag) broken")) == 1
+    assert coloured.count(Look("STANDARD").paint("good", "compatible")) == 2
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines()] == plain.splitlines()

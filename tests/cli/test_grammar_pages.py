@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
@@ -19,13 +19,18 @@ from kdbg.wire.readings.fields import walk
 from kdbg.wire.records.node import RecordsNode
 
 from ..facts import guide
-from .calls import call
+from .calls import Outcome
 
 
-def grammar(*words: str) -> str:
-    done = call("grammar", *words)
-    assert (done.status, done.err) == (0, "")
-    return done.out
+@pytest.fixture
+def grammar(cli: Callable[..., Outcome]) -> Callable[..., str]:
+
+    def printed(*words: str) -> str:
+        done = cli("grammar", *words)
+        assert (done.status, done.err) == (0, "")
+        return done.out
+
+    return printed
 
 
 FRAME = """\
@@ -48,15 +53,15 @@ highest bit says that another byte follows.
 
 class TestTheFrame:
     @pytest.mark.parametrize("name", ["RequestOrResponse", "frame"])
-    def test_a_size_then_a_message(self, name: str) -> None:
+    def test_a_size_then_a_message(self, name: str, grammar: Callable[..., str]) -> None:
         assert grammar(name).startswith(FRAME)
 
-    def test_what_is_in_a_message(self) -> None:
+    def test_what_is_in_a_message(self, grammar: Callable[..., str]) -> None:
         text = grammar("frame")
         assert "\nRequestMessage => api_key api_version correlation_id client_id body\n" in text
         assert "\nResponseMessage => correlation_id body\n" in text
 
-    def test_one_direction(self) -> None:
+    def test_one_direction(self, grammar: Callable[..., str]) -> None:
         assert "ResponseMessage" not in grammar("frame", "--request")
 
     def test_its_size_is_the_one_that_encode_writes(self) -> None:
@@ -67,21 +72,21 @@ class TestTheFrame:
 
 class TestTypes:
     @pytest.mark.parametrize("name", ["VARINT", "varint"])
-    def test_one_of_them(self, name: str) -> None:
+    def test_one_of_them(self, name: str, grammar: Callable[..., str]) -> None:
         assert grammar(name) == VARINT
 
     @pytest.mark.parametrize("name", ["compact-nullable-string", "CompactNullableString"])
-    def test_names_as_everywhere(self, name: str) -> None:
+    def test_names_as_everywhere(self, name: str, grammar: Callable[..., str]) -> None:
         assert grammar(name).startswith("COMPACT_NULLABLE_STRING\n")
         assert grammar(name).endswith('  "orders"  07 6f 72 64 65 72 73\n  null      00\n')
 
-    def test_all_of_them(self) -> None:
+    def test_all_of_them(self, grammar: Callable[..., str]) -> None:
         text = grammar("types")
         for found in types():
             assert f"{found.name}\n  " in text
         assert all(len(line) <= 80 for line in text.splitlines() if "-" not in line), "but for a UUID and its bytes"
 
-    def test_json(self) -> None:
+    def test_json(self, grammar: Callable[..., str]) -> None:
         told = json.loads(grammar("boolean", "--format", "json"))
         assert told["type"] == "BOOLEAN"
         assert told["examples"] == [{"value": "true", "bytes": "01"}, {"value": "false", "bytes": "00"}]
@@ -132,7 +137,7 @@ def words(node: Node) -> Iterator[str]:
 
 class TestTheNotation:
     @pytest.mark.parametrize("name", ["notation", "optional", "BNF"])
-    def test_every_sign(self, name: str) -> None:
+    def test_every_sign(self, name: str, grammar: Callable[..., str]) -> None:
         text = grammar(name)
         for sign, _ in NOTATION:
             assert f"\n{sign} " in text
@@ -143,14 +148,14 @@ class TestTheNotation:
         assert barred == ["ConsumerMetadataResponse => ErrorCode |CoordinatorId CoordinatorHost CoordinatorPort|"]
         assert any(barred[0] in about for _, about in NOTATION)
 
-    def test_json(self) -> None:
+    def test_json(self, grammar: Callable[..., str]) -> None:
         assert [row["sign"] for row in json.loads(grammar("notation", "-f", "json"))["notation"]] == [
             sign for sign, _ in NOTATION
         ]
 
 
 class TestGuides:
-    def test_what_they_call_a_field(self) -> None:
+    def test_what_they_call_a_field(self, grammar: Callable[..., str]) -> None:
         text = grammar("produce", "--version", "0", "--request").replace("\n#", "")
         assert "timeout_ms" in text
         assert "in the guides: Timeout (0.8), timeout (0.10.1)" in " ".join(text.split())
@@ -158,13 +163,13 @@ class TestGuides:
         assert "base_offset" in grammar("produce", "--version", "0", "--response")
         assert "Offset (0.8)" in grammar("produce", "--version", "0", "--response")
 
-    def test_json(self) -> None:
+    def test_json(self, grammar: Callable[..., str]) -> None:
         (sheet,) = map(json.loads, grammar("offset-fetch", "-v", "1", "--request", "-f", "json").splitlines())
         names = {field["path"]: field.get("guide_names") for field in sheet["fields"]}
         assert names["topics[].partition_indexes"] == {"0.10.1": "partitions"}
         assert names["topics"] is None
 
-    def test_a_form_that_only_a_guide_has_is_printed_beside_kafkas_own(self) -> None:
+    def test_a_form_that_only_a_guide_has_is_printed_beside_kafkas_own(self, grammar: Callable[..., str]) -> None:
         text = grammar("offset-commit", "-v", "0", "--request")
         own, theirs = text.split("\n\nOffsetCommit Request (Version: 0) of the guide")
         assert "commit_timestamp" not in own
@@ -173,7 +178,7 @@ class TestGuides:
         assert "(0.10.1)" not in theirs
         assert "of the guide" not in grammar("offset-commit", "-v", "1")
 
-    def test_versions_are_compared_in_kafkas_own_form(self) -> None:
+    def test_versions_are_compared_in_kafkas_own_form(self, grammar: Callable[..., str]) -> None:
         assert grammar("offset-commit", "--diff", "0", "1").count("OffsetCommit Request (Version: 0 → 1)") == 1
 
 

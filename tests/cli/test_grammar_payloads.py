@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +13,7 @@ from kdbg.grammars.payloads import known, payloads
 from kdbg.render.sheets import special_sheets
 from kdbg.render.typetext import types
 
-from .calls import call
+from .calls import Outcome
 
 SUBSCRIPTION_1 = """\
 ConsumerProtocolSubscription (Version: 1) => version [topics] user_data [owned_partitions]
@@ -44,21 +45,26 @@ def unwrapped(text: str) -> str:
     return re.sub(r"\n# {3,}", " ", text)
 
 
-def grammar(*arguments: str) -> str:
+@pytest.fixture
+def grammar(cli: Callable[..., Outcome]) -> Callable[..., str]:
     """What the command prints where all is well."""
-    done = call("grammar", *arguments)
-    assert (done.status, done.err) == (0, "")
-    return done.out
+
+    def printed(*words: str) -> str:
+        done = cli("grammar", *words)
+        assert (done.status, done.err) == (0, "")
+        return done.out
+
+    return printed
 
 
 @pytest.mark.parametrize("name", ["consumer-protocol-subscription", "ConsumerProtocolSubscription"])
-def test_a_version_with_the_version_in_front(name: str) -> None:
+def test_a_version_with_the_version_in_front(name: str, grammar: Callable[..., str]) -> None:
     text = grammar(name, "--version", "1")
     assert re.sub(r"(?m)(^# .*\n)+^#\n", "", text) == SUBSCRIPTION_1
     assert re.search(r"(?m)^# user_data .*may hold a payload: kdbg grammar payloads; default null", unwrapped(text))
 
 
-def test_all_versions_of_a_payload() -> None:
+def test_all_versions_of_a_payload(grammar: Callable[..., str]) -> None:
     assert grammar("default-principal-data") == PRINCIPAL
     lines = grammar("OffsetCommitValue").splitlines()
     assert "aliases   LegacyOffsetCommitValue" in lines
@@ -69,19 +75,19 @@ def test_all_versions_of_a_payload() -> None:
     assert grammar("ConsumerProtocolAssignment").splitlines()[-1] == "v3  = v2"
 
 
-def test_two_versions_compared() -> None:
+def test_two_versions_compared(grammar: Callable[..., str]) -> None:
     assert grammar("offset-commit-value", "--diff", "2", "3") == (
         "OffsetCommitValue (Version: 2 → 3)\n  + leader_epoch  INT32\n"
     )
 
 
-def test_forms_of_older_releases_and_secrets_are_told() -> None:
+def test_forms_of_older_releases_and_secrets_are_told(grammar: Callable[..., str]) -> None:
     text = grammar("UserScramCredentialRecord", "--version", "0")
     assert re.search(r"(?m)^# salt .*secret: shown with --show-secrets only$", unwrapped(text))
     assert "# Also seen: version 0 as Kafka 3.4 wrote it.\n# Also seen: version 0 as Kafka 2.8 wrote it.\n" in text
 
 
-def test_the_list_has_every_payload_below_what_it_is() -> None:
+def test_the_list_has_every_payload_below_what_it_is(grammar: Callable[..., str]) -> None:
     text = grammar("payloads")
     assert re.findall(r"(?m)^  (\w+) ", text) == [found.name for found in payloads()]
     assert "\nRecords of transactions in `__transaction_state`: " in text
@@ -89,7 +95,7 @@ def test_the_list_has_every_payload_below_what_it_is() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_json_has_the_same_as_objects() -> None:
+def test_json_has_the_same_as_objects(grammar: Callable[..., str]) -> None:
     listed = [json.loads(line) for line in grammar("payloads", "--format", "json").splitlines()]
     assert [entry["payload"] for entry in listed] == [found.name for found in payloads()]
     one = json.loads(grammar("OffsetCommitValue", "--format", "json"))
@@ -112,7 +118,7 @@ def test_no_name_means_a_payload_and_something_else() -> None:
         assert grammars.plain(name) not in taken
 
 
-def test_a_version_that_is_not_there_is_refused() -> None:
-    done = call("grammar", "OffsetCommitValue", "--version", "9")
+def test_a_version_that_is_not_there_is_refused(cli: Callable[..., Outcome]) -> None:
+    done = cli("grammar", "OffsetCommitValue", "--version", "9")
     assert done.status == 2
     assert "OffsetCommitValue has no version 9; kdbg knows 0 to 4" in done.err

@@ -106,3 +106,8 @@ def test_whatever_the_library_reads_is_drawn(data: bytes) -> None:
     except Exception:  # the library's own error: no metric
         return
     assert lines(message, Look())
+
+
+def test_an_attribute_without_a_name() -> None:
+    point = {"as_int": "1", "attributes": [{"value": {"string_value": "a"}}]}
+    assert drawn({"name": "m", "gauge": {"data_points": [point]}}) == ['    └── [0]  m  gauge  1   "a"']

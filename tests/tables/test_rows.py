@@ -30,12 +30,14 @@ class Tables:
 
     def __init__(self, exchanges: Iterator[Exchange], topics: dict[UUID, str], wanted: Wanted) -> None:
         self.tables: dict[str, Table] = {name: [] for name in TABLES}
+        self.sizes: list[tuple[str, int]] = []
         self.rows = Rows(self.add, wanted, topics)
         for exchange in exchanges:
             self.rows.exchange("capture", exchange)
 
     def add(self, table: str, time: int | None, row: tuple[Any, ...], size: int) -> None:
         self.tables[table].append(dict(zip(TABLES[table], row, strict=True)))
+        self.sizes.append((table, size))
 
 
 def tables_of(*talks: Talk, **wanted: bool) -> dict[str, Table]:
@@ -109,6 +111,19 @@ def test_records_show_no_contents_unless_asked_for() -> None:
     [record] = tables_of(talk, records=True)["records"]
     assert some(record, "key", "value", "key_size", "value_size", "offset") == [None, None, 2, 1, None]
     assert tables_of(talk)["records"] == []
+
+
+@pytest.mark.parametrize(("values", "sizes"), [(True, [2, 3]), (False, [0, 0])])
+def test_only_keys_and_values_of_records_count_as_large(values: bool, sizes: list[int]) -> None:
+    records = batch("", "bcd")
+    records["records"][0]["value"] = records["records"][1]["key"] = None
+    topic = {"name": "orders", "partition_data": [{"index": 0, "records": [records]}]}
+    talk = Talk().ask("Produce", 7, acks=1, topic_data=[topic]).answer(responses=[])
+    talk.ask("Heartbeat", 0, group_id="g").answer(error_code=27).ask("Metadata", 1, topics=[])
+    rows = Tables(kdbg.read(io.BytesIO(pcap(talk))), {}, Wanted(records=True, values=values))
+    assert [size for table, size in rows.sizes if table == "records"] == sizes
+    others = {table: size for table, size in rows.sizes if table != "records"}
+    assert others == {"exchanges": 0, "partitions": 0, "groups": 0, "problems": 0}
 
 
 def test_what_was_fetched_by_id_goes_by_its_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import construct
@@ -15,7 +16,7 @@ from kdbg.errors import BadValue, BuildError
 from kdbg.grammars.payloads.telemetry import NAMES, metrics, metrics_data, named
 from kdbg.wire.language.payload import Opened
 from kdbg.wire.nodes import build
-from kdbg.wire.nodes.otlp import LIMIT, ResourceMetrics
+from kdbg.wire.nodes.otlp import LIMIT, ResourceMetrics, installed
 from kdbg.wire.readings.compiled import read_whole
 from kdbg.wire.readings.spans import inspect
 from kdbg.wire.records.compression import CODECS, compress
@@ -116,6 +117,14 @@ def field(number: int, data: bytes) -> bytes:
         length.append(size & 0x7F | 0x80)
         size >>= 7
     return bytes([number << 3 | 2, *length, size]) + data
+
+
+@pytest.mark.parametrize("missing", ["opentelemetry", "opentelemetry.proto"])
+def test_without_its_library_otlp_is_not_there(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other packages of OpenTelemetry bring the outer name along, and not the inner one."""
+    assert installed()
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert not installed()
 
 
 def test_without_a_compression_type_beside_it_nothing_is_known() -> None:

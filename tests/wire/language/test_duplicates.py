@@ -30,6 +30,7 @@ from kdbg.wire.language.types import At, Optional
         (("a" / Int8, "b" / Int8, "a" / Int16), "fields 1 and 3 are both called 'a' from version 0 on"),
         (("a" / Until(3, Int8), "a" / Since(3, Int16)), "fields 1 and 2 are both called 'a' in version 3"),
         (("a" / Between(2, 9, Int8), "a" / Between(4, 12, Int8)), "both called 'a' in versions 4 to 9"),
+        (("a" / Until(20_000, Int8), "a" / Since(7, Int8)), "both called 'a' in versions 7 to 20000"),
         (("a" / Int8, "a" / Tag(0, Int8)), "fields 1 and 2 are both called 'a'"),
         (("a" / BeforeRelease((3, 7), Int8), "a" / Since(1, Int8)), "both called 'a' from version 1 on"),
         (("a" / Tag(0, Int8), "b" / Tag(0, Int16)), "'a' and 'b' both have tag 0 from version 0 on"),

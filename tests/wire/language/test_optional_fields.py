@@ -366,3 +366,9 @@ def test_damaged_bytes_are_read_alike_or_refused(made: tuple[WireStruct, Any], d
     else:
         assert inspection.findings == []
         assert repr(read) == repr(inspection.value)
+
+
+def test_nothing_is_optional_where_no_api_says_so() -> None:
+    lamp = Struct("watts" / Int8, "volts" / Optional(0, Int16))
+    assert lamp.parse(b"\7", version=0) == {"watts": 7}
+    assert lamp.build({"watts": 7}, version=0) == b"\7"

@@ -67,8 +67,9 @@ def test_what_is_no_object_identifier(text: str) -> None:
 
 
 def test_text_that_its_mark_does_not_precede() -> None:
-    with pytest.raises(BadValue, match="',n=' should stand here"):
+    with pytest.raises(BadValue, match="',n=' should stand here") as caught:
         Marked(",n=", ",").parse(b",m=x")
+    assert caught.value.type == "TEXT"
 
 
 def test_text_that_would_end_early_is_not_written() -> None:

@@ -134,6 +134,16 @@ class TestDamaged:
         assert inspection.findings[0].start is None, "its place is in bytes that the message does not have"
         assert inspection.value[1]["records"][0]["value"] == b"v\x00"
 
+    @pytest.mark.parametrize("magic", [0, 1])
+    def test_a_message_inside_a_wrapper_that_runs_into_the_next_one(self, magic: int) -> None:
+        inner = old_message(magic, 0, "00000001 6b 00000009 7676") + old_message(magic, 1, KEY_AND_VALUE)
+        value = compress(GZIP, inner)
+        wrapper = "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex()
+        inspection = self.neighbours(old_message(magic, 5, wrapper, attributes=GZIP))
+        assert kinds(inspection) == ["record-set"]
+        first, second = inspection.value[1]["records"]
+        assert (first, second["value"]) == ({"raw": inner[: len(inner) // 2]}, b"vv")
+
     @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
     def test_compressed_records_that_do_not_decompress(self, codec: int) -> None:
         inside = compress(codec, bytes.fromhex(TWO_RECORDS) * 9)

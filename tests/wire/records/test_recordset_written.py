@@ -136,7 +136,7 @@ class TestUserMade:
     def test_what_cannot_be_written_is_named(self, records: Any, path: str) -> None:
         with pytest.raises(BuildError) as caught:
             self.encoded(records)
-        assert caught.value.path.startswith(f"topic_data[0].partition_data[0].records{path}")
+        assert caught.value.path == f"topic_data[0].partition_data[0].records{path}"
 
 
 class TestEdited:

@@ -1,0 +1,47 @@
+"""Pages in colour: the same words as without, and every style that they name exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from kdbg import grammars
+from kdbg.grammars.errors import ERRORS
+from kdbg.grammars.payloads import payloads
+from kdbg.render import coverage, errortext, grammardiff, payloadtext, typetext
+from kdbg.render.explained import number_text
+from kdbg.render.grammartext import sheet_text
+from kdbg.render.look import Look
+from kdbg.render.sheets import header_sheets, message_sheets, record_sheets
+
+METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
+OLD, NEW = (message_sheets(METADATA, version)[0] for version in (4, 9))
+PAGES: dict[str, Callable[[Look], str]] = {
+    "coverage": lambda look: coverage.overview(grammars.apis(), look),
+    "coverage of an API": lambda look: coverage.one(METADATA, look),
+    "coverage of payloads": coverage.payloads,
+    "what lacks a proof": lambda look: coverage.missing(grammars.apis(), "brokers", look),
+    "an error": lambda look: errortext.one(ERRORS[6], look),
+    "errors": lambda look: errortext.several(ERRORS.values(), look),
+    "an API": lambda look: grammardiff.overview(PRODUCE, ("request", "response"), look),
+    "two versions": lambda look: grammardiff.diff_text(OLD, NEW, look),
+    "a grammar": lambda look: sheet_text(NEW, look),
+    "headers": lambda look: "".join(sheet_text(sheet, look) for sheet in [*header_sheets(), *record_sheets()]),
+    "a payload": lambda look: payloadtext.payload_overview(next(iter(payloads())), look),
+    "payloads": lambda look: "".join(payloadtext.payload_listing(look)),
+    "a type": lambda look: typetext.type_page(typetext.types()[0], look),
+    "types": typetext.type_listing,
+    "the notation": typetext.notation_page,
+    "a number": lambda look: number_text(1213486160, look)[0],
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_colour_adds_nothing_but_escape_sequences(page: str) -> None:
+    plain, coloured = PAGES[page](Look()), PAGES[page](Look("STANDARD"))
+    assert "\x1b" not in plain
+    assert "\x1b" in coloured
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()

@@ -1,0 +1,51 @@
+"""What stands below a BNF: what its words leave unsaid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kdbg.render.grammartext import note
+from kdbg.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
+from kdbg.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
+from kdbg.wire.language.types import At, Bits, Enum, Holds
+
+
+def noted(type: Any, *others: Any) -> str:
+    struct = Struct("it" / type, *others).structure(At(0, True))
+    return note(next(field for field in struct.members if field.name == "it"), struct)
+
+
+@pytest.mark.parametrize(
+    ("type", "said"),
+    [
+        (Int8, ""),
+        (ErrorCode, "an error code: kdbg errors"),
+        (ApiKey, "an API key: kdbg apis"),
+        (Duration * "how long to wait", "milliseconds"),
+        (Duration * "how long to wait, in ms", ""),
+        (Timestamp, "milliseconds since 1970"),
+        (Timestamp * "when, in milliseconds since 1970", ""),
+        (Array(Duration) * "how long each", "milliseconds"),
+        (Nullable(Array(Int8)), "may be null"),
+        (Nullable(Struct("a" / Int8)), "may be null"),
+        (Tag(3, Int8), "tagged field 3"),
+        (Tag(3, Array(Int8)), "tagged field 3, an array"),
+        (Default(Int16, 5), "default 5"),
+        (Default(Boolean, True), "default true"),
+        (Default(Nullable(String), None), "default null"),
+        (Enum(Int8, {0: "OFF", 1: "ON"}), "0\xa0OFF, 1\xa0ON"),
+        (Bits(Int8, {0: "READ", 3: "WRITE"}), "bit\xa00\xa0READ, bit\xa03\xa0WRITE"),
+        (Secret(String), "secret: shown with --show-secrets only"),
+        (Holds(Bytes, lambda data, around: ()), "may hold a payload: kdbg grammar payloads"),
+    ],
+)
+def test_what_is_said_of_a_field(type: Any, said: str) -> None:
+    assert noted(type) == said
+
+
+def test_when_a_field_is_secret() -> None:
+    shown = "shown with --show-secrets only"
+    assert noted(Secret(String, "hidden"), "hidden" / Boolean) == f"secret if hidden is true: {shown}"
+    assert noted(Secret(String, "name"), "name" / String) == f"secret if name sounds like a password: {shown}"

@@ -1,0 +1,37 @@
+"""Types with a meaning of their own: a field of such a type needs no text to be understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kdbg.wire.language import primitives
+from kdbg.wire.language.types import At, Struct
+
+
+@pytest.mark.parametrize(
+    ("type", "kind", "about"),
+    [
+        (primitives.ErrorCode, "error", "what went wrong, 0 if nothing did"),
+        (primitives.ApiKey, "api", "number of the kind of request"),
+        (primitives.Partition, "partition", "number of the partition within its topic, from 0"),
+        (primitives.TopicName, "topic", "name of the topic"),
+        (
+            primitives.TopicId,
+            "topic_id",
+            "id of the topic, which a topic of the same name created later does not share",
+        ),
+        (primitives.GroupId, "group", "name of the group (group.id)"),
+        (primitives.Duration, "duration", ""),
+        (primitives.Duration64, "duration", ""),
+        (primitives.Timestamp, "timestamp", ""),
+        (primitives.SecretRemainder, "secret", ""),
+        (primitives.Remainder, "", ""),
+    ],
+)
+def test_a_field_takes_kind_and_meaning_from_its_type(type: Any, kind: str, about: str) -> None:
+    (field,) = Struct("field" / type).structure(At(0, False)).fields
+    assert (field.node.kind, field.about) == (kind, about)
+    (field,) = Struct("field" / type * "what it is here").structure(At(0, False)).fields
+    assert (field.node.kind, field.about) == (kind, "what it is here")

@@ -1,4 +1,4 @@
-"""A limit takes exchanges away from the end and changes nothing of the others: in the command's output, in the library.
+"""An exchange is the same whoever reads the capture and how much of it: decode, report, library and Spark, any limit.
 
 The broker's first response claims half of the second one, which shows only when the rest of that comes, a packet later.
 """
@@ -9,7 +9,9 @@ import io
 import json
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,15 +25,37 @@ SIZE = 10
 """Bytes of a Heartbeat response v0: its size, its correlation id, and an error code."""
 
 
-def capture() -> bytes:
-    """Requests that are all answered; the first length is wrong, and its frame complete one packet before it shows."""
-    talk = Talk()
+def asking(**ends: Any) -> Talk:
+    """A client that has sent many requests."""
+    talk = Talk(most=1 << 15, **ends)
     for _ in range(MANY):
         talk.ask("Heartbeat", 0, group_id="g", generation_id=1, member_id="m")
-    answers = b"".join(framed(struct.pack(">ih", number, 0)) for number in range(1, MANY + 1))
-    end = SIZE + SIZE // 2
-    lie = struct.pack(">i", end - 4) + answers[4:]
-    return pcap(talk.reply(lie[:end]).reply(lie[end:]).end())
+    return talk
+
+
+def answers() -> bytes:
+    return b"".join(framed(struct.pack(">ih", number, 0)) for number in range(1, MANY + 1))
+
+
+END = SIZE + SIZE // 2
+"""Where the first response ends, if its length is believed."""
+
+
+def capture() -> bytes:
+    """Requests that are all answered; the first length is wrong, and its frame complete one packet before it shows."""
+    lie = struct.pack(">i", END - 4) + answers()[4:]
+    return pcap(asking().reply(lie[:END]).reply(lie[END:]).end())
+
+
+def crowded() -> bytes:
+    """The same, and between these two packets many exchanges of another connection are complete."""
+    lie = struct.pack(">i", END - 4) + answers()[4:]
+    one, other = asking(), asking(client=("10.0.0.3", 51515), at=1)
+    one.reply(lie[:END])
+    other.at += 1
+    other.reply(answers()).end()
+    one.at += 2
+    return pcap(one.reply(lie[END:]).end(), other)
 
 
 @pytest.fixture
@@ -70,3 +94,52 @@ def test_what_the_library_hands_out_is_final() -> None:
 def test_a_limit_changes_nothing_of_what_the_library_hands_out(limit: int) -> None:
     whole = list(kdbg.read(io.BytesIO(capture())))
     assert [seen(one) for one in kdbg.read(io.BytesIO(capture()), limit=limit)] == [seen(one) for one in whole[:limit]]
+
+
+def by_decode(path: Path) -> list[int]:
+    from .calls import call
+
+    return [line["response"]["size"] for line in call("decode", path, "-f", "json").lines]
+
+
+def by_report(path: Path) -> list[int]:
+    from kdbg.capture import open_capture
+    from kdbg.filters.chosen import Filters
+    from kdbg.report.collected import Collected
+
+    with closing(Collected(Filters())) as collected, open_capture(path) as opened:
+        collected.capture(opened)
+        return [size for (size,) in collected.ask("SELECT response_bytes FROM exchanges")]
+
+
+def by_table(path: Path) -> list[int]:
+    pytest.importorskip("pyarrow", reason="the extra spark is not installed")
+    return list(kdbg.read_capture(path).to_arrow().column("response_bytes").to_pylist())
+
+
+def by_spark(path: Path) -> list[int]:
+    """What a task does that has a whole capture, without a cluster around it."""
+    from kdbg.filters.chosen import Filters
+    from kdbg.spark.alone import Alone
+    from kdbg.spark.archive.plan import plan
+    from kdbg.tables.columns import TABLES
+    from kdbg.tables.rows import Wanted
+
+    sizes: list[int] = []
+    place = list(TABLES["exchanges"]).index("response_bytes")
+
+    def add(table: str, time: int | None, row: tuple[Any, ...], size: int) -> None:
+        if table == "exchanges":
+            sizes.append(row[place])
+
+    for _ in Alone(plan([str(path)]), add, Filters(), Wanted()).run():
+        pass
+    return sizes
+
+
+@pytest.mark.parametrize("read", [by_decode, by_report, by_table, by_spark], ids=lambda read: read.__name__)
+def test_however_many_exchanges_come_in_between_every_reader_has_them_final(
+    read: Callable[[Path], list[int]], tmp_path: Path
+) -> None:
+    (path := tmp_path / "crowded.pcap").write_bytes(crowded())
+    assert read(path) == [SIZE] * MANY * 2

@@ -28,7 +28,9 @@ SURGERY = {
 }  # fmt: skip
 """What takes a string apart."""
 SEARCHES = {"findall", "finditer", "fullmatch", "match", "search", "sub"}
-TEXTS = {"text", "problem", "explanation"}
+TEXTS = {"text", "problem", "explanation", "kind", "reason"}
+WORDS = {"what"}
+"""Names of variables that hold what bytes look like, in words."""
 ERRORS = {"WireError", "BadValue", "BadLength"}
 NO_FINDINGS = {"given.text", "self.text"}
 """Texts of other things: what the user gave, what a reader of definitions goes through."""
@@ -55,9 +57,11 @@ def name_of(function: ast.expr) -> str:
 
 
 def is_text(node: ast.expr) -> bool:
-    """Whether an expression may be what a finding or an error says: `x.text`, `str(finding)`."""
+    """Whether an expression may be what a finding, an error or a guess says: `x.text`, `x.kind`, `str(finding)`."""
     if isinstance(node, ast.Attribute):
         return node.attr in TEXTS
+    if isinstance(node, ast.Name):
+        return node.id in WORDS
     named = isinstance(node, ast.Call) and name_of(node.func) == "str" and node.args
     return bool(named) and isinstance(node.args[0], ast.Name) and node.args[0].id in ("finding", "found", "odd")  # type: ignore[attr-defined]
 

@@ -16,7 +16,6 @@ from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
-    from ..wire.readings.outline import Outline
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
 Found: TypeAlias = Iterable[tuple[str, str | None]]
@@ -128,13 +127,13 @@ def error_codes(context: click.Context, typed: str) -> Found:
 @completer
 def capture_topics(context: click.Context, typed: str) -> Found:
     """Return the topics that the captures name."""
-    return captured(context, lambda exchange: (row.topic for part in outlines(exchange) for row in part.rows))
+    return captured(context, lambda exchange: (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows))
 
 
 @completer
 def capture_groups(context: click.Context, typed: str) -> Found:
     """Return the consumer groups that the captures name."""
-    return captured(context, lambda exchange: (group for part in outlines(exchange) for group in part.groups))
+    return captured(context, lambda exchange: (group for _, groups, _ in exchange.outlines() for group in groups))
 
 
 @completer
@@ -197,13 +196,6 @@ def first_exchanges(file: str) -> Iterator[Exchange]:
     with open(file, "rb") as opened:  # noqa: PTH123
         beginning = BytesIO(opened.read(MOST_BYTES))
     yield from islice(read_capture(beginning), MOST_EXCHANGES)
-
-
-def outlines(exchange: Exchange) -> Iterator[Outline]:
-    """Yield what each message of an exchange is about."""
-    from ..wire.readings.outline import outline
-
-    return (outline(message.grammar)(message.body) for message in exchange.messages(shallow=True))
 
 
 def is_value(word: Any) -> bool:

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from ..messages.exchange import Exchange, Known
 from ..messages.message import grammar_of
-from ..wire.readings.outline import outline
 from ..wire.readings.topic_names import learn, topic_names
 from .settings import Address
 
@@ -58,9 +57,8 @@ class Directory:
     def nameless(self, exchange: Exchange) -> list[UUID]:
         """Return the topic ids in an exchange that nothing has named yet, each once."""
         found: dict[UUID, None] = {}
-        for message in exchange.messages(shallow=True):
-            rows = outline(message.grammar)(message.body).rows
-            found |= dict.fromkeys(row.topic for row in rows if isinstance(row.topic, UUID) and row.topic.int)
+        for rows, _, _ in exchange.outlines():
+            found |= dict.fromkeys(topic for topic, *_ in rows if isinstance(topic, UUID) and topic.int)
         return [topic_id for topic_id in found if topic_id not in self.topics]
 
     def forget(self) -> None:

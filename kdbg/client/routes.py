@@ -67,8 +67,9 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
     for version in reversed(api.versions):
         grammar = api.at("request", version)
         rows, groups, _ = outline(grammar)(completed(grammar, body))
-        if api.key in LEADER and rows and _is_topic(rows[0].topic):
-            return Route("leader", (rows[0].topic, rows[0].partition or 0))
+        if api.key in LEADER and rows and _is_topic(rows[0][0]):
+            topic, partition, *_ = rows[0]
+            return Route("leader", (topic, partition or 0))
         if api.key in GROUP and groups and isinstance(groups[0], str) and groups[0]:
             return Route("group", groups[0])
     return Route("any")
@@ -78,9 +79,9 @@ def partitions_of(api: Api, body: Mapping[str, Any]) -> list[tuple[Any, int]]:
     """Return every partition that a request for leaders is about, as (topic, partition)."""
     for version in reversed(api.versions):
         grammar = api.at("request", version)
-        rows = outline(grammar)(completed(grammar, body)).rows
-        if rows and _is_topic(rows[0].topic):
-            return [(row.topic, row.partition or 0) for row in rows]
+        rows, _, _ = outline(grammar)(completed(grammar, body))
+        if rows and _is_topic(rows[0][0]):
+            return [(topic, partition or 0) for topic, partition, *_ in rows]
     return []
 
 
@@ -106,10 +107,10 @@ def _broker(body: Mapping[str, Any]) -> int | None:
 
 def curable(exchange: Exchange) -> int | None:
     """Return an error code in an answer that newer metadata, or a little patience, may cure; None for none."""
-    message = exchange.response.message(shallow=True) if exchange.response is not None else None
-    if message is None or exchange.api is None or exchange.api.key == METADATA:
+    found = exchange.response.outline() if exchange.response is not None else None
+    if found is None or exchange.api is None or exchange.api.key == METADATA:
         return None
-    return next((code for code in outline(message.grammar)(message.body).errors if code in RETRY), None)
+    return next((code for code in found[2] if code in RETRY), None)
 
 
 def completed(grammar: Node, value: Any) -> Any:

@@ -14,8 +14,7 @@ from uuid import UUID
 from .filter import Check, Filter, Form, Reads, Topics
 
 if TYPE_CHECKING:
-    from ..messages.exchange import Exchange
-    from ..wire.readings.outline import Outline
+    pass
 
 Texts: TypeAlias = str | Iterable[str]
 Numbers: TypeAlias = int | Iterable[int]
@@ -41,16 +40,16 @@ def by_topic(names: frozenset[str], topics: Topics) -> Check:
     def named(topic: Any) -> bool:
         return (str(topic) in names or topics.get(topic) in names) if isinstance(topic, UUID) else topic in names
 
-    return lambda exchange: any(named(row.topic) for part in outlines_of(exchange) for row in part.rows)
+    return lambda exchange: any(named(topic) for rows, _, _ in exchange.outlines() for topic, *_ in rows)
 
 
 def by_group(names: frozenset[str], topics: Topics) -> Check:
-    return lambda exchange: any(not names.isdisjoint(part.groups) for part in outlines_of(exchange))
+    return lambda exchange: any(not names.isdisjoint(groups) for _, groups, _ in exchange.outlines())
 
 
 def by_errors(wanted: bool, topics: Topics) -> Check:
     return lambda exchange: (
-        any(part.errors for part in outlines_of(exchange)) or bool(exchange.all_findings(shallow=True))
+        any(errors for _, _, errors in exchange.outlines()) or bool(exchange.all_findings(shallow=True))
     )
 
 
@@ -71,13 +70,6 @@ def until(seconds: float, topics: Topics) -> Check:
 
 def by_connection(numbers: frozenset[int], topics: Topics) -> Check:
     return lambda exchange: exchange.peers.number in numbers
-
-
-def outlines_of(exchange: Exchange) -> list[Outline]:
-    """Return what the two messages of an exchange are about, request first."""
-    from ..wire.readings.outline import outline
-
-    return [outline(message.grammar)(message.body) for message in exchange.messages(shallow=True)]
 
 
 def nanoseconds_of(seconds: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from ..findings import Finding
@@ -11,9 +11,10 @@ from ..grammars.errors import error_name
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
-from ..wire.readings.outline import outline
+from ..wire.readings.compiled import UNREADABLE
+from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
-from .message import Message, read
+from .message import Message, facts_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
 
 MANY = 1 << 62
@@ -54,7 +55,7 @@ class CapturedMessage:
     """
 
     __slots__ = (
-        "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
+        "_facts", "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
         "last_packet", "last_time", "missing", "names", "version",
     )  # fmt: skip
     data: bytes
@@ -77,6 +78,7 @@ class CapturedMessage:
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
         self._shallow = False
+        self._facts: Outline | Literal[False] | None = None
 
     @property
     def size(self) -> int:
@@ -97,6 +99,28 @@ class CapturedMessage:
             if not shallow and may_hold_payloads(self._message.grammar):
                 open_payloads(self._message, self.data, self.context)
         return self._message
+
+    def facts(self) -> Outline | None:
+        """Return what the message is about, straight from its bytes; None where only its value tells.
+
+        A message with facts has no findings, as far as it is read `shallow`.
+        """
+        found = self._facts
+        if found is None:
+            read = facts_of(self.api, self.version, self.direction) if self.api is not None else None
+            try:
+                found = read(self.data) if read is not None else False
+            except UNREADABLE:
+                found = False
+            self._facts = found
+        return found or None
+
+    def outline(self) -> Outline | None:
+        """Return what the message is about, as far as it could be read; None where nobody knows how to read it."""
+        found = self.facts()
+        if found is None and (message := self.message(shallow=True)) is not None:
+            found = outline(message.grammar)(message.body)
+        return found
 
     @property
     def context(self) -> Context:
@@ -128,11 +152,11 @@ class ErrorFound(NamedTuple):
     partition: int | None = None
 
 
-def errors_in(message: Message) -> list[ErrorFound]:
+def errors_in(found: Outline) -> list[ErrorFound]:
     """Return the error codes of a message that are not 0: those of topics and partitions, then all others."""
-    found = outline(message.grammar)(message.body)
-    named = [ErrorFound(row.error, error_name(row.error), row.topic, row.partition) for row in found.rows if row.error]
-    others = Counter(found.errors) - Counter(error.code for error in named)
+    rows, _, codes = found
+    named = [ErrorFound(code, error_name(code), topic, partition) for topic, partition, code, _ in rows if code]
+    others = Counter(codes) - Counter(error.code for error in named)
     return [*named, *(ErrorFound(code, error_name(code)) for code in others.elements())]
 
 
@@ -179,7 +203,7 @@ class Exchange:
     @property
     def errors(self) -> list[ErrorFound]:
         """The error codes in its messages that are not 0, in their order, each with what it is about."""
-        return [error for message in self.messages(shallow=True) for error in errors_in(message)]
+        return [error for outline in self.outlines() for error in errors_in(outline)]
 
     def __repr__(self) -> str:
         api = f"{self.api.name} v{self.version}" if self.api is not None else "response of unknown API"
@@ -204,6 +228,11 @@ class Exchange:
         halves = (half.message(shallow=shallow) for half in (self.request, self.response) if half is not None)
         return [message for message in halves if message is not None]
 
+    def outlines(self) -> list[Outline]:
+        """Return what the halves are about, as far as they could be read, request first."""
+        found = (half.outline() for half in (self.request, self.response) if half is not None)
+        return [outline for outline in found if outline is not None]
+
     def all_findings(self, *, shallow: bool = False) -> list[Finding]:
         """Return the exchange's own findings, then those of its messages.
 
@@ -212,7 +241,9 @@ class Exchange:
         """
         found = self.findings[:]
         for half in (self.request, self.response):
-            message = half.message(shallow=shallow) if half is not None else None
-            if half is not None and message is not None and message.findings:
+            if half is None or (shallow and half.facts() is not None):
+                continue
+            message = half.message(shallow=shallow)
+            if message is not None and message.findings:
                 found += [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
         return found

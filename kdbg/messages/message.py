@@ -23,6 +23,7 @@ from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
 from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
+from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all
 
 if TYPE_CHECKING:
@@ -154,6 +155,15 @@ def forms(api: Api, version: int, direction: Direction, header: bool, shallow: b
         for dialect, grammar in api.dialects_of(direction, version)
     ]
     return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)
+
+
+@cache
+def facts_of(api: Api, version: int, direction: Direction) -> FactsReader | None:
+    """Return the reader of what clean messages are about, straight from their bytes; None where there is none."""
+    if version not in api.versions or not api.reads(direction, version):
+        return None
+    head = header_grammar(api, version, direction) if not api.headerless else NO_HEADER
+    return facts_reader(head, grammar_of(api, version, direction))
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:

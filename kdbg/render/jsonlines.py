@@ -86,8 +86,8 @@ def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
     if not message.payloads and not has_uuids(message.grammar):
         return {}
     values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
-    found = [outline(grammar)(value).rows for grammar, value in values if has_uuids(grammar)]
-    ids = dict.fromkeys(row.topic for rows in found for row in rows if row.topic in topics)
+    found = [outline(grammar)(value) for grammar, value in values if has_uuids(grammar)]
+    ids = dict.fromkeys(topic for rows, _, _ in found for topic, *_ in rows if topic in topics)
     return {str(topic_id): topics[topic_id] for topic_id in ids}
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import TypeAlias
 
+from ..findings import Finding
 from ..grammars.errors import error_name
 from ..messages.exchange import Exchange
+from ..wire import Api
 from ..wire.readings.outline import Outline, outline
-from .findings import mark
-from .heading import moment
+from .findings import mark, style
+from .heading import clock
 from .look import Look
-from .values import cut, escape
+from .values import MOST_KEPT, cut, escape
+
+Topics: TypeAlias = Mapping[uuid.UUID, str]
+About: TypeAlias = "tuple[str, str]"
+"""What an exchange was about, and the style in which that is shown: "" where nothing went wrong."""
+FEW_ROWS = 8
+"""Rows of two outlines whose text is worth remembering: longer ones seldom come twice."""
 
 
 def header(look: Look) -> str:
@@ -21,20 +30,68 @@ def header(look: Look) -> str:
     return look.paint("dim", names) + "\n"
 
 
-def summary_line(exchange: Exchange, look: Look, topics: Mapping[uuid.UUID, str]) -> str:
-    """Return an exchange as one line, newline included, with its last column cut to the width of the look."""
-    request, response = exchange.request, exchange.response
-    sent = size(request.size) if request is not None else "–"
-    got = size(response.size) if response is not None else "–"
-    line = (
-        f"{exchange.number:>5} {moment(exchange.time)[11:23]} {'c' + str(exchange.peers.number):<4} "
-        f"{_api(exchange):<18} {sent:>4} {got:>4} {short(exchange.latency):>5} "
-    )
-    good, bad = _about(exchange, topics)
-    about = cut(bad or good, look.max_line - len(line))
-    if bad:
-        about = look.paint("bad" if bad[0] == "✗" else "note", about)
-    return f"{line}{about}".rstrip() + "\n"
+class Summary:
+    """Renders exchanges, each as one line with its last column cut to the width of the look."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look, self.topics = look, topics
+        self._kinds: dict[tuple[int, Api | None, int], str] = {}
+        self._abouts: dict[tuple[Outline, Outline], About] = {}
+
+    def __call__(self, exchange: Exchange) -> str:
+        """Return the line of an exchange, newline included."""
+        request, response = exchange.request, exchange.response
+        sent = size(request.size) if request is not None else "–"
+        got = size(response.size) if response is not None else "–"
+        line = (
+            f"{exchange.number:>5} {clock(exchange.time)} {self._kind(exchange)} "
+            f"{sent:>4} {got:>4} {short(exchange.latency):>5} "
+        )
+        about, style = self._about(exchange)
+        room = self.look.max_line - len(line)
+        if len(about) > room or not about.isascii():
+            about = cut(about, room)
+        if style:
+            about = self.look.paint(style, about)
+        return f"{line}{about}".rstrip() + "\n"
+
+    def _kind(self, exchange: Exchange) -> str:
+        """Return connection, API and version, which come again and again."""
+        key = exchange.peers.number, exchange.api, exchange.version
+        found = self._kinds.get(key)
+        if found is None:
+            if len(self._kinds) >= MOST_KEPT:
+                self._kinds.clear()
+            found = self._kinds[key] = f"{'c' + str(exchange.peers.number):<4} {_api(exchange):<18}"
+        return found
+
+    def _about(self, exchange: Exchange) -> About:
+        """Return what an exchange was about, and what went wrong in it, with the style of that."""
+        request, response = exchange.request, exchange.response
+        if not exchange.findings and request is not None and response is not None:
+            asked, answer = request.facts(), response.facts()
+            if asked is not None and answer is not None:
+                found = self._abouts.get((asked, answer))
+                return found if found is not None else self._clean(asked, answer)
+        outlines, findings = [], exchange.findings
+        for half in (request, response):
+            message = half.message(shallow=True) if half is not None else None
+            if message is not None:
+                if message.findings:
+                    findings = [*findings, *message.findings]
+                if not message.misaligned:
+                    outlines.append(outline(message.grammar)(message.body))
+        return about(outlines, findings, self.topics)
+
+    def _clean(self, asked: Outline, answer: Outline) -> About:
+        """Return the same of two messages without findings, and remember it where nothing can become known later."""
+        found = about([asked, answer], (), self.topics)
+        rows = len(asked[0]) + len(answer[0])
+        if rows <= FEW_ROWS and all(type(row[0]) is not uuid.UUID for part in (asked, answer) for row in part[0]):
+            if len(self._abouts) >= MOST_KEPT:
+                self._abouts.clear()
+            self._abouts[asked, answer] = found
+        return found
 
 
 def _api(exchange: Exchange) -> str:
@@ -48,35 +105,27 @@ def _api(exchange: Exchange) -> str:
     return (api.name if len(api.name) <= room else api.name[: room - 1] + "…") + version
 
 
-def _about(exchange: Exchange, topics: Mapping[uuid.UUID, str]) -> tuple[str, str]:
-    """Return (what an exchange was about, "") or, where something went wrong, ("", that and what it was about)."""
-    outlines, findings = [], exchange.findings
-    for half in (exchange.request, exchange.response):
-        message = half.message(shallow=True) if half is not None else None
-        if message is not None:
-            if message.findings:
-                findings = [*findings, *message.findings]
-            if not message.misaligned:
-                outlines.append(outline(message.grammar)(message.body))
-    about = _subjects(outlines, topics)
-    codes = [code for found in outlines for code in found.errors]
+def about(outlines: list[Outline], findings: Sequence[Finding], topics: Topics) -> About:
+    """Return what outlines and findings say in a line, errors first, and the style for what went wrong, "" for none."""
+    subjects = _subjects(outlines, topics)
+    codes = [code for _, _, errors in outlines for code in errors]
     if codes:
         names = ", ".join(map(error_name, dict.fromkeys(codes)))
-        return "", f"✗ {names} {about}".rstrip()
+        return f"✗ {names} {subjects}".rstrip(), "bad"
     if not findings:
-        return about, ""
+        return subjects, ""
     worst = next((finding for finding in findings if finding.kind.is_error), findings[0])
-    return "", f"{mark(worst.kind)} {worst.kind} {about}".rstrip()
+    return f"{mark(worst.kind)} {worst.kind} {subjects}".rstrip(), style(worst.kind)
 
 
-def _subjects(outlines: list[Outline], topics: Mapping[uuid.UUID, str]) -> str:
+def _subjects(outlines: list[Outline], topics: Topics) -> str:
     """Return topics with their partitions, consumer groups, and the number of records."""
     places: dict[str, dict[int, None]] = {}
     groups: list[str] = []
     records = 0
-    for found in outlines:
-        groups += found.groups
-        for topic, partition, _, count in found.rows:
+    for rows, named, _ in outlines:
+        groups += named
+        for topic, partition, _, count in rows:
             if topic is not None:
                 partitions = places.setdefault(topic if type(topic) is str else _name(topic, topics), {})
                 if partition is not None:
@@ -91,7 +140,7 @@ def _subjects(outlines: list[Outline], topics: Mapping[uuid.UUID, str]) -> str:
     return " ".join(words)
 
 
-def _name(topic: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
+def _name(topic: uuid.UUID, topics: Topics) -> str:
     return topics.get(topic) or str(topic)
 
 

@@ -68,9 +68,9 @@ def _tree_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
 
 
 def _summary(look: Look, topics: Topics) -> ExchangeView:
-    from .summary import summary_line
+    from .summary import Summary
 
-    return lambda exchange: summary_line(exchange, look, topics)
+    return Summary(look, topics)
 
 
 def _summary_header(look: Look) -> str:

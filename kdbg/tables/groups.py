@@ -32,7 +32,7 @@ Body = Mapping[str, Any]
 def event_rows(api: str, request: Body, answer: Message | None, client_id: str | None) -> Iterator[tuple[Any, ...]]:
     """Yield the columns of `groups` from `event` to `error`; several rows where several members leave at once."""
     response: Body = answer.body if answer is not None else {}
-    error = next(iter(outline(answer.grammar)(response).errors), 0) if answer is not None else None
+    error = next(iter(outline(answer.grammar)(response)[2]), 0) if answer is not None else None
     asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
     joined = response.get("members") if api == "JoinGroup" else None
     for who in request.get("members") or (request,):

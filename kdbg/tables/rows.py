@@ -85,7 +85,7 @@ class Rows:
         for message in (asked, answer):
             if message is not None:
                 rows, named, errors = outline(message.grammar)(message.body)
-                topics.update(dict.fromkeys(row.topic for row in rows))
+                topics.update(dict.fromkeys(topic for topic, *_ in rows))
                 groups.update(dict.fromkeys(named))
                 codes += errors
         request, response = exchange.request, exchange.response

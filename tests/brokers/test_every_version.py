@@ -108,7 +108,7 @@ async def answer(asker: Sweep, api: Api, version: int) -> str:
     assert message is not None
     if message.findings:
         return f"ODD: {message.findings[0]}"
-    errors = outline(message.grammar)(message.body).errors
+    errors = outline(message.grammar)(message.body)[2]
     return ERRORS[errors[0]].name if errors else "ok"
 
 

@@ -34,7 +34,7 @@ def produce(partition: int = 0, topic: str = "orders") -> dict[str, Any]:
 
 def errors(exchange: Exchange) -> list[int]:
     message = exchange.messages()[1]
-    return outline(message.grammar)(message.body).errors
+    return outline(message.grammar)(message.body)[2]
 
 
 def port_of(exchange: Exchange) -> int:

@@ -19,7 +19,6 @@ from kdbg.engine import outbox
 from kdbg.engine.engine import Engine
 from kdbg.engine.sides import HOLD
 from kdbg.filters.chosen import Filters
-from kdbg.filters.table import outlines_of
 from kdbg.wire.readings import topic_names as topicnames
 
 from .playbook import Lost, Playbook, flow, request, response, told
@@ -265,7 +264,7 @@ def test_damaged_captures_never_raise(which: Path, seed: int) -> None:
     everything = Filters(topic="no such", errors=True, group="no such")
     for exchange in session.run(harm(whole[start : start + 120], rng)):
         exchange.all_findings()
-        outlines_of(exchange)
+        exchange.outlines()
         list(everything.select([exchange], session.topic_names))
         assert exchange.request is not None or exchange.response is not None
         assert exchange.latency is None or isinstance(exchange.latency, int)
@@ -302,4 +301,4 @@ def test_frames_of_rubbish(frames: list[tuple[bool, bytes]]) -> None:
     playbook.close()
     for exchange in playbook.exchanges:
         exchange.all_findings()
-        outlines_of(exchange)
+        exchange.outlines()

@@ -14,7 +14,7 @@ import kdbg
 from kdbg.engine.engine import Engine
 from kdbg.findings import Finding, Kind
 from kdbg.render.look import Look
-from kdbg.render.summary import header, short, size, summary_line
+from kdbg.render.summary import Summary, header, short, size
 
 from ..traffic import Talk, framed, pcap
 
@@ -26,7 +26,7 @@ CAPTURES = [*(MAIN / "captures").glob("*.pcap*"), *(MAIN.parent / "shared" / "ca
 
 def lines(*talks: Talk, look: Look = PIPE) -> list[str]:
     exchanges = kdbg.read(io.BytesIO(pcap(*talks)))
-    return [summary_line(exchange, look, {}).removesuffix("\n") for exchange in exchanges]
+    return [Summary(look, {})(exchange).removesuffix("\n") for exchange in exchanges]
 
 
 def about(*talks: Talk) -> list[str]:
@@ -63,7 +63,7 @@ def test_of_several_findings_the_first_error_is_told_or_else_the_first() -> None
         ((Kind.DIALECT, Kind.CRC, Kind.GAP), "crc"),
     ):
         exchange.findings[:] = [Finding(kind) for kind in kinds]
-        assert summary_line(exchange, Look(long_lines=True), {})[59:].split()[1] == told
+        assert Summary(Look(long_lines=True), {})(exchange)[59:].split()[1] == told
 
 
 def test_what_it_was_about() -> None:
@@ -102,8 +102,8 @@ def test_names_of_topics_that_have_only_an_id() -> None:
 
     with open_capture(path) as capture:
         fetches = [exchange for exchange in session.run(capture) if exchange.api and exchange.api.name == "Fetch"]
-    assert "parcels-" in summary_line(fetches[0], Look(), session.topic_names)
-    assert "parcels-" not in summary_line(fetches[0], Look(), {})
+    assert "parcels-" in Summary(Look(), session.topic_names)(fetches[0])
+    assert "parcels-" not in Summary(Look(), {})(fetches[0])
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
@@ -118,7 +118,7 @@ def test_a_line_fits_the_width_in_columns(width: int) -> None:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_captures_fit_80_columns(path: Path) -> None:
     for exchange in kdbg.read(path):
-        line = summary_line(exchange, Look(), {})
+        line = Summary(Look(), {})(exchange)
         assert line.endswith("\n")
         assert cell_len(line[:-1]) <= 80
         assert re.match(r" *\d+ \d\d:\d\d:\d\d\.\d{3} c\d+ +\S", line)

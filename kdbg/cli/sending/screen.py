@@ -13,7 +13,7 @@ from ...grammars.errors import error_name
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
 from ...render.look import Look
-from ...render.summary import summary_line
+from ...render.summary import Summary
 from ...render.views import ExchangeView, View, view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
@@ -73,7 +73,7 @@ class Screen:
         if exchange.response is None and exchange.answered:
             self.unanswered = exchange
         if self.traced:
-            self.trace(summary_line(exchange, self.look, self.names).strip())
+            self.trace(Summary(self.look, self.names)(exchange).strip())
         if self.all:
             self.show(exchange)
 
@@ -124,7 +124,7 @@ class Screen:
 def codes_of(exchange: Exchange) -> list[int]:
     """Return the error codes in an answer, each once."""
     message = exchange.response.message(shallow=True) if exchange.response is not None else None
-    return list(dict.fromkeys(outline(message.grammar)(message.body).errors)) if message is not None else []
+    return list(dict.fromkeys(outline(message.grammar)(message.body)[2])) if message is not None else []
 
 
 def errors_of(exchange: Exchange) -> list[str]:

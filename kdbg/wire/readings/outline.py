@@ -7,23 +7,19 @@ only in part gives what is in that part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from ..nodes import Node, WireStruct
 from ..nodes.children import children, contains
 from ..records.node import RecordsNode
 
+PartitionOutline: TypeAlias = "tuple[Any, int | None, int, int | None]"
+"""One topic, or one partition of it, as a message mentions it: (topic, partition, error, records).
 
-class PartitionOutline(NamedTuple):
-    """One topic, or one partition of it, as a message mentions it. `topic` is a UUID where only the id is given."""
-
-    topic: Any
-    partition: int | None
-    error: int
-    records: int | None
+The topic is a UUID where only the id is given."""
 
 
 class Part(NamedTuple):
@@ -35,12 +31,8 @@ class Part(NamedTuple):
     value: dict[str, Any]
 
 
-class Outline(NamedTuple):
-    """The rows of a message, the groups it names, and every error code in it that is not zero."""
-
-    rows: list[PartitionOutline]
-    groups: list[str]
-    errors: list[int]
+Outline: TypeAlias = "tuple[Sequence[PartitionOutline], Sequence[str], Sequence[int]]"
+"""The rows of a message, the groups it names, and every error code in it that is not zero: (rows, groups, errors)."""
 
 
 def count_records(entries: Any) -> int:
@@ -58,7 +50,7 @@ def best_name(one: Any, other: Any) -> Any:
     return name if name else topic_id
 
 
-_KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "error": "error"}
+KINDS = {"topic": "topic", "topic_id": "topic", "partition": "partition", "error": "error"}
 
 
 @cache
@@ -67,7 +59,7 @@ def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
     walk = _Writer().compiled(grammar)
 
     def read(value: Any) -> Outline:
-        found = Outline([], [], [])
+        found: Outline = ([], [], [])
         try:
             walk(value, *found)
         except UNFINISHED:
@@ -100,7 +92,7 @@ UNFINISHED = (KeyError, TypeError, AttributeError)
 @cache
 def relevant(node: Node) -> bool:
     """Return whether anything in `node` says what a message is about: a topic, partition, group, error or records."""
-    return contains(node, lambda inner: inner.kind in _KINDS or inner.kind == "group" or isinstance(inner, RecordsNode))
+    return contains(node, lambda inner: inner.kind in KINDS or inner.kind == "group" or isinstance(inner, RecordsNode))
 
 
 class _Writer:
@@ -115,7 +107,6 @@ class _Writer:
         self.struct(grammar, "value", {}, 1)
         source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
         names: dict[str, Any] = {
-            "PartitionOutline": PartitionOutline,
             "Part": Part,
             "count_records": count_records,
             "best_name": best_name,
@@ -146,7 +137,7 @@ class _Writer:
             elif isinstance(child.node, RecordsNode):
                 own["records"] = f"count_records({item})"
             else:
-                self.leaf(_KINDS[child.node.kind], item, own, depth)
+                self.leaf(KINDS[child.node.kind], item, own, depth)
         self.row(own, around, inner, depth)
         below = {kind: name for kind, name in own.items() if kind in ("group", "topic", "partition")}
         for inside, item in inner:
@@ -201,7 +192,7 @@ class _Writer:
         elif isinstance(node, RecordsNode):
             self.append(around | {"records": f"count_records({item})"}, depth)
         else:
-            self.append(around | {_KINDS[node.kind]: item}, depth)
+            self.append(around | {KINDS[node.kind]: item}, depth)
 
     def group(self, item: str, depth: int) -> None:
         self.line(depth, f"if {item} is not None: groups.append({item})")
@@ -211,7 +202,7 @@ class _Writer:
 
     def append(self, own: dict[str, str], depth: int) -> None:
         known = [own.get(kind, default) for kind, default in (("topic", None), ("partition", None), ("error", 0))]
-        self.line(depth, f"rows.append(PartitionOutline({', '.join(map(str, known))}, {own.get('records')}))")
+        self.line(depth, f"rows.append(({', '.join(map(str, known))}, {own.get('records')}))")
 
 
 class _PartsWriter(_Writer):

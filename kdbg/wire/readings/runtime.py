@@ -1,4 +1,4 @@
-"""What the functions that compiled.py writes call: varints, tagged fields, and many numbers at once.
+"""What generated readings call: varints, tagged fields, and many numbers at once.
 
 Whatever is odd raises `Unreadable`, or an `IndexError` or `struct.error` of its own; nothing is explained here.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from ..nodes.leaves import VARINT
 
@@ -17,11 +17,6 @@ Known = dict[int, tuple[str, Callable[[bytes, int], tuple[Any, int]]]]
 
 class Unreadable(IndexError):
     """Raised by generated code; says nothing on purpose."""
-
-
-def bits_set() -> NoReturn:
-    """Raise `Unreadable` for a bit that is set and should be 0; generated expressions call it."""
-    raise Unreadable
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:

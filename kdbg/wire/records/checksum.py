@@ -14,11 +14,11 @@ def crc32(data: bytes | memoryview) -> int:
 
 def crc32c(data: bytes | memoryview) -> int:
     """Return the CRC-32C (Castagnoli) that record batches (magic 2) carry, over attributes to the batch's end."""
-    return _castagnoli()(data)
+    return castagnoli()(data)
 
 
 @cache
-def _castagnoli() -> Callable[[bytes | memoryview], int]:
+def castagnoli() -> Callable[[bytes | memoryview], int]:
     """Import the compiled function when a batch is first checked, so that kdbg starts without it."""
     from fastcrc.crc32 import iscsi
 

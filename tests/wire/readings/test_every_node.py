@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -50,7 +51,8 @@ from kdbg.wire.language.types import At
 from kdbg.wire.nodes import Node, WireStruct, build
 from kdbg.wire.nodes.children import children
 from kdbg.wire.readings.bnf import productions
-from kdbg.wire.readings.compiled import read_whole
+from kdbg.wire.readings.compiled import UNREADABLE, read_whole
+from kdbg.wire.readings.facts import facts_reader
 from kdbg.wire.readings.layout import layout
 from kdbg.wire.readings.outline import outline, relevant
 from kdbg.wire.readings.secrets import has_secrets, hide
@@ -178,6 +180,18 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     assert any(row.path.split(":")[-1].split(".")[-1].strip("[]") == name for row in layout(node))
     assert name in "\n".join(productions(node, "")) or "tagged" in place or "optional" in place
     assert 0 < score(node, body) < 1000
+    assert_facts(place, node, body)
+
+
+def assert_facts(place: str, node: WireStruct, body: dict[str, Any]) -> None:
+    """Straight from the bytes comes what the value tells, except of what only a value tells: tagged fields."""
+    read = facts_reader(WireStruct((), None), node)
+    facts = None
+    with suppress(*UNREADABLE):
+        facts = read(build(node, body)) if read is not None else None
+    assert facts == tuple(map(tuple, outline(node)(body))) or (
+        facts is None and ("tagged" in place or "optional" in place)
+    )
 
 
 @pytest.mark.parametrize("what", EVERYTHING)
@@ -187,7 +201,7 @@ def test_what_is_absent_is_passed_over_by_every_reading(place: str, what: str) -
     node, body = grammar(place, of), ABSENT[place]
     assert node.parse(build(node, body)) == body
     assert read_whole(node, build(node, body)) == body
-    assert outline(node)(body).errors == []
+    assert outline(node)(body)[2] == []
     assert hide(node, body) == body
     known: dict[uuid.UUID, str] = {}
     learn(node, body, known)
@@ -200,8 +214,8 @@ def test_what_is_absent_is_passed_over_by_every_reading(place: str, what: str) -
 
 @every_place
 def test_an_error_is_an_error_wherever_it_stands(place: str) -> None:
-    assert outline(grammar(place, ErrorCode))(value(place, 6)).errors == [6]
-    assert outline(grammar(place, ErrorCode))(value(place, 0)).errors == []
+    assert outline(grammar(place, ErrorCode))(value(place, 6))[2] == [6]
+    assert outline(grammar(place, ErrorCode))(value(place, 0))[2] == []
     one = exchange(place, ErrorCode, 6)
     assert list(Filters(errors=True).select([one])) == [one]
     assert list(Filters(errors=True).select([exchange(place, ErrorCode, 0)])) == []
@@ -273,7 +287,7 @@ def test_records_are_counted_and_read_as_text_wherever_they_stand(place: str) ->
     assert '"value":"hello"' in shown("json", one)
     assert '"hello"' in shown("tree", one)
     body = one.messages()[0].body
-    assert sum(row.records or 0 for row in outline(node)(body).rows) == 1 or place in ("a field", "a tagged field")
+    assert sum(records or 0 for *_, records in outline(node)(body)[0]) == 1 or place in ("a field", "a tagged field")
 
 
 @every_place

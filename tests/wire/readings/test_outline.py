@@ -10,7 +10,7 @@ import pytest
 from kdbg import grammars
 from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import build
-from kdbg.wire.readings.outline import Outline, Part, PartitionOutline, count_records, outline, parts, relevant
+from kdbg.wire.readings.outline import Outline, Part, count_records, outline, parts, relevant
 from kdbg.wire.readings.spans import inspect
 
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -23,7 +23,7 @@ def outlined(api: str, direction: Direction, version: int, value: dict[str, Any]
 
 
 def rows(api: str, direction: Direction, version: int, value: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in outlined(api, direction, version, value).rows]
+    return list(outlined(api, direction, version, value)[0])
 
 
 def test_a_row_for_every_partition() -> None:
@@ -34,8 +34,8 @@ def test_a_row_for_every_partition() -> None:
 def test_errors_stand_in_their_partitions_row_and_are_collected() -> None:
     partitions = [{"partition_index": 0, "error_code": 0}, {"partition_index": 1, "error_code": 6}]
     found = outlined("Metadata", "response", 1, {"topics": [{"name": "a", "partitions": partitions}]})
-    assert found.rows == [PartitionOutline("a", 0, 0, None), PartitionOutline("a", 1, 6, None)]
-    assert found.errors == [6]
+    assert found[0] == [("a", 0, 0, None), ("a", 1, 6, None)]
+    assert found[2] == [6]
 
 
 def test_a_topic_with_partitions_has_no_row_of_its_own_unless_it_failed() -> None:
@@ -91,9 +91,9 @@ def test_what_counts_as_a_record(entries: Any, count: int) -> None:
 
 
 def test_groups_are_named() -> None:
-    assert outlined("Heartbeat", "request", 3, {"group_id": "g"}).groups == ["g"]
-    assert outlined("DescribeGroups", "request", 0, {"groups": ["g", "h"]}).groups == ["g", "h"]
-    assert outlined("OffsetFetch", "request", 8, {"groups": [{"group_id": "g"}, {"group_id": "h"}]}).groups == [
+    assert outlined("Heartbeat", "request", 3, {"group_id": "g"})[1] == ["g"]
+    assert outlined("DescribeGroups", "request", 0, {"groups": ["g", "h"]})[1] == ["g", "h"]
+    assert outlined("OffsetFetch", "request", 8, {"groups": [{"group_id": "g"}, {"group_id": "h"}]})[1] == [
         "g",
         "h",
     ]
@@ -102,7 +102,7 @@ def test_groups_are_named() -> None:
 def test_a_group_with_topics_has_both() -> None:
     groups = [{"group_id": "g", "topics": [{"name": "t", "partition_indexes": [1]}]}]
     found = outlined("OffsetFetch", "request", 8, {"groups": groups})
-    assert (found.groups, found.rows) == (["g"], [PartitionOutline("t", 1, 0, None)])
+    assert (found[1], found[0]) == (["g"], [("t", 1, 0, None)])
 
 
 def test_partitions_are_found_with_what_stands_around_them() -> None:
@@ -130,12 +130,12 @@ def test_a_partition_that_broke_off_behind_its_number_is_found() -> None:
 
 def test_an_error_of_the_whole_message_belongs_to_no_row() -> None:
     found = outlined("Heartbeat", "response", 1, {"error_code": 27})
-    assert (found.rows, found.errors) == ([], [27])
+    assert (found[0], found[2]) == ([], [27])
 
 
 def test_messages_about_nothing_are_outlined_as_nothing() -> None:
     grammar = grammars.api("ApiVersions").at("request", 0)
-    assert outline(grammar)({}) == Outline([], [], [])
+    assert outline(grammar)({}) == ([], [], [])
     assert not relevant(grammar)
 
 
@@ -144,10 +144,10 @@ def test_a_message_that_broke_off_is_outlined_as_far_as_it_goes() -> None:
     topics = [{"name": name, "partitions": [{"error_code": 9, "partition_index": 7}]} for name in ("first", "second")]
     data = build(grammar, {"topics": topics})
     found = [outline(grammar)(inspect(grammar, data[:end]).value or {}) for end in range(len(data) + 1)]
-    counts = [len(one.rows) for one in found]
+    counts = [len(one[0]) for one in found]
     assert counts == sorted(counts), "never fewer rows for more bytes"
-    assert [row.topic for row in found[-1].rows] == ["first", "second"]
-    assert any([row.topic for row in one.rows] == ["first"] for one in found)
+    assert [topic for topic, *_ in found[-1][0]] == ["first", "second"]
+    assert any([topic for topic, *_ in one[0]] == ["first"] for one in found)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -156,8 +156,8 @@ def test_every_grammar_can_be_outlined(direction: Direction) -> None:
         for version in api.versions:
             grammar = api.at(direction, version)
             whole = outline(grammar)(grammar.default())
-            assert outline(grammar)({}) == outline(grammar)(None) == Outline([], [], [])
-            assert whole.errors == []
+            assert outline(grammar)({}) == outline(grammar)(None) == ([], [], [])
+            assert whole[2] == []
 
 
 def test_every_topic_partition_and_group_of_a_grammar_is_found() -> None:

@@ -1,0 +1,234 @@
+"""What a clean message is about, straight from its bytes: the outline without the value (see walk.py, outline.py).
+
+`facts_reader(header, body)` returns `read(data) -> Outline`, what `outline(body)` makes of the value. It proves every
+byte that the compiled reader with `shallow` proves, and raises one of `UNREADABLE` where that raises, and for what only
+a value tells (a topic or an error in a tagged field). So a message that it reads has no findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from ..nodes import LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
+from ..nodes.children import children
+from ..records.checksum import castagnoli
+from ..records.node import RecordsNode
+from ..records.sets import PREAMBLE, RecordFormat, decode
+from .compiled import record_readers
+from .outline import KINDS, Outline, best_name, count_records, relevant
+from .runtime import Unreadable
+from .walk import Walk
+
+FactsReader = Callable[[bytes], Outline]
+Around = dict[str, str]
+"""The topic, partition, group and error that a structure stands in: kind -> variable."""
+PASSED_ON = ("group", "topic", "partition")
+HELD = ("batch_length", "magic", "crc", "records_count")
+"""The fields of a batch's header by which its records are counted."""
+
+
+class Unsuited(Exception):
+    """Raised for a grammar whose outline needs the whole value."""
+
+
+@cache
+def facts_reader(header: Node, body: WireStruct) -> FactsReader | None:
+    """Return the reader of what messages of this grammar are about; None where only their values tell."""
+    try:
+        return Facts().function(header, body)
+    except Unsuited:
+        return None
+
+
+@cache
+def counter(node: RecordsNode) -> Callable[[bytes, int, int], int]:
+    """Return a function that counts the records between two places, and proves the checksums of their batches."""
+    count = batch_counter(node.format)
+    readers = record_readers()
+
+    def records(data: bytes, start: int, end: int) -> int:
+        if end > len(data):
+            raise Unreadable
+        try:
+            return count(data, start, end)
+        except Unreadable:  # other magic, an entry that is cut off, or a fault: the plain reading says which
+            entries = decode(data[start:end], node.format, readers, cut=node.cut, shallow=True)
+            return count_records(entries)
+
+    return records
+
+
+def batch_counter(format: RecordFormat) -> Callable[[bytes, int, int], int]:
+    """Return a function that counts the records of sound batches of magic 2; it raises `Unreadable` for others."""
+    walk = Walk()
+    held: Around = {}
+    walk.line(1, "total = 0")
+    walk.line(1, "while pos < end:")
+    walk.line(2, "start = pos")
+    for field in format.batch.fields:
+        if field.name in HELD:
+            held[field.name] = walk.value(field.node, 2)
+        else:
+            walk.skip(field.node, 2)
+    walk.line(2, f"if end - pos < {format.header_size}: raise Unreadable")
+    walk.flush(2)
+    length, magic, crc, records = (held[name] for name in HELD)
+    least = format.header_size - PREAMBLE.size
+    walk.names["crc32c"] = castagnoli()
+    walk.line(2, f"pos = start + {PREAMBLE.size} + {length}")
+    walk.line(2, f"if {magic} != 2 or {length} < {least} or pos > end: raise Unreadable")
+    walk.line(2, f"if crc32c(data[start + {format.crc_at + 4}:pos]) != {crc}: raise Unreadable")
+    walk.line(2, f"total += {records}")
+    return walk.define("count(data, pos, end)", "total")  # type: ignore[no-any-return]
+
+
+class Facts(Walk):
+    """Writes a function that gathers rows, groups and errors while it passes over all else."""
+
+    def function(self, header: Node, body: WireStruct) -> FactsReader:
+        """Return the reader of messages of this header and body."""
+        self.names["best_name"] = best_name
+        self.read(header, 1)
+        self.line(1, "rows = []; groups = []; errors = []")
+        self.about(body, {}, 1)
+        self.flush(1)
+        self.line(1, "if pos != len(data): raise Unreadable")
+        return self.define("read(data, pos=0)", "(tuple(rows), tuple(groups), tuple(errors))")  # type: ignore[no-any-return]
+
+    def about(self, node: WireStruct, around: Around, depth: int) -> None:
+        """Write what reads a structure that says something; `around` is what it stands in."""
+        tagged = any(relevant(field.node) for field in (node.tags or {}).values())
+        if node.front and tagged:
+            raise Unsuited
+        if node.front:
+            self.flush(depth)
+            self.tags(node, "{}", depth)
+        own, empty, place = dict(around), list[str](), ""
+        for field in node.fields:
+            if not relevant(field.node):
+                self.read(field.node, depth)
+            elif isinstance(field.node, RecordsNode):
+                own["records"] = self.count_of(field.node, depth)
+            elif not children(field.node):
+                self.fact(field.node, own, place, depth)
+            else:
+                self.flush(depth)
+                if not place:
+                    place = self.fresh("p")
+                    self.line(depth, f"{place}, {place}_errors = len(rows), len(errors)")
+                below = {kind: name for kind, name in own.items() if kind in PASSED_ON}
+                empty.append(self.inside(field.node, below, depth))
+        if node.tags is not None and not node.front:
+            self.flush(depth)
+            if tagged:
+                self.line(depth, "if data[pos]: raise Unreadable")
+                self.line(depth, "pos += 1")
+            else:
+                self.tags(node, "{}", depth)
+        self.row(own, around, empty, place, depth)
+
+    def fact(self, node: Node, own: Around, place: str, depth: int) -> None:
+        """Write what reads a leaf that says something; `place` is set behind structures that were read already."""
+        kind = node.kind if node.kind == "group" else KINDS[node.kind]
+        if place and kind != "error":
+            raise Unsuited  # what was read already stands in it
+        before, name = own.get(kind), self.kept(node, depth)
+        if place and before is not None:
+            raise Unsuited
+        if kind == "group":
+            self.line(depth, f"if {name} is not None: groups.append({name})")
+        elif kind == "error":
+            self.flush(depth)
+            add = f"insert({place}_errors, {name})" if place else f"append({name})"  # those inside come behind it
+            self.line(depth, f"if {name}: errors.{add}")
+            name = f"({before} or {name})" if before else name
+        elif kind == "topic" and before is not None:
+            self.flush(depth)
+            self.line(depth, f"{name} = best_name({before}, {name})")
+        own[kind] = name
+
+    def kept(self, node: Node, depth: int) -> str:
+        """Write what reads a leaf; return the variable with its value, good once the run is flushed."""
+        value = self.value(node, depth)
+        if not isinstance(node, UuidNode):
+            return value
+        self.flush(depth)
+        name = self.fresh()
+        self.line(depth, f"{name} = {value}")
+        return name
+
+    def count_of(self, node: RecordsNode, depth: int) -> str:
+        """Write what counts the records of a record set; return the variable with their number."""
+        count, read = self.fresh(), self.named("records", counter(node))
+
+        def inside(size: str, depth: int) -> None:
+            self.line(depth, f"{count} = {read}(data, pos, pos + {size}) if {size} else 0")
+            self.line(depth, f"pos += {size}")
+
+        self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{count} = 0"))
+        return count
+
+    def inside(self, node: Node, around: Around, depth: int) -> str:
+        """Write what reads a node that holds others; return the expression that says whether it is empty."""
+        if isinstance(node, WireStruct):
+            self.about(node, around, depth)
+            self.flush(depth)
+            return ""
+        if isinstance(node, LengthPrefixed):
+            end = self.begin_prefixed(node, depth)
+            empty = self.inside(node.item, around, depth)
+            self.line(depth, f"if pos != {end}: raise Unreadable")
+            return empty
+        found = self.fresh("f")
+        if isinstance(node, NullableStruct):
+            self.line(depth, f"{found} = 0")
+            self.marked(node, depth, lambda depth: None, lambda depth: self.there(node.struct, found, around, depth))
+            return f"not {found}"
+        assert isinstance(node, WireArray)
+
+        def items(count: str, depth: int) -> None:
+            self.line(depth, f"{found} = {count}")
+            self.loop(count, depth, lambda depth: self.one(node.item, around, depth))
+
+        self.counted(node.length, node.nullable, depth, items, lambda depth: self.line(depth, f"{found} = 0"))
+        return f"not {found}"
+
+    def there(self, node: WireStruct, found: str, around: Around, depth: int) -> None:
+        """Write what reads a structure that is not null, and takes note of that in `found`."""
+        self.line(depth, f"{found} = 1")
+        self.inside(node, around, depth)
+
+    def one(self, node: Node, around: Around, depth: int) -> None:
+        """Write what reads an item of an array: a structure, or a leaf that is no field of one."""
+        if children(node):
+            self.inside(node, around, depth)
+        elif isinstance(node, RecordsNode):
+            self.append(around | {"records": self.count_of(node, depth)}, depth)
+        elif node.kind in ("group", "error"):
+            self.fact(node, {}, "", depth)
+        else:
+            name = self.kept(node, depth)
+            self.flush(depth)
+            self.append(around | {KINDS[node.kind]: name}, depth)
+
+    def row(self, own: Around, around: Around, empty: list[str], place: str, depth: int) -> None:
+        """Write a row for a structure; for one that holds others, only if it has an error or one of these is empty."""
+        if set(own) - set(around) <= {"error", "group"} and "topic" not in own:
+            return
+        self.flush(depth)
+        if not place:
+            self.append(own, depth)
+            return
+        conditions = [*filter(None, empty), *([own["error"]] if "error" in own else [])]
+        if conditions:
+            self.line(depth, f"if {' or '.join(conditions)}:")
+            self.line(depth + 1, f"rows.insert({place}, {self.tuple(own)})")
+
+    def append(self, own: Around, depth: int) -> None:
+        """Write a row."""
+        self.line(depth, f"rows.append({self.tuple(own)})")
+
+    def tuple(self, own: Around) -> str:
+        """Return the expression of a row."""
+        return f"({own.get('topic')}, {own.get('partition')}, {own.get('error', 0)}, {own.get('records')})"

@@ -1,0 +1,94 @@
+"""Every generated reading says what the plain path says, over every layout and every value, or refuses; whole or not.
+
+A new reading adds its pair to `READINGS`: what reads the bytes of a message fast, and what it must be equal to. A
+reading may refuse bytes that are odd, and what only a value tells, but no more than `REFUSED` allows of sound ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from kdbg.messages.message import read
+from kdbg.wire.nodes import UnreadStruct
+from kdbg.wire.readings.compiled import UNREADABLE
+from kdbg.wire.readings.facts import facts_reader
+from kdbg.wire.readings.outline import outline
+
+from .subjects import MESSAGES, Spoken, full, variants
+
+Read = Callable[[bytes], Any]
+
+
+class Pair(NamedTuple):
+    """A fast reading of messages and its plain counterpart; `fast` is None for a layout that it does not suit."""
+
+    fast: Callable[[Spoken], Read | None]
+    plain: Callable[[Spoken], Read]
+    refused: float
+    """The share of sound messages that it may refuse."""
+
+
+def plain_facts(subject: Spoken) -> Read:
+    def facts(data: bytes) -> Any:
+        message = read(subject.api, subject.version, subject.direction, data, shallow=True)
+        assert not message.findings
+        rows, groups, errors = outline(message.grammar)(message.body)
+        return tuple(rows), tuple(groups), tuple(errors)
+
+    return facts
+
+
+READINGS = {"facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.1)}
+SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
+every_reading = pytest.mark.parametrize("pair", READINGS.values(), ids=READINGS)
+
+
+@every_reading
+@pytest.mark.parametrize("subject", SPOKEN, ids=str)
+def test_what_is_read_fast_is_what_is_read_plainly(subject: Spoken, pair: Pair) -> None:
+    fast, plain = pair.fast(subject), pair.plain(subject)
+    if fast is None:
+        return
+    for value in variants(subject):
+        data = subject.whole(value)
+        try:
+            found = fast(data)
+        except UNREADABLE:
+            continue
+        assert found == plain(data)
+
+
+@every_reading
+@pytest.mark.parametrize("subject", SPOKEN, ids=str)
+def test_what_is_odd_is_refused(subject: Spoken, pair: Pair) -> None:
+    fast, plain = pair.fast(subject), pair.plain(subject)
+    whole = subject.whole(full(subject))
+    if fast is None:
+        return
+    step = max(1, len(whole) // 40)
+    odd = [whole[:end] for end in range(0, len(whole), step)] + [whole + b"\0"]
+    odd += [whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :]
+            for at in range(0, len(whole), step) for flip in (0x01, 0x80, 0xFF)]  # fmt: skip
+    for data in odd:
+        try:
+            found = fast(data)
+        except UNREADABLE:
+            continue
+        assert found == plain(data), "`plain` fails where there is a finding"
+
+
+@every_reading
+def test_sound_messages_are_seldom_refused(pair: Pair) -> None:
+    count: Counter[bool] = Counter()
+    for subject in SPOKEN:
+        fast = pair.fast(subject)
+        for value in variants(subject):
+            try:
+                count[fast is not None and bool(fast(subject.whole(value)) or True)] += 1
+            except UNREADABLE:
+                count[False] += 1
+    assert count[False] <= pair.refused * count.total(), count

@@ -90,7 +90,7 @@ def test_forms_of_older_releases_and_secrets_are_told(grammar: Callable[..., str
 def test_the_list_has_every_payload_below_what_it_is(grammar: Callable[..., str]) -> None:
     text = grammar("payloads")
     assert re.findall(r"(?m)^  (\w+) ", text) == [found.name for found in payloads()]
-    assert "\nRecords of transactions in `__transaction_state`: " in text
+    assert "\n\nRecords of transactions in `__transaction_state`: " in text
     assert text.endswith("\n`kdbg grammar NAME` tells about one of them.\n")
     assert all(len(line) <= 80 for line in text.splitlines())
 

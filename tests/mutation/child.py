@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
@@ -96,9 +97,10 @@ class Traced(Chosen):
         if file is None:
             return None
         lines = self.lines[file]
+        test = self.test if frame.f_code.co_flags & CO_OPTIMIZED else ""  # modules and classes: the first test imports
 
         def line(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
-            lines.setdefault(frame.f_lineno, set()).add(self.test)
+            lines.setdefault(frame.f_lineno, set()).add(test)
             return line
 
         return line(frame, event, argument)

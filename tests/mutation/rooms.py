@@ -46,6 +46,7 @@ ROOMS = {
                 "tests/report/test_facts.py",
                 "tests/messages/test_misaligned.py",
                 "tests/test_library.py",
+                "tests/guide/test_references.py",
             ),
         ),
         Room(

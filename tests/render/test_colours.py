@@ -13,11 +13,13 @@ from kdbg.grammars.payloads import payloads
 from kdbg.render import coverage, errortext, grammardiff, payloadtext, typetext
 from kdbg.render.explained import number_text
 from kdbg.render.grammartext import sheet_text
+from kdbg.render.hexdump import hexdump
 from kdbg.render.look import Look
 from kdbg.render.sheets import header_sheets, message_sheets, record_sheets
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 OLD, NEW = (message_sheets(METADATA, version)[0] for version in (4, 9))
+HEADER = bytes.fromhex("0003 0004 00000007 0001 63 ffffffff 01")
 PAGES: dict[str, Callable[[Look], str]] = {
     "coverage": lambda look: coverage.overview(grammars.apis(), look),
     "coverage of an API": lambda look: coverage.one(METADATA, look),
@@ -34,13 +36,14 @@ PAGES: dict[str, Callable[[Look], str]] = {
     "a type": lambda look: typetext.type_page(typetext.types()[0], look),
     "types": typetext.type_listing,
     "the notation": typetext.notation_page,
+    "an explained hexdump": lambda look: "\n".join(hexdump(HEADER, METADATA, 4, "request", look, {})) + "\n",
     "a number": lambda look: number_text(1213486160, look)[0],
 }
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_colour_adds_nothing_but_escape_sequences(page: str) -> None:
-    plain, coloured = PAGES[page](Look()), PAGES[page](Look("STANDARD"))
+    plain, coloured = (PAGES[page](Look(colours, meanings=True)) for colours in ("", "STANDARD"))
     assert "\x1b" not in plain
     assert "\x1b" in coloured
     stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)

@@ -83,6 +83,7 @@ def test_the_caret_of_an_empty_rest_stands_behind_the_last_byte() -> None:
         "            ^ correlation_id: INT32 wants 4 bytes, 0 left",
         "      the 2 fields above are sound",
     ]
+    assert dump(METADATA[:2])[-1] == "      the 1 field above is sound"
 
 
 @pytest.mark.parametrize("cut", range(len(METADATA)))

@@ -65,6 +65,7 @@ def test_the_newest_time_of_a_batch(newest: int, time: str) -> None:
         (message(0, 1, attributes=0x08), "append time"),
         (message(0, 0, attributes=0x08), "✗ unused-bits"),
     ],
+    ids=["nothing", "append time", "transaction", "delete horizon", "leader epoch", "magic 1", "magic 0"],
 )
 def test_what_is_special_about_a_batch(data: bytes, words: str) -> None:
     assert about(data) == [words]

@@ -35,5 +35,5 @@ def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:
     here = Versions(rules.first, min(rules.last, NEWEST))
     for run in joined(Versions(version, version) for version in versions):
         if both := run & here:
-            word = Word(of, **vars(rules) | {"first": both.first, "last": both.last})
+            word = Word(of, **rules._asdict() | {"first": both.first, "last": both.last})
             yield Renamed(word, newname=field.name, newdocs=field.docs)

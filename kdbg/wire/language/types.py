@@ -18,7 +18,6 @@ A declaration holds no bytes and reads none: `specialise` turns it into the node
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ...errors import GrammarError
@@ -160,7 +159,8 @@ class Struct(Declaration):
     def __init__(self, *fields: Renamed) -> None:
         super().__init__()
         self.declared = fields
-        refuse_duplicates([(field.name or "", rules_of(field)[0]) for field in fields])
+        self._said = [(field.name or "", *rules_of(field)) for field in fields]
+        refuse_duplicates([(name, rules) for name, rules, _ in self._said])
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
         struct = self.structure(at)
@@ -169,10 +169,10 @@ class Struct(Declaration):
     def structure(self, at: At) -> WireStruct:
         """Return the structure as it is at one version, with the fields that the version has."""
         fields, tags = [], {}
-        for declared in self.declared:
-            field = specialise_field(declared, at)
-            if field is None:
+        for name, rules, type in self._said:
+            if not rules.has(at):
                 continue
+            field = specialise_field(name, rules, type, at)
             if field.tag is None:
                 fields.append(field)
             else:
@@ -231,8 +231,7 @@ class Classic(Declaration):
         return self.of.at(at._replace(flexible=False), nullable=nullable)
 
 
-@dataclass(frozen=True)
-class FieldRules:
+class FieldRules(NamedTuple):
     """What the words in front of a field's type have said of it so far."""
 
     first: int = 0
@@ -267,25 +266,22 @@ class Word(AnySubconstruct):
 
 def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
     """Return the rules that the words in front of a field's type give, the text behind it included, and the type."""
-    rules, about = FieldRules(), ""
+    said, about = dict[str, Any](), ""
     subcon: AnyConstruct = declared
     while isinstance(subcon, (Renamed, Word)):
         about = about or subcon.docs
         if isinstance(subcon, Word):
-            rules = replace(rules, **subcon.rules)
+            said.update(subcon.rules)
         subcon = subcon.subcon
-    return replace(rules, about=about or subcon.docs), subcon
+    return FieldRules(**said | {"about": about or subcon.docs}), subcon
 
 
-def specialise_field(declared: Renamed, at: At) -> Field | None:
-    """Return the field as it is at one version; None when that version does not have it."""
-    rules, subcon = rules_of(declared)
-    if not rules.has(at):
-        return None
-    node = specialise(subcon, at, nullable=rules.nullable(at.version))
+def specialise_field(name: str, rules: FieldRules, type: AnyConstruct, at: At) -> Field:
+    """Return the field as it is at one version, which must have it."""
+    node = specialise(type, at, nullable=rules.nullable(at.version))
     if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
         node = NullableStruct(node.struct, null=0)
-    return Field(declared.name or "", node, rules.initial, rules.tag, rules.about)
+    return Field(name, node, rules.initial, rules.tag, rules.about)
 
 
 def Since(first: int, of: AnyConstruct) -> Word:

@@ -230,11 +230,13 @@ def _fits(
     `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
     """
     frame = data[place.start : place.end]
+    read = _slowly if slowly else _quickly
     for candidate in candidates:
-        read = _slowly if slowly else _quickly
+        if len(frame) <= SMALL and not _may_fit(candidate, frame, header):
+            continue
         for grammar, head, body, end in read(candidate, frame, header):
             left = len(frame) - end
-            if not left or 0 < left <= MOST_LEFT < end:
+            if _is_near(frame, end):
                 cost = score(grammar, body) + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
                 cost += score(header_grammar(*candidate), head) if head else 0.0
                 cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
@@ -242,6 +244,23 @@ def _fits(
                 exact = not left and not slowly and place.size in (None, len(frame))
                 yield _guess(place, candidate, cost, reason, exact=exact, header=header), (head, body)
                 break
+
+
+def _is_near(frame: bytes, end: int) -> bool:
+    """Return whether a layout that ends there leaves none of the bytes, or few."""
+    left = len(frame) - end
+    return not left or 0 < left <= MOST_LEFT < end
+
+
+def _may_fit(candidate: Candidate, frame: bytes, header: bool) -> bool:
+    """Return whether a layout ends near the end of the bytes: hardly any does, so that few readers are compiled."""
+    for form in forms(*candidate, header, False):
+        try:
+            if _is_near(frame, form.end(frame)):
+                return True
+        except UNREADABLE:
+            continue
+    return False
 
 
 def _quickly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import BadLength, Leftover, Truncated, WireError
 from ..findings import Finding, Kind
@@ -23,6 +23,7 @@ from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
 from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
+from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all
 
@@ -133,25 +134,46 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
     return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
 
 
-class Form(NamedTuple):
-    """One form that a message may have: `name` is "" for the real one, else what it is a dialect of."""
+class Form:
+    """One form that a message may have: `name` is "" for the real one, else what it is a dialect of.
+
+    `admits` says whether a body that was read can have been written in this form.
+    """
 
     name: str
+    header: WireStruct
     grammar: WireStruct
-    read: Reader
-    """Reads header and body."""
     admits: Callable[[Mapping[str, Any]], bool]
-    """Whether a body that was read can have been written in this form."""
+
+    def __init__(
+        self,
+        header: WireStruct,
+        grammar: WireStruct,
+        *,
+        shallow: bool,
+        name: str = "",
+        admits: Callable[[Mapping[str, Any]], bool] = lambda body: True,
+    ) -> None:
+        self.name, self.header, self.grammar, self.admits = name, header, grammar, admits
+        self._shallow = shallow
+
+    @cached_property
+    def read(self) -> Reader:
+        """The compiled reader of header and body; to compile it costs more than to read a few messages without."""
+        return message_reader(self.header, self.grammar, shallow=self._shallow)
+
+    def end(self, data: bytes) -> int:
+        """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""
+        return end_of(self.grammar, data, end_of(self.header, data, 0))
 
 
 @cache
 def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[Form, ...]:
     """Return every form a message may have: the real one, then dialects; these first if the version is unknown."""
     head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
-    real = grammar_of(api, version, direction)
-    found = [Form("", real, message_reader(head, real, shallow=shallow), lambda body: True)]
+    found = [Form(head, grammar_of(api, version, direction), shallow=shallow)]
     found += [
-        Form(dialect.name, grammar, message_reader(head, grammar, shallow=shallow), dialect.admits)
+        Form(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits)
         for dialect, grammar in api.dialects_of(direction, version)
     ]
     return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)

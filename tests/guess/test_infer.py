@@ -10,6 +10,8 @@ from kdbg.engine.foreign import looks_like, number
 from kdbg.guess.infer import Guess, Told, infer
 from kdbg.guess.pieces import pieces
 from kdbg.guess.reason import Reason
+from kdbg.messages.message import forms
+from kdbg.wire.readings.compiled import message_reader
 
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
@@ -209,3 +211,12 @@ def test_another_form_is_guessed_behind_what_is_laid_out_as_its_version_says() -
     names = [guess.api.name for guess in infer(bytes.fromhex("00000005 0010"))]
     assert names[0] == "Heartbeat"
     assert names[-1] == "FindCoordinator"
+
+
+def test_few_readers_are_compiled_for_bytes_that_hardly_any_layout_reads() -> None:
+    response = framed(metadata_response())
+    for data in (response, response[:-1], response[4:-9], response[:30] + b"\x55" + response[31:]):
+        forms.cache_clear()
+        message_reader.cache_clear()
+        infer(data)
+        assert message_reader.cache_info().currsize < 25

@@ -52,6 +52,7 @@ from kdbg.wire.nodes import Node, WireStruct, build
 from kdbg.wire.nodes.children import children
 from kdbg.wire.readings.bnf import productions
 from kdbg.wire.readings.compiled import UNREADABLE, read_whole
+from kdbg.wire.readings.extent import end_of
 from kdbg.wire.readings.facts import facts_reader
 from kdbg.wire.readings.layout import layout
 from kdbg.wire.readings.outline import outline, relevant
@@ -169,6 +170,7 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     data = build(node, body)
     assert node.parse(data) == body
     assert read_whole(node, data) == body
+    assert end_of(node, data, 0) == len(data)
     _, inspection = explain(api(place, of), 0, "response", data)
     assert inspection.value == body
     assert not inspection.findings

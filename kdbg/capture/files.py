@@ -1,4 +1,4 @@
-"""A capture, opened: a path, "-" or a binary stream goes in, its TCP segments come out one after another.
+"""A capture, opened: a path, "-" or a binary stream goes in, its TCP segments come out, many at a time.
 
 pcap and pcapng, plain or compressed, told apart by their first bytes. Memory stays flat, a live pipe's packets come as
 they arrive. After opening nothing is raised over what the capture holds: see `Capture.problems`.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias
 
-from kdbg.capture.formats import Damaged, open_packets
+from kdbg.capture.everyday import segments
+from kdbg.capture.formats import Batch, Damaged, open_packets
 from kdbg.capture.links import Found, dissector
 from kdbg.capture.packet import Packet
 from kdbg.capture.pcap import RawPacket
@@ -21,6 +22,8 @@ from kdbg.findings.facts import CaptureTrouble
 
 FRAGMENTED = "a fragment of a TCP segment, which is not put together with its others"
 MOST_NOTES = 100
+Data: TypeAlias = bytes
+"""What `Capture` cannot call bytes, as it counts them under that name."""
 
 
 def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
@@ -34,7 +37,7 @@ def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
 
 
 class Capture:
-    """A context manager and an iterator of Packet, to be gone through once.
+    """A context manager, to be gone through once: by `blocks`, or as an iterator of Packet.
 
     `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
     `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
@@ -54,7 +57,10 @@ class Capture:
         self._notes: dict[str, int] = {}
         self._source = source
         self._pause: float | None = None
-        self._walk = self._packets(open_packets(source, self._note, self._is_silent))
+        self._singly = False
+        self._dissectors: dict[int, Callable[[bytes], Found]] = {}
+        self._walk = self._blocks(open_packets(source, self._note, self._is_silent))
+        self._packets = (packet for block in self._walk for packet in block)
 
     @property
     def problems(self) -> list[Finding]:
@@ -62,14 +68,19 @@ class Capture:
         return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in self._notes.items()]
 
     def __iter__(self) -> Iterator[Packet]:
-        return cast(Iterator[Packet], self._walk)  # the generator itself: a call less for every packet
+        self._singly = True
+        return self._packets
 
     def __next__(self) -> Packet:
         return next(iter(self))
 
-    def with_pauses(self, seconds: float) -> Iterator[Packet | None]:
-        """Iterate over the packets, with None among them where nothing comes from a pipe for so many seconds."""
-        self._pause = seconds
+    def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[Packet]]:
+        """Return an iterator of the packets, as many at a time as have come; `singly`: one at a time.
+
+        The counts are those of the blocks that were taken. An empty list stands for a pause: nothing has come from a
+        pipe for `pause` seconds.
+        """
+        self._pause, self._singly = pause, singly
         return self._walk
 
     def __enter__(self) -> Capture:
@@ -85,35 +96,44 @@ class Capture:
         self._walk.close()
         self._source.close()
 
-    def _packets(self, arrived: Iterator[list[RawPacket]]) -> Generator[Packet | None, None, None]:
-        dissectors: dict[int, Callable[[bytes], Found]] = {}
-        number = self.packets
-        for packets in self._sound(arrived):
-            if not packets:
-                yield None
-            for time, link, data in packets:
-                self.packets = number = number + 1
-                self.bytes += len(data)
-                if time is None:
-                    time = self.last_time or 0
-                self.last_time = time
-                if self.first_time is None:
-                    self.first_time = time
-                dissect = dissectors.get(link)
-                if dissect is None:
-                    dissect = dissectors[link] = dissector(link, self._note)
-                found = dissect(data)
-                if found:
-                    yield number, time, *found
-                    continue
-                self.other += 1
-                if found is not None:
-                    self._note(FRAGMENTED)
+    def _blocks(self, arrived: Iterator[Batch]) -> Generator[list[Packet], None, None]:
+        for data, raw in self._sound(arrived):
+            if not raw:
+                yield []
+            elif not self._singly:
+                if packets := self._segments(data, raw):
+                    yield packets
+            else:
+                for each in raw:
+                    if packets := self._segments(data, [each]):
+                        yield packets
+
+    def _segments(self, data: Data, raw: list[RawPacket]) -> list[Packet]:
+        """Return the TCP segments, and count."""
+        found, size, time = segments(data, raw, self.packets, self.last_time or 0, self._odd)
+        if self.first_time is None:
+            self.first_time = raw[0][0] or 0
+        self.packets += len(raw)
+        self.bytes += size
+        self.last_time = time
+        return found
+
+    def _odd(self, link: int, data: Data) -> Found:
+        """Return what is in a packet that is not an everyday one."""
+        dissect = self._dissectors.get(link)
+        if dissect is None:
+            dissect = self._dissectors[link] = dissector(link, self._note)
+        found = dissect(data)
+        if not found:
+            self.other += 1
+            if found is not None:
+                self._note(FRAGMENTED)
+        return found
 
     def _is_silent(self) -> bool:
         return self._pause is not None and self._source.is_silent(self._pause)
 
-    def _sound(self, arrived: Iterator[list[RawPacket]]) -> Iterator[list[RawPacket]]:
+    def _sound(self, arrived: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the packets before the damage, if there is any."""
         trouble = ""
         try:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket, Taken
 from kdbg.capture.pcapng import MAGIC, PcapngReader
 from kdbg.capture.source import CHUNK, Source
 from kdbg.errors import UnknownCapture
+
+Batch: TypeAlias = tuple[bytes, list[RawPacket]]
+"""Bytes of a file, and the packets that were found in them."""
 
 
 class Damaged(Exception):
@@ -32,11 +35,11 @@ class Reader(Protocol):
 
 def open_packets(
     source: Source, note: Callable[[str], None], is_silent: Callable[[], bool] = lambda: False
-) -> Iterator[list[RawPacket]]:
+) -> Iterator[Batch]:
     """Read the file's header; return what yields its packets, as many at a time as have come.
 
     `note` is told of what is odd but does not end the reading. `is_silent` is asked before the source is waited on; if
-    it is, an empty list is yielded first. Raises UnknownCapture; the iterator raises Damaged,
+    it is, a batch without packets is yielded first. Raises UnknownCapture; the iterator raises Damaged,
     after the packets before the damage.
     """
     magic = _exactly(source.stream, 4)
@@ -72,24 +75,31 @@ def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
         data += more
 
 
-def _packets(
-    stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool]
-) -> Iterator[list[RawPacket]]:
+def _packets(stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool]) -> Iterator[Batch]:
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:
-            yield packets
+            yield data, packets
         if damage:
             raise Damaged(damage)
         data = data[used:]
         if is_silent():
-            yield []
-        more = _exactly(stream, missing) if data else stream.read1(CHUNK)
+            yield b"", []
+        more = _at_least(stream, missing if data else 1)
         if not more:
             break
-        data += more
+        data = data + more if data else more
     if data:
         raise Damaged(reader.cut)
+
+
+def _at_least(stream: io.BufferedReader, size: int) -> bytes:
+    """Read so many bytes and what else has come with them, fewer at the end of the stream."""
+    pieces = []
+    while size > 0 and (piece := stream.read1(CHUNK)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def _exactly(stream: io.BufferedReader, size: int) -> bytes:

@@ -27,6 +27,8 @@ _TCP = struct.Struct(">IIBB").unpack_from
 _SHORT = struct.Struct(">H").unpack_from
 
 TCP, UDP = 6, 17
+IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
+"""Their ethertypes."""
 VLAN_TAGS = frozenset({b"\x81\x00", b"\x88\xa8", b"\x91\x00"})
 FOR_SCAPY = frozenset({b"\x88\x47", b"\x88\x48", b"\x88\x64", b"\x65\x58"})
 """Ethertypes that may carry IP further in: MPLS, PPPoE, bridged Ethernet."""
@@ -87,18 +89,18 @@ def _innermost(link: int, data: bytes, note: Callable[[str], None]) -> Found:
 
 def ethernet(data: bytes) -> Found:
     kind = data[12:14]
-    return ipv4(data, 14) if kind == b"\x08\x00" else _network(kind, data, 14)
+    return ipv4(data, 14) if kind == IPV4 else _network(kind, data, 14)
 
 
 def cooked(data: bytes) -> Found:
     """Read a packet of Linux's "any" interface, version 1 (SLL)."""
     kind = data[14:16]
-    return ipv4(data, 16) if kind == b"\x08\x00" else _network(kind, data, 16)
+    return ipv4(data, 16) if kind == IPV4 else _network(kind, data, 16)
 
 
 def cooked2(data: bytes) -> Found:
     kind = data[:2]
-    return ipv4(data, 20) if kind == b"\x08\x00" else _network(kind, data, 20)
+    return ipv4(data, 20) if kind == IPV4 else _network(kind, data, 20)
 
 
 def raw(data: bytes) -> Found:
@@ -132,9 +134,9 @@ def _network(kind: bytes, data: bytes, start: int) -> Found:
     while kind in VLAN_TAGS:
         kind = data[start + 2 : start + 4]
         start += 4
-    if kind == b"\x08\x00":
+    if kind == IPV4:
         return ipv4(data, start)
-    if kind == b"\x86\xdd":
+    if kind == IPV6:
         return ipv6(data, start)
     if kind in FOR_SCAPY or (kind < b"\x06\x00" and data[start : start + 3] == b"\xaa\xaa\x03"):  # 802.3 with SNAP
         raise Unusual

@@ -9,8 +9,11 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple, TypeAlias
 
-RawPacket: TypeAlias = tuple[int | None, int, bytes]
-"""(nanoseconds since the epoch or None where the file tells no time, link type, the packet's bytes)."""
+RawPacket: TypeAlias = tuple[int | None, int, int, int]
+"""(nanoseconds since the epoch or None where the file tells no time; link type; where the packet begins and ends).
+
+The places are those in the bytes that it was found in: its headers are read there, and only its payload is copied.
+"""
 
 HEADER, PACKET_HEADER = 24, 16
 """Bytes of the file's header, and of a packet's unless the file is of the modified form."""
@@ -107,6 +110,6 @@ class PcapReader:
                     damage = f"packet {{next}} claims {length:,} bytes: the file is damaged from there on"
                     return Taken(packets, place, 0, damage)
                 return Taken(packets, place, behind - end)
-            append((seconds * 1_000_000_000 + fraction * unit, link, data[start:behind]))
+            append((seconds * 1_000_000_000 + fraction * unit, link, start, behind))
             place = behind
         return Taken(packets, place, place + record - end)

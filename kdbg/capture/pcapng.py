@@ -25,6 +25,8 @@ SMALLEST, SMALLEST_SECTION, SMALLEST_ENHANCED = 12, 28, 32
 END_OF_OPTIONS, IF_NAME, IF_TSRESOL, IF_TSOFFSET = 0, 2, 9, 14
 LATEST = 1 << 63
 """Nanoseconds since the epoch, April 2262: later times fit neither 64 bits nor the tables made of them."""
+CLOCKS = 256
+"""Upper halves of clocks that are remembered: one of nanoseconds has another every 4.3 seconds."""
 NAME = 40
 """Characters of an interface's name that are shown."""
 
@@ -86,31 +88,57 @@ class PcapngReader:
         return Taken(packets, place, place + SMALLEST - len(data))
 
     def _ordinary(self, data: bytes, place: int, packets: list[RawPacket]) -> int:
-        """Take whole Enhanced Packet Blocks with nothing odd about them; return where the first other block begins."""
-        fields, interfaces, append = self._enhanced_fields, self._interfaces, packets.append
-        last, known = len(data) - SMALLEST_ENHANCED, len(interfaces)
-        while place <= last:
-            kind, length, number, high, low, captured = fields(data, place)
+        """Take whole Enhanced Packet Blocks with nothing odd about them; return where the first other block begins.
+
+        The length behind a block is read together with the fields of the next one.
+        """
+        following, append = self._following, packets.append
+        last = len(data) - SMALLEST_ENHANCED
+        if place > last:
+            return place
+        now, link, base, unit = b"", 0, 0, 0
+        kind, length, where, low, captured = self._beginning(data, place)
+        while kind == ENHANCED and not length & 3 and length >= SMALLEST_ENHANCED + captured:
+            if where != now:
+                if (clock := self._clocks.get(where) or self._clock_at(where)) is None:
+                    break
+                now, (link, base, unit) = where, clock
             behind = place + length
-            if kind != ENHANCED or length & 3 or length < SMALLEST_ENHANCED + captured or number >= known:
+            if behind > last:
                 break
-            interface = interfaces[number]
-            if interface is None or data[behind - 4 : behind] != data[place + 4 : place + 8]:  # or cut short
+            append((base + low * unit, link, place + 28, place + 28 + captured))
+            size = length
+            again, kind, length, where, low, captured = following(data, behind - 4)
+            if again != size:
+                packets.pop()
                 break
-            link, _, _, multiplier, divisor, offset = interface
-            time = (high << 32 | low) * multiplier // divisor + offset
-            if not 0 <= time < LATEST:
-                break
-            append((time, link, data[place + 28 : place + 28 + captured]))
             place = behind
         return place
+
+    def _clock_at(self, where: bytes) -> tuple[int, int, int] | None:
+        """Return link type, nanoseconds where the lower half of the clock is 0, and in a tick; None where one is odd.
+
+        `where` is a block's interface and the upper half of the clock, as they stand there.
+        """
+        number, high = self._pair(where, 0)
+        interface = self._interfaces[number] if number < len(self._interfaces) else None
+        if interface is None or interface.divisor != 1:
+            return None
+        base, unit = (high << 32) * interface.multiplier + interface.offset, interface.multiplier
+        if base < 0 or base + (unit << 32) > LATEST:
+            return None
+        if len(self._clocks) >= CLOCKS:
+            self._clocks.clear()
+        self._clocks[where] = clock = interface.link, base, unit
+        return clock
 
     def _use(self, order: str) -> None:
         """Read what follows in this byte order."""
         self._order = order
-        self._single, self._pair, self._fields, self._enhanced_fields = (
-            struct.Struct(order + form).unpack_from for form in ("I", "II", "5I", "6I")
+        self._single, self._pair, self._fields, self._beginning, self._following = (
+            struct.Struct(order + form).unpack_from for form in ("I", "II", "5I", "II8sII", "III8sII")
         )
+        self._clocks: dict[bytes, tuple[int, int, int]] = {}
         self._readers: dict[int, Callable[[bytes, int, int], RawPacket | None]] = {
             INTERFACE: self._interface,
             OBSOLETE: self._obsolete,
@@ -165,14 +193,14 @@ class PcapngReader:
         if end - start < 20:
             raise _Malformed
         number, high, low, length, _ = self._fields(data, start)
-        return self._packet(number, high << 32 | low, data[start + 20 : min(start + 20 + length, end)])
+        return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
 
     def _obsolete(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read a Packet Block, which came before the Enhanced one and counts drops beside a shorter number."""
         if end - start < 20:
             raise _Malformed
         number, _, high, low, length = struct.unpack_from(self._order + "HHIII", data, start)
-        return self._packet(number, high << 32 | low, data[start + 20 : min(start + 20 + length, end)])
+        return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
 
     def _simple(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read a Simple Packet Block: of the first interface, without a time, cut at the interface's snaplen."""
@@ -182,18 +210,18 @@ class PcapngReader:
         if interface is None:
             return None
         length = min(self._single(data, start)[0], interface.snaplen or LARGEST)
-        return None, interface.link, data[start + 4 : min(start + 4 + length, end)]
+        return None, interface.link, start + 4, min(start + 4 + length, end)
 
-    def _packet(self, number: int, ticks: int, data: bytes) -> RawPacket | None:
+    def _packet(self, number: int, ticks: int, start: int, end: int) -> RawPacket | None:
         interface = self._described(number)
         if interface is None:
             return None
         link, _, name, multiplier, divisor, offset = interface
         time = ticks * multiplier // divisor + offset
         if 0 <= time < LATEST:
-            return time, link, data
+            return time, link, start, end
         self._note(_untimely(number, name))
-        return None, link, data
+        return None, link, start, end
 
     def _described(self, number: int) -> Interface | None:
         if number < len(self._interfaces) and (found := self._interfaces[number]) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -107,7 +107,7 @@ class Run:
         )
         render = self.view.exchange(self.look, engine.topic_names)
         choose = partial(self.choose, capture, engine)
-        drive = Drive(engine, self.packets(capture), choose, left=self.left, hear=self.count)
+        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=self.count)
         try:
             for exchange in drive:
                 self.writer.write(render(exchange))
@@ -123,22 +123,27 @@ class Run:
                 self.note(problem)
                 self.say(f"{name}: {escape(problem.text)}")
 
-    def packets(self, capture: Capture) -> Iterable[Packet | None]:
-        """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown."""
-        return self.until_interrupted(capture.with_pauses(PAUSE)) if self.writer.live else capture
+    def blocks(self, capture: Capture) -> Iterator[list[Packet]]:
+        """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown.
 
-    def until_interrupted(self, packets: Iterator[Packet | None]) -> Iterator[Packet | None]:
-        """Yield the packets up to Ctrl-C, which is heard only while one is waited for: none is left half done."""
+        With a limit they come one by one: no more are counted than it took.
+        """
+        pause = PAUSE if self.writer.live else None
+        blocks = capture.blocks(pause=pause, singly=self.left is not None)
+        return self.until_interrupted(blocks) if self.writer.live else blocks
+
+    def until_interrupted(self, blocks: Iterator[list[Packet]]) -> Iterator[list[Packet]]:
+        """Yield the packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
         hear = getattr(signal, "pthread_sigmask", deaf)
         try:
             while True:
                 hear(signal.SIG_UNBLOCK, {signal.SIGINT})
                 try:
-                    packet = next(packets)
+                    packets = next(blocks)
                 except StopIteration:
                     return
                 hear(signal.SIG_BLOCK, {signal.SIGINT})
-                yield packet
+                yield packets
         except KeyboardInterrupt:
             self.status = INTERRUPTED
         finally:

@@ -1,12 +1,13 @@
 """Packets in, exchanges out: the engine that a file, a live interface, a proxy and a Spark task all run.
 
-No I/O here: whoever has packets calls `Engine.receive` for each and takes the exchanges that it completed, then
-`Engine.close`. It never raises for what packets hold; its memory does not grow with the capture.
+No I/O here: whoever has packets gives them to `Engine.receive` or `Engine.receive_all` and takes the exchanges that
+they completed, then calls `Engine.close`. It never raises for what packets hold; its memory does not grow with the
+capture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
@@ -73,22 +74,29 @@ class Engine:
         """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
         return self._tell(self._outbox.settle())
 
-    def run(self, packets: Iterable[Packet | None]) -> Iterator[Exchange]:
-        """Yield all exchanges of these packets, each as soon as it is final; None among them stands for `idle`."""
-        receive, held, take = self.table.receive, self._outbox.held, self._outbox.take
+    def receive_all(self, packets: Iterable[Packet]) -> Iterator[list[Exchange]]:
+        """Take the next packets; yield the exchanges that are final as soon as they are, before the next packet."""
+        held, take = self._outbox.held, self._outbox.take
         by_others = self._outbox.reads is None
-        for packet in packets:
-            if packet is None:
-                yield from self.idle()
-                continue
-            receive(packet)
+        for now in self.table.receive_all(packets):
             if not held:
                 continue
             exchange, conversation, time, _ = held[0]
-            if time >= packet[1] - HOLD and exchange.response is conversation.broker.last and by_others:
+            if time >= now - HOLD and exchange.response is conversation.broker.last and by_others:
                 continue  # what `take` would find, for nearly every second packet
-            if final := take(packet[1]):
-                yield from self._tell(final)
+            if final := take(now):
+                yield self._tell(final)
+
+    def run(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[Exchange]:
+        """Yield all exchanges of these packets, each as soon as it is final; an empty block stands for `idle`.
+
+        How the packets are divided into blocks makes no difference to the exchanges.
+        """
+        for packets in blocks:
+            if not packets:
+                yield from self.idle()
+            for final in self.receive_all(packets):
+                yield from final
         yield from self.close()
 
     def close(self) -> list[Exchange]:

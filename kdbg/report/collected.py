@@ -118,7 +118,8 @@ class _Decoding:
         """The connections of which an exchange is shown."""
 
     def run(self, capture: Capture) -> None:
-        drive = Drive(self.engine, capture, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
+        blocks = capture.blocks(singly=self.to.left is not None)
+        drive = Drive(self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
         for exchange in drive:
             number = exchange.peers.number
             self.shown.add(number)

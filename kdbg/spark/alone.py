@@ -46,7 +46,7 @@ class Alone:
 
     def run(self) -> Iterator[None]:
         """Read the capture; pauses now and then, so that the rows can be taken away."""
-        drive = Drive(self._engine, self._packets(), lambda: self._wants)
+        drive = Drive(self._engine, self._blocks(), lambda: self._wants)
         for number, exchange in enumerate(drive, 1):
             self._rows.exchange(self.name, exchange)
             if not number % PAUSE:
@@ -55,12 +55,12 @@ class Alone:
         self._files()
         yield
 
-    def _packets(self) -> Iterator[Packet]:
+    def _blocks(self) -> Iterator[list[Packet]]:
         """Yield the packets of all files, numbered through."""
         before = 0
         for place, split in enumerate(self.plan.splits):
             reading = Reading(self.plan, split._replace(shift=before), self.ports)
-            yield from reading.packets()
+            yield from reading.blocks()
             self._read.append(reading.split)
             self._reports.append(reading.report | {"split": place})
             before += reading.report["packets"]

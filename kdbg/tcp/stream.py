@@ -60,20 +60,21 @@ class Stream:
     """Feed it with `start`, `receive`, `finish`, `acknowledged`, `overdue` and `close`.
 
     `regular` is True while it has begun, has not ended and nothing waits: then `acknowledged` and `overdue` need not
-    be called. `first` is the sequence number that it began with, `certain` whether a SYN said so.
+    be called. `first` is the sequence number that it began with, `certain` whether a SYN said so; `due` is the position
+    of the next byte, `receiver` takes it.
     """
 
     __slots__ = (
-        "_deadline", "_fin", "_held", "_limits", "_next", "_receiver", "_runs", "certain", "ended", "first", "regular",
+        "_deadline", "_fin", "_held", "_limits", "_runs", "certain", "due", "ended", "first", "receiver", "regular",
     )  # fmt: skip
     certain: bool
     ended: bool
     regular: bool
 
     def __init__(self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES) -> None:
-        self._receiver = receiver
+        self.receiver = receiver
         self._limits = segments, size
-        self._next = 0
+        self.due = 0
         self._runs: list[Run] = []
         self._held = 0
         self._fin: Run | None = None
@@ -84,28 +85,28 @@ class Stream:
     def attach(self, receiver: Receiver) -> None:
         """Say who takes the bytes, before the first comes."""
         if not self.ended:
-            self._receiver = receiver
+            self.receiver = receiver
 
     @property
     def quiescent(self) -> tuple[Receiver, int] | None:
         """While it is regular: who takes the bytes, and the sequence number of the next one."""
-        return (self._receiver, self._next & MASK) if self.regular else None
+        return (self.receiver, self.due & MASK) if self.regular else None
 
     def start(self, seq: int) -> None:
         """Begin at this sequence number, which a SYN or what acknowledges it has told."""
         if self.first is None and not self.ended:
-            self.first = self._next = seq
+            self.first = self.due = seq
             self.regular = True
 
     def near(self, seq: int) -> bool:
         """Whether a sequence number is near the current one, not of an earlier connection on the same ports."""
-        return self.first is None or abs(self._place(seq) - self._next) <= NEAR
+        return self.first is None or abs(self._place(seq) - self.due) <= NEAR
 
     def receive(self, seq: int, payload: bytes, length: int, time: int, number: int) -> None:
         """Take a segment with data: `length` bytes were sent, `payload` is what was captured of them."""
-        if self.regular and seq == self._next & MASK and len(payload) == length:
-            self._next += length
-            self._receiver.data(payload, time, number)
+        if self.regular and seq == self.due & MASK and len(payload) == length:
+            self.due += length
+            self.receiver.data(payload, time, number)
         elif not self.ended:
             self.start(seq)
             start = self._place(seq)
@@ -117,7 +118,7 @@ class Stream:
             return
         self.start(seq)
         place = self._place(seq)
-        if place >= self._next and self._fin is None:
+        if place >= self.due and self._fin is None:
             self._fin = Run(place, place, b"", time, number)
             self._runs = [run.part(run.start, min(run.end, place)) for run in self._runs if run.start < place]
             self._held = sum(len(run.payload) for run in self._runs)
@@ -153,23 +154,23 @@ class Stream:
         self.regular = False
 
     def _place(self, seq: int) -> int:
-        return self._next + ((seq - self._next + BEHIND) & MASK) - BEHIND
+        return self.due + ((seq - self.due + BEHIND) & MASK) - BEHIND
 
     def _goal(self) -> Run | None:
         """Return what waits behind the first hole; None if nothing does."""
         if self._runs:
             return self._runs[0]
-        return self._fin if self._fin is not None and self._fin.start > self._next else None
+        return self._fin if self._fin is not None and self._fin.start > self.due else None
 
     def _take(self, run: Run) -> None:
         """Keep what is new of a segment, and deliver what is in order."""
         if self._fin is not None and run.end > self._fin.start:
             run = run.part(run.start, self._fin.start)
-        if run.start < self._next:
-            run = run.part(self._next, run.end)
+        if run.start < self.due:
+            run = run.part(self.due, run.end)
         if run.end <= run.start:
             return
-        if run.start == self._next and not self._runs:
+        if run.start == self.due and not self._runs:
             self._deliver(run)
         else:
             self._keep(run)
@@ -207,30 +208,30 @@ class Stream:
 
     def _skip(self, goal: Run) -> None:
         """Give up the hole before `goal`: report a gap, and go on behind it."""
-        length, self._next = goal.start - self._next, goal.start
-        self._receiver.gap(length, goal.time, goal.number)
+        length, self.due = goal.start - self.due, goal.start
+        self.receiver.gap(length, goal.time, goal.number)
         self._deliver_due()
 
     def _deliver_due(self) -> None:
         runs = self._runs
-        while runs and runs[0].start <= self._next:
+        while runs and runs[0].start <= self.due:
             run = runs.pop(0)
             self._held -= len(run.payload)
             self._deliver(run)
 
     def _deliver(self, run: Run) -> None:
-        self._next = run.end
+        self.due = run.end
         if run.payload:
-            self._receiver.data(run.payload, run.time, run.number)
+            self.receiver.data(run.payload, run.time, run.number)
         missing = run.end - run.start - len(run.payload)
         if missing:
-            self._receiver.gap(missing, run.time, run.number)
+            self.receiver.gap(missing, run.time, run.number)
 
     def _end(self, time: int, number: int) -> None:
         if not self.ended:
             self.ended = True
             self.regular = False
-            receiver = self._receiver
+            receiver = self.receiver
             self._forget()
             receiver.end(time, number)
 
@@ -238,4 +239,4 @@ class Stream:
         self._runs.clear()
         self._held = 0
         self._fin = self._deadline = None
-        self._receiver = NOBODY
+        self.receiver = NOBODY

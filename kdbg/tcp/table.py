@@ -6,7 +6,7 @@ connection on the same ports, and when the table is full the least recently acti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, endpoint, reverse
@@ -15,6 +15,7 @@ from kdbg.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 CONNECTIONS = 65_536
 LATE_SYN, LATE_BYTES = 64, 1 << 20
 """A SYN that comes after data is the same connection's if it was shuffled by no more packets and bytes than these."""
+UNUSUAL = FIN | SYN | RST
 EPHEMERAL = 32_768
 """Linux gives connecting sockets ports from here on; other systems start higher."""
 
@@ -119,6 +120,34 @@ class Table:
             other.overdue(seen)
         if not stream.regular:
             stream.overdue(seen)
+
+    def receive_all(self, packets: Iterable[Packet]) -> Iterator[int]:
+        """Take the next packets of the capture; yield the time of each once it is taken.
+
+        Bytes that come in order, and packets without any, are handled here, as in `receive`, with fewer calls.
+        """
+        entries, receive = self._entries, self.receive
+        for packet in packets:
+            number, time, flow, seq, _, flags, payload, length = packet
+            entry = entries.get(flow)
+            if entry is not None and not flags & UNUSUAL:
+                connection, stream, other = entry
+                if not (stream.regular and other.regular):
+                    receive(packet)
+                elif not length:
+                    connection.packets += 1
+                    connection.last_time, connection.last_packet = time, number
+                elif seq == stream.due & MASK and len(payload) == length:
+                    connection.packets += 1
+                    connection.bytes += length
+                    connection.last_time, connection.last_packet = time, number
+                    stream.due += length
+                    stream.receiver.data(payload, time, number)
+                else:
+                    receive(packet)
+            else:
+                receive(packet)
+            yield time
 
     def close(self) -> None:
         """End every connection; for the end of the capture."""

@@ -243,3 +243,34 @@ def test_real_traffic_that_breaks_off() -> None:
     last = len(recorded())
     assert len(packets) == last - 1
     assert [finding.text for finding in capture.problems] == [f"the file ends inside packet {last}"]
+
+
+@pytest.mark.parametrize("make", [pcap, pcapng])
+def test_counts_are_those_of_the_packets_that_were_taken(make: Callable[[list[bytes]], bytes]) -> None:
+    with open_capture(io.BytesIO(make(PACKETS))) as capture:
+        for count, (number, time, *_) in enumerate(capture, 1):
+            assert (number, capture.packets, capture.last_time) == (count, count, time)
+            assert capture.bytes == sum(map(len, PACKETS[:count]))
+    with open_capture(io.BytesIO(make(PACKETS))) as capture:
+        for count, block in enumerate(capture.blocks(singly=True), 1):
+            assert (len(block), capture.packets) == (1, count)
+    with open_capture(io.BytesIO(make(PACKETS))) as capture:
+        blocks = list(capture.blocks())
+        assert sum(map(len, blocks)) == capture.packets == len(PACKETS)
+        assert len(blocks) < len(PACKETS)
+
+
+def test_iterating_goes_on_where_it_was_left_and_not_after_closing() -> None:
+    with open_capture(io.BytesIO(pcap(PACKETS))) as capture:
+        assert [next(capture)[0], next(capture)[0]] == [1, 2]
+        for packet in capture:
+            assert packet[0] == 3
+            break
+        assert next(capture)[0] == 4
+        capture.close()
+        assert list(capture) == []
+    with open_capture(io.BytesIO(pcap(PACKETS))) as capture:
+        blocks = capture.blocks(singly=True)
+        assert [number for (number, *_) in next(blocks)] == [1]
+        capture.close()
+        assert list(blocks) == []

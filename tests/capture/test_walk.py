@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdbg.capture.formats import Damaged, open_packets
-from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError
 
@@ -26,11 +26,15 @@ CLOCKS = ("timestamp-2e64", "tsresol-0", "tsoffset-max")
 """Files whose times are forged."""
 
 
+RawPacket = tuple[int | None, int, bytes]
+"""When it was captured, its link type, its bytes."""
+
+
 def ours(source: str | io.BytesIO) -> Iterator[RawPacket]:
     opened = open_source(source)
     try:
-        for packets in open_packets(opened, lambda problem: None):
-            yield from packets
+        for data, packets in open_packets(opened, lambda problem: None):
+            yield from ((time, link, data[start:end]) for time, link, start, end in packets)
     except Damaged:  # as scapy does
         pass
     finally:
@@ -108,3 +112,67 @@ def count(data: bytes) -> int:
         return len(list(ours(io.BytesIO(data))))
     except CaptureError:  # too short to be opened
         return 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    packets=st.lists(
+        st.tuples(st.binary(max_size=90), st.integers(0, (1 << 32) - 1), st.integers(0, 999_999)), max_size=20
+    ),
+    order=st.sampled_from("<>"),
+    nano=st.booleans(),
+    sizes=st.lists(st.integers(1, 300), max_size=60),
+)
+def test_any_pcap_file_is_read_as_scapy_reads_it(
+    tmp_path_factory: pytest.TempPathFactory,
+    packets: list[tuple[bytes, int, int]],
+    order: str,
+    nano: bool,
+    sizes: list[int],
+) -> None:
+    data = struct.pack(order + "IHHiIII", 0xA1B23C4D if nano else 0xA1B2C3D4, 2, 4, 0, 0, 65_535, RAW)
+    for packet, seconds, fraction in packets:
+        data += struct.pack(order + "IIII", seconds, fraction, len(packet), len(packet) + 9) + packet
+    path = tmp_path_factory.mktemp("made") / "made.pcap"
+    path.write_bytes(data)
+    wanted = list(theirs(path)) if packets else []
+    assert len(wanted) == len(packets)
+    assert list(ours(str(path))) == list(ours(Drops(data, sizes))) == wanted
+
+
+OTHER_BLOCKS = st.sampled_from(["none", "none", "none", "names", "statistics", "interface", "section"])
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    packets=st.lists(
+        st.tuples(st.binary(max_size=90), st.integers(0, 1 << 53), st.integers(0, 2), st.booleans(), OTHER_BLOCKS),
+        max_size=20,
+    ),
+    order=st.sampled_from("<>"),
+    sizes=st.lists(st.integers(1, 300), max_size=60),
+)
+def test_any_pcapng_file_is_read_as_scapy_reads_it(
+    tmp_path_factory: pytest.TempPathFactory,
+    packets: list[tuple[bytes, int, int, bool, str]],
+    order: str,
+    sizes: list[int],
+) -> None:
+    """Of several interfaces in turn, with options, with other blocks between, in sections of both orders."""
+    described = {way: section(way) + interface(RAW, way) + interface(1, way, option(9, b"\x09", way))
+                 + interface(RAW, way, option(9, b"\x03", way)) for way in "<>"}  # fmt: skip
+    data = described[order]
+    for packet, ticks, number, with_options, other in packets:
+        if other == "section":
+            order = "<>"[order == "<"]
+            data += described[order]
+        elif other != "none":
+            data += {"names": block(4, b"names!", order), "statistics": block(5, bytes(12), order),
+                     "interface": interface(RAW, order)}[other]  # fmt: skip
+        ticks >>= 0 if number != 2 else 12
+        data += enhanced(packet, ticks, number, order, option(1, b"seen", order) if with_options else b"")
+    path = tmp_path_factory.mktemp("made") / "made.pcapng"
+    path.write_bytes(data)
+    wanted = list(theirs(path)) if packets else []
+    assert len(wanted) == len(packets)
+    assert list(ours(str(path))) == list(ours(Drops(data, sizes))) == wanted

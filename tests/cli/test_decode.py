@@ -154,6 +154,7 @@ class TestFilters:
         single = cli("decode", FIRST, "-f", "json", "--limit", "3")
         assert [line["correlation_id"] for line in single.lines] == [1, 2, 3]
         assert " · 3 exchanges · 0 unanswered" in single.closing
+        assert single.closing.startswith("11 packets · 1 connection ·"), "none that came behind them"
         assert cli("decode", FIRST, "-f", "summary", "--limit", "0").out.count("\n") == 1
 
     def test_an_unknown_api_is_refused_before_anything_is_read(self, cli: Cli) -> None:

@@ -103,8 +103,8 @@ def test_run_gives_all_of_it_as_it_comes() -> None:
         nonlocal taken
         for packet in packets:
             taken += 1
-            yield packet
-            yield None
+            yield [packet]
+            yield []
 
     exchanges = Engine().run(live())
     assert told(next(exchanges)) == "5><"
@@ -262,7 +262,7 @@ def test_damaged_captures_never_raise(which: Path, seed: int) -> None:
     start = rng.randrange(len(whole))
     session = Engine()
     everything = Filters(topic="no such", errors=True, group="no such")
-    for exchange in session.run(harm(whole[start : start + 120], rng)):
+    for exchange in session.run([harm(whole[start : start + 120], rng)]):
         exchange.all_findings()
         exchange.outlines()
         list(everything.select([exchange], session.topic_names))

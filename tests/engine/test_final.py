@@ -76,33 +76,49 @@ class Watched:
 def limited(packets: list[Packet], limit: int, reads: Any) -> list[Shot]:
     """The first exchanges, and then the rest of the packets through the same engine."""
     engine, watched, left = Engine(reads=reads), Watched(), iter(packets)
-    watched.take(Drive(engine, left, lambda: lambda exchange: True, left=limit))
+    watched.take(Drive(engine, ([packet] for packet in left), lambda: lambda exchange: True, left=limit))
     for packet in left:
         engine.receive(packet)
     engine.close()
     return watched.shots
 
 
-def in_chunks(packets: list[Packet], rng: random.Random, reads: Any) -> list[Shot]:
-    """Packets as they come from here and there: some one by one, some by a source that gives several."""
-    engine, watched, place = Engine(reads=reads), Watched(), 0
+def cut(packets: list[Packet], rng: random.Random) -> Iterator[list[Packet]]:
+    """The packets in blocks of any size."""
+    place, most = 0, rng.choice([1, 2, 9, 100, 10_000])
     while place < len(packets):
-        size = rng.randint(1, 9)
-        for packet in packets[place : place + size]:
-            watched.take(engine.receive(packet))
+        size = rng.randint(1, most)
+        yield packets[place : place + size]
         place += size
+
+
+def one_by_one(packets: list[Packet], reads: Any) -> list[Shot]:
+    engine, watched = Engine(reads=reads), Watched()
+    for packet in packets:
+        watched.take(engine.receive(packet))
     return watched.take(engine.close()).shots
+
+
+def in_blocks(packets: list[Packet], rng: random.Random, reads: Any) -> list[Shot]:
+    return Watched().take(Engine(reads=reads).run(cut(packets, rng))).shots
+
+
+def limited_in_blocks(packets: list[Packet], limit: int, rng: random.Random, reads: Any) -> list[Shot]:
+    drive = Drive(Engine(reads=reads), cut(packets, rng), lambda: lambda exchange: True, left=limit)
+    return Watched().take(drive).shots
 
 
 def check(packets: list[Packet], seed: int) -> list[Shot]:
     rng = random.Random(seed)
     engine = Engine()
-    whole = Watched().take(engine.run(packets)).shots
+    whole = Watched().take(engine.run([packets])).shots
     assert [number for number, *_ in whole] == list(range(1, len(whole) + 1))
     for reads in (None, "shallow", "whole"):
         limit = rng.randint(1, len(whole) + 1)
         assert limited(packets, limit, reads) == whole[:limit]
-        assert in_chunks(packets, rng, reads) == whole
+        assert one_by_one(packets, reads) == whole
+        assert in_blocks(packets, rng, reads) == whole
+        assert limited_in_blocks(packets, limit, rng, reads) == whole[:limit]
     return whole
 
 
@@ -173,7 +189,7 @@ def test_bytes_are_given_back_before_the_exchange_is_delivered() -> None:
     whole = check(packets, 3)
     assert len(whole) == 70
     engine = Engine()
-    exchanges = list(engine.run(packets))
+    exchanges = list(engine.run([packets]))
     first = exchanges[0]
     assert first.response is not None
     assert first.response.data == response(0)[4:]
@@ -194,7 +210,7 @@ def test_times_and_packets_are_those_of_the_bytes_that_are_left() -> None:
         book << answers[:size] << answers[size : size + 20] << answers[size + 20 :]
 
     packets = packets_of(play)
-    first, second, _ = list(Engine().run(packets))
+    first, second, _ = list(Engine().run([packets]))
     last = packets[-1][0]
     assert first.response is not None
     assert second.response is not None
@@ -207,7 +223,7 @@ def test_a_frame_is_taken_as_final_after_a_while() -> None:
     """What is behind it comes too late to take bytes from it: somebody may have seen it by then."""
     packets = long_lie(4)
     late = [(n, time + 10**9 if n == packets[-1][0] else time, *rest) for n, time, *rest in packets]
-    exchanges = list(Engine().run(late))  # type: ignore[arg-type]
+    exchanges = list(Engine().run([late]))  # type: ignore[list-item]
     assert exchanges[0].response is not None
     assert exchanges[0].response.data != response(0)[4:]
     assert check(late, 1)  # type: ignore[arg-type]
@@ -248,11 +264,11 @@ def test_what_a_pause_has_shown_is_final(reads: Any) -> None:
     assert len(watched.shots) == 4
 
 
-def with_pauses(packets: list[Packet], rng: random.Random) -> Iterator[Packet | None]:
+def with_pauses(packets: list[Packet], rng: random.Random) -> Iterator[list[Packet]]:
     for packet in packets:
-        yield packet
+        yield [packet]
         if rng.random() < 0.3:
-            yield None
+            yield []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -261,7 +277,7 @@ def test_pauses_change_nothing_in_sound_traffic(name: str) -> None:
     if name in ("segmented-lossy.pcap", "midstream.pcap", "pipelined-acks0.pcap"):
         packets = packets[: len(packets) // 4]
     watched = Watched().take(Engine().run(with_pauses(packets, random.Random(5))))
-    assert watched.shots == Watched().take(Engine().run(packets)).shots
+    assert watched.shots == Watched().take(Engine().run([packets])).shots
 
 
 def test_a_name_learnt_later_does_not_change_what_was_handed_out() -> None:

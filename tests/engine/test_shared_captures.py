@@ -43,7 +43,7 @@ if not NAMES:
 def read(name: str) -> tuple[list[Exchange], Engine]:
     session = Engine()
     with open_capture(SHARED / name) as capture:
-        return list(session.run(capture)), session
+        return list(session.run(capture.blocks())), session
 
 
 @cache

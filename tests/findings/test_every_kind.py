@@ -76,7 +76,7 @@ def found_in(data: bytes) -> list[Finding]:
     """Every finding of a capture: of its exchanges, its connections, itself."""
     session = Engine()
     with open_capture(io.BytesIO(data)) as capture:
-        found = [finding for exchange in session.run(capture) for finding in exchange.all_findings()]
+        found = [finding for exchange in session.run(capture.blocks()) for finding in exchange.all_findings()]
         return [*found, *(finding for _, finding in session.findings), *capture.problems]
 
 

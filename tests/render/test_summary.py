@@ -101,7 +101,9 @@ def test_names_of_topics_that_have_only_an_id() -> None:
     from kdbg.capture import open_capture
 
     with open_capture(path) as capture:
-        fetches = [exchange for exchange in session.run(capture) if exchange.api and exchange.api.name == "Fetch"]
+        fetches = [
+            exchange for exchange in session.run(capture.blocks()) if exchange.api and exchange.api.name == "Fetch"
+        ]
     assert "parcels-" in Summary(Look(), session.topic_names)(fetches[0])
     assert "parcels-" not in Summary(Look(), {})(fetches[0])
 

@@ -71,7 +71,7 @@ def said(exchange: Exchange) -> object:
 def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
     session, pieces = Engine(), Pieces(str(tmp_path))
     with open_capture(path) as capture:
-        wanted = list(session.run(capture))
+        wanted = list(session.run(capture.blocks()))
     for exchange in wanted:
         pieces.add(pack(exchange, 7), exchange.size)
     names = pieces.close()

@@ -43,7 +43,7 @@ class Tables:
 def tables_of(*talks: Talk, **wanted: bool) -> dict[str, Table]:
     session = Engine()
     with open_capture(io.BytesIO(pcap(*talks))) as capture:
-        exchanges = list(session.run(capture))
+        exchanges = list(session.run(capture.blocks()))
     return Tables(iter(exchanges), session.topic_names, Wanted(**wanted)).tables
 
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.capture.packet import ACK, FIN, RST, SYN
+from kdbg.capture import Packet
+from kdbg.capture.packet import ACK, FIN, RST, SYN, reverse
 from kdbg.tcp import Connection, Receiver, Table
+from kdbg.tcp.stream import MASK
 
 from .desk import BACK, DATA, FLOW, Desk, Side, ports
 
@@ -135,3 +137,39 @@ def test_any_packets_raise_nothing_and_every_side_ends_once(
         desk(flow, flags, seq, payload, ack)
     desk.table.close()
     assert all(ends == (1, 1) for ends in desk.ends)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([FLOW, BACK, *ports(2)]),
+            st.sampled_from([DATA, DATA, DATA, ACK, SYN, SYN | ACK, FIN | ACK, RST, 0]),
+            st.one_of(st.none(), st.none(), st.integers(-9, 9), st.integers(0, 0xFFFFFFFF)),
+            st.binary(max_size=8),
+            st.sampled_from([0, 0, 0, 1]),
+        ),
+        max_size=60,
+    )
+)
+def test_all_at_once_is_one_by_one(drawn: list[tuple[bytes, int, int | None, bytes, int]]) -> None:
+    """Packets mostly in order: their bytes, ends and counts are the same, and at the same packet."""
+    one, all_ = Desk(connections=2, segments=3, size=20), Desk(connections=2, segments=3, size=20)
+    packets, due = list[Packet](), dict[bytes, int]()
+    for number, (flow, flags, off, payload, cut) in enumerate(drawn, 1):
+        expected, length = due.get(flow, 0xFFFFFFF0), len(payload) + cut
+        seq = (expected + (off or 0)) & MASK
+        due[flow] = (seq + length + bool(flags & (SYN | FIN))) & MASK
+        packets.append((number, number * 1000, flow, seq, due.get(reverse(flow), 0xFFFFFFF0), flags, payload, length))
+    times = all_.table.receive_all(packets)
+    for packet in packets:
+        one.table.receive(packet)
+        assert next(times) == packet[1]
+        assert (all_.events, all_.ends) == (one.events, one.ends)
+        assert list(map(state, all_.connections)) == list(map(state, one.connections))
+    assert next(times, None) is None
+
+
+def state(connection: Connection) -> list[object]:
+    counts = [getattr(connection, name) for name in Connection.__slots__ if name not in {"sent", "answered"}]
+    return [*counts, connection.sent.due, connection.answered.due, connection.ended]

@@ -45,7 +45,7 @@ def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
     session = Engine()
     with open_capture(path) as capture:
         last = 0
-        for exchange in session.run(capture):
+        for exchange in session.run(capture.blocks()):
             last = exchange.number
             if last == number:
                 return exchange, session.topic_names

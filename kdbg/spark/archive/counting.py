@@ -37,7 +37,7 @@ def _packets(opened: BinaryIO) -> int:
     """Count the packets of a file that can only be read from its beginning on."""
     count = 0
     try:
-        for packets in open_packets(open_source(opened), lambda problem: None):
+        for _, packets in open_packets(open_source(opened), lambda problem: None):
             count += len(packets)
     except Damaged:  # the reader of the split tells of it
         return count

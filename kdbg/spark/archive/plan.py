@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...capture.formats import Damaged, open_packets
-from ...capture.pcap import HEADER, PACKET_HEADER, Layout, RawPacket
+from ...capture.formats import Batch, Damaged, open_packets
+from ...capture.pcap import HEADER, PACKET_HEADER, Layout
 from ...capture.source import open_source
 from ...errors import CaptureError, CaptureRefused
 from .cuts import cuttable, guess
@@ -199,12 +199,13 @@ def _look(found: Found) -> File | CaptureError:
         return type(error)(found.name, error.problem, error.remedy)
 
 
-def first_time(arrived: Iterator[list[RawPacket]]) -> int | None:
+def first_time(arrived: Iterator[Batch]) -> int | None:
     """Return when the first packet was captured, in nanoseconds."""
     try:
-        return next(arrived, [(None, 0, b"")])[0][0]
-    except Damaged:
+        _, packets = next(arrived)
+    except (Damaged, StopIteration):
         return None
+    return packets[0][0]
 
 
 def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:

@@ -43,14 +43,9 @@ class Pairer:
             self._end()
             self._now, self._capture = (capture, run.key), capture
             self._session = Engine(watch=self._spoken.watch)
-        receive = self._session.receive
-        count = 0
-        for packet in run.unpack():
-            count += 1
-            done = receive(packet)
-            if done:
-                self._keep(done)
-        self.counts["packets"] += count
+        for done in self._session.receive_all(run.unpack()):
+            self._keep(done)
+        self.counts["packets"] += run.size
 
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""

@@ -59,10 +59,10 @@ class Reading:
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[Run]:
-        return runs(self.packets())
+        return runs(packet for packets in self.blocks() for packet in packets)
 
-    def packets(self) -> Iterator[Packet]:
-        """Yield the packets of the split, each by itself."""
+    def blocks(self) -> Iterator[list[Packet]]:
+        """Yield the packets of the split, many at a time; no block is empty."""
         part = Part(self.file, self.split)
         try:
             with Capture(open_source(cast(BinaryIO, part)), before=self.split.before) as capture:
@@ -71,18 +71,20 @@ class Reading:
         finally:
             part.close()
 
-    def _wanted(self, capture: Capture) -> Iterator[Packet]:
+    def _wanted(self, capture: Capture) -> Iterator[list[Packet]]:
         """Yield the packets of the wanted ports, numbered through all files of the capture."""
         shift = self.split.shift
         if not shift and not self.ports and self.file.layout is not None:
-            yield from capture
+            yield from capture.blocks()
             return
-        for number, time, flow, *rest in capture:
-            ends = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
-            if self.ports and self.ports.isdisjoint(ends):
-                self.passed_over += 1
-                continue
-            yield cast(Packet, (number + shift, _storable(time), flow, *rest))
+        for packets in capture.blocks():
+            wanted = [packet for packet in packets if self._has_port(packet[2])] if self.ports else packets
+            self.passed_over += len(packets) - len(wanted)
+            if wanted:
+                yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
+
+    def _has_port(self, flow: bytes) -> bool:
+        return not self.ports.isdisjoint((int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")))
 
     def _report(self, capture: Capture) -> dict[str, Any]:
         packets = capture.packets - self.split.before

@@ -32,6 +32,11 @@ class Run(NamedTuple):
     payload: bytes
 
     @property
+    def size(self) -> int:
+        """Return how many packets it holds."""
+        return len(self.packets) // RECORD.size
+
+    @property
     def last(self) -> int:
         """Return the number of its last packet."""
         return int(RECORD.unpack_from(self.packets, len(self.packets) - RECORD.size)[0])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scapy.config import conf
 from scapy.contrib.geneve import GENEVE
 from scapy.contrib.mpls import MPLS
 from scapy.layers.dot11 import Dot11, Dot11QoS, PrismHeader, RadioTap
@@ -28,6 +29,7 @@ from scapy.packet import Raw
 
 from kdbg.capture.links import FRAGMENT, LINKS, Found, dissector
 from kdbg.capture.packet import endpoint, reverse
+from kdbg.capture.tunnels import require
 
 PAYLOAD = b"kafka bytes"
 FLOW4 = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + struct.pack(">HH", 51514, 9092)
@@ -132,6 +134,17 @@ WIRELESS = {
 def test_every_link_type_of_wireless_networks_leads_to_the_segment(link: int) -> None:
     frame = Dot11(type=2, subtype=8) / Dot11QoS() / LLC() / SNAP() / ip4() / tcp()
     assert found(WIRELESS[link] + bytes(frame), link) == segment()
+
+
+@pytest.mark.parametrize(("link", "module"), [(163, "scapy.contrib.avs"), (192, "scapy.layers.ppi")])
+def test_the_module_of_a_link_type_is_imported_when_a_packet_needs_it(
+    link: int, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require(link)
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.delitem(conf.l2types.num2layer, link)
+    require.cache_clear()
+    assert require(link).__module__ == module
 
 
 def test_a_link_type_that_nobody_knows_is_noted_and_passed_over() -> None:

@@ -65,7 +65,7 @@ class Search:
         """Return where the first frame that proves itself begins, else None; `final`: no more bytes follow."""
         earlier, self._pending = self._pending, []
         for place, end in earlier:
-            if end > len(data):
+            if end > len(data) and not final:
                 self._pending.append((place, end))
             elif self._proved(data, place, final):
                 return place

@@ -156,7 +156,7 @@ def test_what_is_no_capture_is_refused_in_one_line(data: bytes, expected: str, t
 def test_what_cannot_be_opened_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(CaptureRefused, match="is a directory"):
         open_capture(tmp_path)
-    with pytest.raises(CaptureRefused, match="no such file"):
+    with pytest.raises(CaptureRefused, match=r"missing\.pcap: no such file$"):
         open_capture(str(tmp_path / "missing.pcap"))
     with pytest.raises(CaptureRefused, match="null"):
         open_capture("a\0b")
@@ -191,6 +191,14 @@ def test_what_is_refused_is_closed_again(monkeypatch: pytest.MonkeyPatch, tmp_pa
     before = len([*Path("/proc/self/fd").iterdir()])
     with pytest.raises(CaptureError) as caught:
         open_capture(path)
+    assert len([*Path("/proc/self/fd").iterdir()]) == before, caught.value
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here whose first byte cannot be read")
+def test_what_cannot_be_read_from_its_first_byte_is_refused_and_closed() -> None:
+    before = len([*Path("/proc/self/fd").iterdir()])
+    with pytest.raises(CaptureRefused, match=r"^/proc/self/mem: input/output error$") as caught:
+        open_capture("/proc/self/mem")
     assert len([*Path("/proc/self/fd").iterdir()]) == before, caught.value
 
 

@@ -286,13 +286,28 @@ def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
     assert opening.HELD_BY_ALL - playbook.session.budget.left > HELD // 2 - (1 << 16)
 
 
+def acknowledge(playbook: Playbook) -> None:
+    """The broker has what the client sent, and says so until a loss in the capture is certain."""
+    for _ in range(PATIENCE + 1):
+        playbook.packet(False, ACK, ack=playbook.next[True])
+
+
+def test_an_odd_request_before_a_loss_proves_itself_as_nothing_follows_it() -> None:
+    """A byte too long, it waits for the next one to speak for it: behind a loss none can."""
+    playbook = Playbook(syn=False) >> framed(request(5)[4:] + b"x")
+    assert playbook.session.connections == 0
+    playbook >> Lost(1000) >> bytes(100)
+    acknowledge(playbook)
+    assert playbook.session.connections == 1
+    assert playbook.close() == ["5>"]
+
+
 def test_a_request_behind_a_loss_survives_the_giving_up_of_what_was_before() -> None:
     """Its beginning is there when its end comes, and so it proves itself at once."""
     long = request(6, topics=[{"name": "t" * 200}] * 3000)
     playbook = Playbook(1 << 16, syn=False) >> bytes(HELD - (len(long) // 2 >> 16 << 16)) >> Lost(1000)
     playbook >> long[: 1 << 16]
-    for _ in range(PATIENCE + 1):
-        playbook.packet(False, ACK, ack=playbook.next[True])
+    acknowledge(playbook)
     playbook >> long[1 << 16 : -1]
     assert playbook.session.budget.left > opening.HELD_BY_ALL - HELD, "some was given up"
     assert playbook.session.connections == 0

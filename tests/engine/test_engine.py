@@ -112,6 +112,23 @@ def test_run_gives_all_of_it_as_it_comes() -> None:
     assert [told(exchange) for exchange in exchanges] == ["6>"]
 
 
+@pytest.mark.parametrize("port", [51514, 9092])
+@pytest.mark.parametrize("path", [flow(51514, 9092), flow(9092, 51514)], ids=["client first", "broker first"])
+def test_either_end_may_have_the_port(port: int, path: bytes) -> None:
+    playbook = Playbook(path=path, session=Engine(ports=[port])) >> request(5) << response(5)
+    assert playbook.seen == ["5><"]
+
+
+@pytest.mark.parametrize("client", [0, 1])
+def test_whoever_watches_is_told_of_connections_and_which_end_is_the_client(client: int) -> None:
+    said: list[tuple[int, int | None]] = []
+    session = Engine(watch=lambda connection, which: said.append((connection.number, which)))
+    talk, other = (Playbook(syn=False, path=flow(*ends), session=session) for ends in ((51514, 9092), (51515, 9093)))
+    talk.send(not client, request(5)).send(bool(client), response(5))
+    other >> b"\x16\x03\x01\x02\0" << request(6)
+    assert said == [(1, None), (1, client), (2, None)]
+
+
 def test_ports_narrow_to_connections_with_one_of_them() -> None:
     session = Engine(ports=[9092, 9093])
     for n, port in enumerate([9092, 9093, 9094]):

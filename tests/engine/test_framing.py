@@ -219,6 +219,16 @@ def test_a_response_behind_a_hole_that_came_before_its_request_is_found() -> Non
     assert line.ids == [(FIRST_ID, True, False), (FIRST_ID + 1, True, True)]
 
 
+@pytest.mark.parametrize("ended", [True, False], ids=["at the end", "before another hole"])
+def test_an_odd_frame_that_nothing_follows_is_found_behind_a_hole(ended: bool) -> None:
+    """A byte too long, it would need the next one to speak for it."""
+    odd = request(FIRST_ID + 1)[4:] + b"x"
+    line = Line().feed(True, request(FIRST_ID), 77, b"\xff" * 30 + struct.pack(">i", len(odd)) + odd)
+    if not ended:
+        line.feed(True, 50)
+    assert line.end().ids == [(FIRST_ID, True, False), (FIRST_ID + 1, True, False)]
+
+
 def test_frames_cut_by_the_snaplen_are_found_again_after_a_hole() -> None:
     """No frame can prove itself where all are cut; one that stands right behind a hole is believed by its header."""
     asked = [request(FIRST_ID + n, topics=[{"name": "topic"}] * 30) for n in range(5)]

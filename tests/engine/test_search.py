@@ -66,6 +66,14 @@ def test_what_will_not_come_is_not_waited_for(search: Search) -> None:
     assert search.first > 9
 
 
+def test_what_waited_for_the_bytes_behind_it_is_asked_again_where_none_follow(search: Search) -> None:
+    data = frame(b"?")
+    assert search.find(data) is None
+    assert isinstance(search.seeker, Letters)
+    search.seeker.prove = lambda data, start, end, final=False: final or None  # type: ignore[method-assign]
+    assert search.find(data, final=True) == 0
+
+
 def test_a_frame_may_be_proved_by_what_follows_it(search: Search) -> None:
     data = frame(b"?")
     assert search.find(data) is None

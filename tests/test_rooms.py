@@ -170,6 +170,19 @@ def test_grammars_take_their_words_from_wire_alone() -> None:
             assert not [name for name in imports(path) if name.split(".")[0] == "construct"], path
 
 
+def test_scapy_is_imported_by_one_file_and_asked_by_its_public_names() -> None:
+    """Another release of it may change all else; captures without tunnels are read without it."""
+    using = [path for path in FILES if any(name.split(".")[0] == "scapy" for name in imports(path))]
+    assert [str(path.relative_to(ROOT)) for path in using] == ["capture/tunnels.py"]
+    private = [
+        ast.unparse(node)
+        for path in using
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_")
+    ]
+    assert private == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_are_read_and_lines_printed_where_they_should_be(path: Path) -> None:
     room = room_of(path)

@@ -140,3 +140,12 @@ def test_what_kdbg_needs_goes_with_scapys_licence(name: str) -> None:
     facts = metadata(re.match(r"[\w-]+", name)[0])  # type: ignore[index]
     licence = facts["License-Expression"] or facts["License"] or " ".join(facts.get_all("Classifier") or [])
     assert re.search(r"MIT|BSD|MPL-2.0|GPL-2.0", licence), licence
+
+
+def test_kdbgs_own_licence_goes_with_it_and_the_readme_says_what_follows() -> None:
+    assert PROJECT["project"]["license"] == "MIT"
+    (licence,) = PROJECT["project"]["license-files"]
+    assert (TOP / licence).read_text(encoding="utf-8").startswith("MIT License")
+    readme = " ".join((TOP / "README.md").read_text(encoding="utf-8").split())
+    assert "GPL-2.0-only: scapy" in readme
+    assert "is, as a whole, under GPL-2.0 when you pass it on" in readme

@@ -75,9 +75,7 @@ async def test_partitions_get_the_time_that_it_takes_to_make_them(given: tuple[o
 @in_loop
 async def test_values_go_by_the_names_that_are_shown() -> None:
     of = ("--set", "resources=[{}]", "--set", "resources[0].resource_name=orders")
-    body = await heard(
-        "DescribeConfigs", (1, 4), "describe-configs", *of, "--set", "resources[0].resource_type=topic"
-    )
+    body = await heard("DescribeConfigs", (1, 4), "describe-configs", *of, "--set", "resources[0].resource_type=topic")
     assert body["resources"][0]["resource_type"] == 2
 
 

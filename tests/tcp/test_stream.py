@@ -90,6 +90,13 @@ def test_sequence_numbers_wrap_around() -> None:
     assert feed(6, b"gh") == [b"abcdefgh"]
 
 
+def test_the_highest_sequence_number_is_in_order_where_it_is_due() -> None:
+    feed = Feeder(MASK - 4, MASK - 4)
+    assert feed(0, b"ab") == [b"ab"]
+    assert feed(4, b"ef") == [b"ab"], "two bytes are still to come"
+    assert feed(2, b"cd") == [b"abcdef"]
+
+
 def test_more_bytes_than_sequence_numbers() -> None:
     feed = Feeder(0, 0)
     step = 1 << 20

@@ -170,6 +170,16 @@ def test_all_at_once_is_one_by_one(drawn: list[tuple[bytes, int, int | None, byt
     assert next(times, None) is None
 
 
+def test_the_highest_sequence_number_is_in_order_where_it_is_due() -> None:
+    desk = Desk()
+    desk.handshake(MASK - 5)
+    packets: list[Packet] = [
+        (number, number * 1000, FLOW, MASK - 4 + place, 0, DATA, payload, 2)
+        for number, (place, payload) in enumerate([(0, b"ab"), (4, b"ef"), (2, b"cd")], 4)
+    ]
+    assert [desk.events[0][0][:] for _ in desk.table.receive_all(packets)] == [[b"ab"], [b"ab"], [b"ab", b"cd", b"ef"]]
+
+
 def state(connection: Connection) -> list[object]:
     counts = [getattr(connection, name) for name in Connection.__slots__ if name not in {"sent", "answered"}]
     return [*counts, connection.sent.due, connection.answered.due, connection.ended]

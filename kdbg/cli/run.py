@@ -111,6 +111,7 @@ class Run:
         try:
             for exchange in drive:
                 self.writer.write(render(exchange))
+                self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
                 if engine.findings:
                     self.tell(engine, name)
         finally:
@@ -159,10 +160,16 @@ class Run:
         return self.filters.dated(capture.first_time).check(engine.topic_names)
 
     def count(self, exchange: Exchange, shown: bool) -> None:
-        """Read an exchange once, only as far as the view will show it, and count what is odd in it."""
+        """Count an exchange, and what is odd in one that is not shown: it is read no further than for filters."""
         self.counts["exchanges"] += 1
-        self.counts["shown"] += shown
-        for finding in exchange.all_findings(shallow=self.view.shallow or not shown):
+        if shown:
+            self.counts["shown"] += 1
+        else:
+            self.note_all(exchange, shallow=True)
+
+    def note_all(self, exchange: Exchange, *, shallow: bool) -> None:
+        """Count what is odd in an exchange."""
+        for finding in exchange.all_findings(shallow=shallow):
             self.note(finding)
 
     def note(self, finding: Finding) -> None:

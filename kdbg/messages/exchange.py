@@ -56,7 +56,7 @@ class CapturedMessage:
 
     __slots__ = (
         "_facts", "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
-        "last_packet", "last_time", "missing", "names", "version",
+        "last_packet", "last_time", "missing", "names", "sound", "version",
     )  # fmt: skip
     data: bytes
     first_packet: int
@@ -75,6 +75,8 @@ class CapturedMessage:
         self.version: int = 0
         self.known: Known | None = None
         self.names: int = MANY
+        self.sound: bool = False
+        """Whether a generated reading proved every byte: then it has no findings, and need not be read for them."""
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
         self._shallow = False
@@ -241,7 +243,7 @@ class Exchange:
         """
         found = self.findings[:]
         for half in (self.request, self.response):
-            if half is None or (shallow and half.facts() is not None):
+            if half is None or half.sound or (shallow and half.facts() is not None):
                 continue
             message = half.message(shallow=shallow)
             if message is not None and message.findings:

@@ -102,20 +102,25 @@ def json_body(message: Message, *, show_secrets: bool = False) -> Any:
 def dump(value: Any, *, show_secrets: bool = False) -> bytes:
     """Return a value as one line of JSON, newline included.
 
-    What orjson refuses (strings that are not valid UTF-8, tags as keys) is converted by `plain` first. A character that
-    is not printable is written as its JSON escape, so that none reaches a terminal. Raises `TypeError` for a value
-    without a JSON form.
+    What orjson refuses (strings that are not valid UTF-8, tags as keys) is converted by `plain` first. Raises
+    `TypeError` for a value without a JSON form.
     """
-    default = _default if show_secrets else _veiled
+    default = as_json if show_secrets else _veiled
     try:
         line = orjson.dumps(value, default=default)
     except TypeError:
         line = orjson.dumps(plain(value), default=default)
-    if not line.isascii() or DELETE in line:
-        text = line.decode()
-        if not text.isprintable():
-            line = "".join([letter if letter.isprintable() else _escaped(letter) for letter in text]).encode()
-    return line + b"\n"
+    return printable(line) + b"\n"
+
+
+def printable(line: bytes) -> bytes:
+    """Return JSON with escapes in place of characters that are not printable, so that none reaches a terminal."""
+    if line.isascii() and DELETE not in line:
+        return line
+    text = line.decode()
+    if text.isprintable():
+        return line
+    return "".join([letter if letter.isprintable() else _escaped(letter) for letter in text]).encode()
 
 
 def _escaped(letter: str) -> str:
@@ -127,10 +132,10 @@ def _veiled(value: Any) -> Any:
     veiled = veil(value)
     if isinstance(veiled, Opened) and veiled.secret:
         return {"hidden": len(veiled), "payload": veiled.name, "value": plain(veiled.value)}
-    return _default(veiled)
+    return as_json(veiled)
 
 
-def _default(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     if isinstance(value, Hidden):
         return {"hidden": len(value)}
     if isinstance(value, Opened):
@@ -145,7 +150,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
             return value
-        return _default(value.encode("utf-8", "surrogateescape"))
+        return as_json(value.encode("utf-8", "surrogateescape"))
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -111,9 +111,9 @@ def _hex_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
 
 
 def _json(look: Look, topics: Topics) -> ExchangeView:
-    from .jsonlines import json_line
+    from .json_view import JsonView
 
-    return lambda exchange: json_line(exchange, topics, show_secrets=look.show_secrets)
+    return JsonView(look, topics)
 
 
 def _json_pieces(look: Look, file: File, name: str) -> PieceView:

@@ -10,9 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import orjson
 import pytest
 
 from kdbg.messages.message import read
+from kdbg.messages.payloads import open_payloads
+from kdbg.render.json_source import json_writer
+from kdbg.render.jsonlines import as_json, json_body, plain
 from kdbg.wire.nodes import UnreadStruct
 from kdbg.wire.readings.compiled import UNREADABLE
 from kdbg.wire.readings.facts import facts_reader
@@ -42,7 +46,33 @@ def plain_facts(subject: Spoken) -> Read:
     return facts
 
 
-READINGS = {"facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.1)}
+def fast_json(subject: Spoken) -> Read | None:
+    write = json_writer(subject.header, subject.grammar)
+    if write is None:
+        return None
+
+    def body(data: bytes) -> bytes:
+        out: list[bytes] = []
+        write(data, out)
+        return b"".join(out)
+
+    return body
+
+
+def plain_json(subject: Spoken) -> Read:
+    def body(data: bytes) -> bytes:
+        message = read(subject.api, subject.version, subject.direction, data)
+        assert not message.findings
+        open_payloads(message, data)
+        return orjson.dumps(plain(json_body(message)), default=as_json)
+
+    return body
+
+
+READINGS = {
+    "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.1),
+    "json": Pair(fast_json, plain_json, 0.5),
+}
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 every_reading = pytest.mark.parametrize("pair", READINGS.values(), ids=READINGS)
 

@@ -12,24 +12,18 @@ from functools import cache
 
 from ..nodes import LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..nodes.children import children
-from ..records.checksum import castagnoli
 from ..records.node import RecordsNode
-from ..records.sets import PREAMBLE, RecordFormat, decode
+from ..records.sets import decode
+from .batches import Batches
 from .compiled import record_readers
 from .outline import KINDS, Outline, best_name, count_records, relevant
 from .runtime import Unreadable
-from .walk import Walk
+from .walk import Unsuited, Walk
 
 FactsReader = Callable[[bytes], Outline]
 Around = dict[str, str]
 """The topic, partition, group and error that a structure stands in: kind -> variable."""
 PASSED_ON = ("group", "topic", "partition")
-HELD = ("batch_length", "magic", "crc", "records_count")
-"""The fields of a batch's header by which its records are counted."""
-
-
-class Unsuited(Exception):
-    """Raised for a grammar whose outline needs the whole value."""
 
 
 @cache
@@ -44,8 +38,7 @@ def facts_reader(header: Node, body: WireStruct) -> FactsReader | None:
 @cache
 def counter(node: RecordsNode) -> Callable[[bytes, int, int], int]:
     """Return a function that counts the records between two places, and proves the checksums of their batches."""
-    count = batch_counter(node.format)
-    readers = record_readers()
+    count, readers = Counter(node.format, cut=node.cut).function(), record_readers()
 
     def records(data: bytes, start: int, end: int) -> int:
         if end > len(data):
@@ -53,34 +46,24 @@ def counter(node: RecordsNode) -> Callable[[bytes, int, int], int]:
         try:
             return count(data, start, end)
         except Unreadable:  # other magic, an entry that is cut off, or a fault: the plain reading says which
-            entries = decode(data[start:end], node.format, readers, cut=node.cut, shallow=True)
-            return count_records(entries)
+            return count_records(decode(data[start:end], node.format, readers, cut=node.cut, shallow=True))
 
     return records
 
 
-def batch_counter(format: RecordFormat) -> Callable[[bytes, int, int], int]:
-    """Return a function that counts the records of sound batches of magic 2; it raises `Unreadable` for others."""
-    walk = Walk()
-    held: Around = {}
-    walk.line(1, "total = 0")
-    walk.line(1, "while pos < end:")
-    walk.line(2, "start = pos")
-    for field in format.batch.fields:
-        if field.name in HELD:
-            held[field.name] = walk.value(field.node, 2)
-        else:
-            walk.skip(field.node, 2)
-    walk.line(2, f"if end - pos < {format.header_size}: raise Unreadable")
-    walk.flush(2)
-    length, magic, crc, records = (held[name] for name in HELD)
-    least = format.header_size - PREAMBLE.size
-    walk.names["crc32c"] = castagnoli()
-    walk.line(2, f"pos = start + {PREAMBLE.size} + {length}")
-    walk.line(2, f"if {magic} != 2 or {length} < {least} or pos > end: raise Unreadable")
-    walk.line(2, f"if crc32c(data[start + {format.crc_at + 4}:pos]) != {crc}: raise Unreadable")
-    walk.line(2, f"total += {records}")
-    return walk.define("count(data, pos, end)", "total")  # type: ignore[no-any-return]
+class Counter(Batches):
+    """Writes a function that counts the records of sound batches."""
+
+    deep = False
+
+    def function(self) -> Callable[[bytes, int, int], int]:
+        """Return the function."""
+        self.line(1, "total = 0")
+        self.loop_over_batches(1)
+        return self.define("count(data, pos, end)", "total")  # type: ignore[no-any-return]
+
+    def head(self, depth: int) -> None:
+        self.line(depth, f"total += {self.fields['records_count']}")
 
 
 class Facts(Walk):

@@ -58,6 +58,10 @@ def method_of(node: Node) -> str:
     return next(WRITES[base] for base in type(node).__mro__ if base in WRITES)
 
 
+class Unsuited(Exception):
+    """Raised for a layout that a reading has no source for: its messages need the whole value."""
+
+
 class Walk:
     """Writes the source of one function. A run gathers fixed-width fields until something variable follows.
 
@@ -196,6 +200,15 @@ class Walk:
         """Write what reads a record set; its length and its bytes are proved alone."""
         self.counted(node.length, node.nullable, depth, lambda size, depth: self.line(depth, f"pos += {size}"))
         return ""
+
+    def prove(self, node: Node, depth: int) -> None:
+        """Write what proves a node and passes over it, whatever this reading makes of such nodes."""
+        walk = Walk()
+        walk.lines, walk.names, walk.count, walk._run, walk._checks = (
+            self.lines, self.names, self.count, self._run, self._checks,
+        )  # fmt: skip
+        walk.read(node, depth)
+        self.count, self._run = walk.count, walk._run
 
     # What the methods above are made of
 

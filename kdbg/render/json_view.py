@@ -1,0 +1,126 @@
+"""The view of exchanges as JSON Lines: clean ones straight from their bytes, all others by their values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from orjson import dumps
+
+from ..grammars.payloads import TOPICS
+from ..messages.exchange import Exchange, Peers
+from ..messages.message import NO_HEADER, grammar_of, header_grammar
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.readings.walk import UNREADABLE
+from .heading import endpoint
+from .json_source import JsonWriter, json_writer
+from .jsonlines import Topics, has_uuids, json_line, printable
+from .look import Look
+
+MOST = 4096
+"""Beginnings of lines that are remembered."""
+MIDDLE = b'},"response":{"time":%b,"packets":[%d,%d],"size":%d,"body":'
+UNANSWERED = b'},"response":null}\n'
+
+
+class Writers(NamedTuple):
+    """What writes the bodies of one API and version, and whether they name topics by ids."""
+
+    request: JsonWriter | None
+    response: JsonWriter | None
+    by_id: bool
+
+
+class JsonView:
+    """Renders exchanges, each as one line of JSON."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.topics, self.show_secrets = topics, look.show_secrets
+        self._writers: dict[tuple[Api, int], Writers] = {}
+        self._heads: dict[tuple[Peers, Api, int, str | None], bytes] = {}
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        """Return the line of an exchange, newline included."""
+        line = self._straight(exchange)
+        return json_line(exchange, self.topics, show_secrets=self.show_secrets) if line is None else line
+
+    def _straight(self, exchange: Exchange) -> bytes | None:
+        """Return the line made without values; None for what is odd, or cannot be said without them."""
+        request, response, api = exchange.request, exchange.response, exchange.api
+        if request is None or exchange.findings or request.missing or api is None:
+            return None
+        if response is not None and response.missing:
+            return None
+        writers = self._writers.get((api, exchange.version)) or self._compiled(api, exchange.version)
+        if writers.request is None or (writers.response is None and response is not None):
+            return None
+        names = self._names(exchange) if writers.by_id else b""
+        if names is None:
+            return None
+        head = self._head(exchange, api)
+        latency = b"null" if response is None else dumps((response.first_time - request.last_time) / 1e6)
+        time, packets = dumps(request.first_time / 1e9), (request.first_packet, request.last_packet)
+        out = [head % (exchange.correlation_id, latency, names, time, *packets, len(request.data) + 4)]
+        try:
+            writers.request(request.data, out)
+            if response is not None:
+                packets = response.first_packet, response.last_packet
+                out.append(MIDDLE % (dumps(response.first_time / 1e9), *packets, len(response.data) + 4))
+                writers.response(response.data, out)  # type: ignore[misc]
+                response.sound = True
+        except UNREADABLE:
+            return None
+        request.sound = True
+        out.append(b"}}\n" if response is not None else UNANSWERED)
+        return printable(b"".join(out)[:-1]) + b"\n"
+
+    def _compiled(self, api: Api, version: int) -> Writers:
+        """Return the writers of an API's version, made on first use."""
+        if version not in api.versions:
+            found = Writers(None, None, False)
+        else:
+            grammars = grammar_of(api, version, "request"), grammar_of(api, version, "response")
+            asks, answers = (self._writer(api, version, side) for side in ("request", "response"))
+            found = Writers(asks, answers, any(map(has_uuids, grammars)))
+        self._writers[api, version] = found
+        return found
+
+    def _writer(self, api: Api, version: int, direction: Direction) -> JsonWriter | None:
+        if not api.reads(direction, version):
+            return None
+        header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+        return json_writer(header, grammar_of(api, version, direction))
+
+    def _names(self, exchange: Exchange) -> bytes | None:
+        """Return the field with the names of topics that are named by id alone; None where payloads may be opened."""
+        known: dict[UUID, str] = {}
+        for rows, _, _ in exchange.outlines():
+            for topic, *_ in rows:
+                if type(topic) is UUID and topic in self.topics:
+                    known[topic] = self.topics[topic]
+        if not TOPICS.keys().isdisjoint(known.values()):
+            return None
+        return b',"topic_names":' + dumps({str(topic): name for topic, name in known.items()}) if known else b""
+
+    def _head(self, exchange: Exchange, api: Api) -> bytes:
+        """Return the template of the beginning of a line, up to the body of the request."""
+        key = exchange.peers, api, exchange.version, exchange.client_id
+        found = self._heads.get(key)
+        if found is None:
+            if len(self._heads) >= MOST:
+                self._heads.clear()
+            found = self._heads[key] = self._template(*key)
+        return found
+
+    def _template(self, peers: Peers, api: Api, version: int, client_id: str | None) -> bytes:
+        connection = {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
+        spoken = api.key >= 0
+        said = {"connection": connection, "api": api.name, "api_key": api.key if spoken else None,
+                "api_version": version if spoken else None}  # fmt: skip
+        texts = [dumps(said)[:-1], dumps(client_id)]
+        before, client = (text.replace(b"%", b"%%") for text in texts)
+        return (
+            b'%b,"correlation_id":%%%b,"client_id":%b,"latency_ms":%%b,"notes":[],"findings":[]%%b,'
+            b'"request":{"time":%%b,"packets":[%%d,%%d],"size":%%d,"body":'
+        ) % (before, b"d" if spoken else b".0snull", client)

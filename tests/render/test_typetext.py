@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kdbg.render.look import Look
-from kdbg.render.typetext import examples, type_listing, types
+from kdbg.render.typetext import NOTATION, examples, type_listing, types
 
 EXAMPLES = {
     "BOOLEAN": [("true", "01"), ("false", "00")],
@@ -62,3 +62,19 @@ def test_a_list_has_the_first_example_of_each() -> None:
     assert [block.splitlines()[-1] for block in blocks] == [
         f"  {value}: {data}" for value, data in (shown[0] for shown in EXAMPLES.values())
     ]
+
+
+def test_how_a_string_stands_on_the_wire() -> None:
+    assert [found.about for found in types() if found.name.endswith("STRING")] == [
+        "The length as INT16, then so many bytes of UTF-8.",
+        "As STRING, or null: a length of -1.",
+        "The length plus 1 as UNSIGNED_VARINT, then so many bytes of UTF-8. Of flexible versions (KIP-482).",
+        "As COMPACT_STRING, or null: a 0 in place of the length. Of flexible versions (KIP-482).",
+        "The length as VARINT, then so many bytes of UTF-8. In records of magic 2.",
+    ]
+
+
+def test_the_signs_that_are_explained() -> None:
+    assert [sign for sign, _ in NOTATION] == [
+        "a => b c", "[a]", "INT32", "a<tag: 3>", "_tagged_fields", "_optional_fields", "|a b|", "(a | b)", "#",
+    ]  # fmt: skip

@@ -16,6 +16,7 @@ import pytest
 
 import kdbg
 from kdbg.cli import run
+from kdbg.errors import InputError
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.render.look import Look
 from kdbg.render.views import VIEWS, view
@@ -137,3 +138,25 @@ def test_a_message_whose_end_is_missing_says_so_once() -> None:
     text = view("tree").exchange(Look(), {})(talk)
     assert isinstance(text, str)
     assert text.count("truncated") == 1
+
+
+def test_what_each_view_says_of_itself() -> None:
+    assert {name: (found.about, found.shallow, found.data) for name, found in VIEWS.items()} == {
+        "tree": ("every field with its name and meaning", False, False),
+        "summary": ("a line an exchange", True, False),
+        "hex": ("every byte with its field", False, False),
+        "json": ("an object a line, lossless", False, True),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("trea", "no view 'trea'; did you mean tree?"),
+        ("picture", "no view 'picture'; there are tree, summary, hex, json"),
+    ],
+)
+def test_a_view_that_there_is_not_is_refused_with_the_nearest(name: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        view(name)
+    assert str(caught.value) == said

@@ -11,6 +11,8 @@ from kdbg.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Str
 from kdbg.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
 from kdbg.wire.language.types import At, Bits, Enum, Holds
 
+CODECS = "bits 0-2 codec (1 gzip, 2 snappy, 3 lz4, 4 zstd)"
+
 
 def noted(type: Any, *others: Any) -> str:
     struct = Struct("it" / type, *others).structure(At(0, True))
@@ -28,6 +30,12 @@ def noted(type: Any, *others: Any) -> str:
         (Timestamp, "milliseconds since 1970"),
         (Timestamp * "when, in milliseconds since 1970", ""),
         (Array(Duration) * "how long each", "milliseconds"),
+        (Int8.means("message_attributes_0"), CODECS),
+        (Int8.means("message_attributes"), f"{CODECS}, bit 3 append time"),
+        (
+            Int16.means("batch_attributes"),
+            f"{CODECS}, bit 3 append time, 4 transactional, 5 control batch, 6 delete horizon",
+        ),
         (Nullable(Array(Int8)), "may be null"),
         (Nullable(Struct("a" / Int8)), "may be null"),
         (Tag(3, Int8), "tagged field 3"),

@@ -55,6 +55,16 @@ def test_a_long_name_is_cut_in_its_column() -> None:
     assert line.index(" v0") == line.index("AlterPartition…") + 15
 
 
+def test_what_stands_for_the_api() -> None:
+    raw = Talk().ask("SaslHandshake", 0, mechanism="PLAIN").answer(mechanisms=["PLAIN"])
+    raw.send(framed(b"\0alice\0secret")).reply(framed(b""))
+    assert [line[24:42].rstrip() for line in lines(raw)] == ["SaslHandshake v0", "SaslToken"]
+    alone = Talk().ask("ApiVersions", 0).answer().reply(framed(bytes(8)))
+    assert [line[24:42].rstrip() for line in lines(alone)] == ["ApiVersions v0", "?"]
+    assert [line[24:42].rstrip() for line in lines(produce(("a", [0])).answer())] == ["Produce v3"]
+    assert about(produce(("a", [0]), ("b", [0]), ("c", [0])).answer()) == ["a/0 b/0 c/0 3 records"]
+
+
 def test_of_several_findings_the_first_error_is_told_or_else_the_first() -> None:
     (exchange,) = kdbg.read(io.BytesIO(pcap(Talk().ask("ApiVersions", 0).answer())))
     for kinds, told in (

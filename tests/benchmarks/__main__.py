@@ -58,13 +58,19 @@ def views(paths: dict[str, Path], rounds: int) -> str:
 
 
 def starts(rounds: int) -> str:
-    """What it costs to start, beside Python itself."""
-    python = sys.executable
+    """What it costs to start, beside Python itself; with PYTHONDONTWRITEBYTECODE every start would compile kdbg."""
+    python, capture = sys.executable, str(TOP / "captures" / "first-contact.pcap")
     frame = "0000001700030001000000020004" + "6b646267" + "00000001" + "0003666f6f"
+    broken = "00000038" + "00000002" + "0000000100000001000f6b61666b612d312e6578616d706c6500002384ffff"
+    theirs = ["tshark", "-r", capture, "-d", f"tcp.port=={PORT},kafka", "-Y", "kafka", *TSHARK["summary"]]
     commands = {
         "python -c pass": [python, "-c", "pass"],
+        "import click": [python, "-c", "import click"],
         "kdbg --help": [python, "-m", "kdbg", "--help"],
         "kdbg explain (27 bytes)": [python, "-m", "kdbg", "explain", frame],
+        "kdbg explain (a response, cut off)": [python, "-m", "kdbg", "explain", broken],
+        "kdbg decode -f summary (31 exchanges)": [python, "-m", "kdbg", "decode", "-f", "summary", capture],
+        "tshark -T fields (the same)": theirs,
         "import construct": [python, "-c", "import construct"],
         "the registry, a message by its grammar": [python, "-c", PARSE_ONE],
         "import kdbg; kdbg.decode(…)": [python, "-c", DECODE_ONE],

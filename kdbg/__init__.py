@@ -14,9 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
-
 if TYPE_CHECKING:
+    from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
     from .findings import Finding
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
     from .messages.message import Message
@@ -32,7 +31,9 @@ __all__ = [
     "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "read",
     "read_capture", "read_log", "render", "using_definitions",
 ]  # fmt: skip
+_ERRORS = ("BuildError", "CaptureError", "DefinitionError", "GrammarError", "InputError", "KdbgError", "WireError")
 _PLACES = {
+    **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(("apis", "decode", "encode", "read", "read_capture", "read_log", "using_definitions"), "library"),
     "Finding": "findings",
     "Message": "messages.message",

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
-from ..errors import KdbgError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from ..errors import KdbgError
 
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
@@ -82,9 +83,9 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command as click does; where there is none, raise `UsageError` with the nearest name."""
-        import difflib
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f". Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No command {args[0]!r}{hint}", ctx)
@@ -125,16 +126,23 @@ def run(arguments: list[str]) -> int:
         return refuse(f"{error.format_message().rstrip('.')} ({called} --help)")
     except click.ClickException as error:
         return refuse(error.format_message())
-    except KdbgError as error:
-        return refuse(str(error))
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except kdbg_error() as error:
+        return refuse(str(error))
     except BrokenPipeError:
         drop_output()
         return 0
     except OSError as error:
         drop_output()
         return refuse(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+
+
+def kdbg_error() -> type[KdbgError]:
+    """Return the class of kdbg's own errors; they are imported once something has gone wrong."""
+    from ..errors import KdbgError
+
+    return KdbgError
 
 
 def refuse(problem: str) -> int:

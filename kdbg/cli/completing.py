@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ..messages.exchange import Exchange
 
-Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
+Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]"
 Found: TypeAlias = Iterable[tuple[str, str | None]]
 """Values, each with a word on it or None."""
 MOST_BYTES = 4 << 20
@@ -31,6 +32,8 @@ def completer(find: Callable[[click.Context, str], Found]) -> Completer:
     """Return a completer that offers what `find` yields; it offers what was found so far where `find` fails."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        from click.shell_completion import CompletionItem
+
         found: list[CompletionItem[str]] = []
         try:
             with defined(context):

@@ -107,11 +107,12 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
 def _finding(kind: str, format: str, color: str) -> int:
     """Show what the manual says of a kind of finding, with `json` as an object."""
     from ..findings import Kind
-    from ..render.jsonlines import dump
     from .guide import of_finding, show
 
     text, found = of_finding(kind), Kind(kind)
     if format == "json":
+        from ..render.jsonlines import dump
+
         facts = {"kind": kind, "severity": found.severity.value, "explanation": found.explanation, "text": text}
         sys.stdout.buffer.write(dump(facts))
     else:

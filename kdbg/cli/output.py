@@ -58,9 +58,11 @@ def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> 
 
 def width() -> int:
     """Return the columns of the terminal, or of COLUMNS; 80 where there is neither."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return 80
     import shutil
 
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def _color_system(terminal: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -135,6 +134,8 @@ class Run:
 
     def until_interrupted(self, blocks: Iterator[list[Packet]]) -> Iterator[list[Packet]]:
         """Yield the packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
+        import signal
+
         hear = getattr(signal, "pthread_sigmask", deaf)
         try:
             while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any, Unpack
@@ -101,6 +100,8 @@ def _says_something(value: Any) -> bool:
 def _taken(name: str, value: Any) -> Any:
     """Return a value in the form that its filter keeps."""
     if name not in FILTERS:
+        import difflib
+
         near = difflib.get_close_matches(name, FILTERS, n=1)
         raise InputError(
             f"no filter {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(FILTERS)}")

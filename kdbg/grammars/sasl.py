@@ -7,7 +7,7 @@ from typing import Final
 
 from ..wire import Api, Struct
 from ..wire.nodes.leaves import Rest
-from .payloads.sasl_tokens import client_token, server_token
+from .payloads.holdings import client_token, server_token
 
 request: Final = Struct(
     "token" / Rest("secret", client_token) * "what the client says, in the format of the mechanism",

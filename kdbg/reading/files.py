@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ..capture import Capture
 from ..capture.source import Source, open_source
-from ..segments import File, more_wanted, open_file
+
+if TYPE_CHECKING:
+    from ..segments import File
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 """How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
@@ -35,6 +37,8 @@ def open_any(name: str | os.PathLike[str] | BinaryIO) -> Capture | BrokerFile:
 
 def recognised(source: Source) -> File | None:
     """Return the broker's file that a source is, if it is one; nothing of the source is used up."""
+    from ..segments import more_wanted, open_file  # which captures do without
+
     head = source.feed.ahead(1)
     while more_wanted(head):
         seen, head = head, source.feed.ahead(len(head) + 1)

@@ -24,7 +24,6 @@ from .beside import count, printable
 from .columns import aligned
 from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
-from .jsonlines import dump, json_body
 from .look import Look
 from .tree import Tree
 from .values import escape, quote
@@ -178,6 +177,8 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
 
 def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
     """Return a piece as one line of JSON, and whether it was read without errors."""
+    from .jsonlines import dump, json_body  # and with them orjson
+
     inside = data[piece.start : piece.end]
     if not piece.guesses:
         known = recognise(inside)

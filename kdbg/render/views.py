@@ -6,7 +6,6 @@ of a broker's file and of explained bytes. What an entry needs is imported when 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -143,6 +142,8 @@ def view(name: str) -> View:
     """Return the view of a name; raise `InputError`, which names the nearest, where there is none."""
     found = VIEWS.get(name)
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(name, VIEWS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(VIEWS)}"
         raise InputError(f"no view {name!r}; {hint}")

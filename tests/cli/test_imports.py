@@ -1,52 +1,130 @@
-"""What a call imports: nothing that it does not need, for start-up time is what every call pays."""
+"""What each command imports: nothing that it does not need, for start-up time is what every call pays.
+
+Heavy are the packages that kdbg itself imports anywhere, but for click; some rooms of kdbg; a few modules of Python's.
+A command may import those that its row of the table allows. A new command needs a row.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Collection
+from functools import cache
+from typing import NamedTuple
 
 import pytest
 
+from kdbg.cli import COMMANDS
+
+from ..test_rooms import FILES, imports
 from .calls import CAPTURES
 
 REPORT = """if True:
     import sys
+    before = set(sys.modules)
     from kdbg.cli import run
     status = run(sys.argv[1:])
-    print(status, *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+    print(status, *sorted(set(sys.modules) - before), file=sys.stderr)
 """
-HEAVY = {
-    "rich", "scapy", "pyspark", "pyarrow", "construct", "confluent_kafka", "kafka", "aiokafka", "kio", "orjson",
-    "cramjam", "lz4", "zstandard", "fastcrc", "xxhash", "numpy", "requests", "hypothesis", "pytest",
-}  # fmt: skip
+ROOMS = {"kdbg.client", "kdbg.definitions", "kdbg.report", "kdbg.segments", "kdbg.spark", "kdbg.tables"}
+OF_PYTHON = {"asyncio", "multiprocessing", "sqlite3", "ssl"}
+MESSAGES = {"construct", "fastcrc"}
+CODECS = {"cramjam", "lz4", "zstandard"}
+ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
+"""pyarrow brings the others."""
+PAGE = {*MESSAGES, "jinja2", "markupsafe", "plotly", "sqlite3", "kdbg.report", "kdbg.tables"}
+ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
+CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
+LOG = SEGMENTS / "money-0" / "00000000000000000000.log"
+REQUEST = "000300010000000200046b6462670000000100 03666f6f"
 
 
-def imported(*arguments: object) -> set[str]:
-    """The heavy packages that are imported once the call is done."""
-    done = subprocess.run([sys.executable, "-c", REPORT, *map(str, arguments)], capture_output=True, check=True)
+class Row(NamedTuple):
+    """A call of a command, and the heavy modules that it may import."""
+
+    command: str
+    arguments: tuple[object, ...]
+    allowed: Collection[str] = ()
+    status: int = 0
+    stdin: bytes = b""
+
+
+TABLE = [
+    Row("decode", (CAPTURE, "-f", "summary"), MESSAGES),
+    Row("decode", (CAPTURE, "-f", "tree"), MESSAGES),
+    Row("decode", (CAPTURE, "-f", "hex"), MESSAGES),
+    Row("decode", (CAPTURE, "-f", "json"), {*MESSAGES, "orjson"}),
+    Row("decode", (CAPTURE, "--topic", "orders", "--color", "always"), {*MESSAGES, "rich"}),
+    Row("decode", (CAPTURES / "real-codecs-4.4.0.pcap", "-f", "tree"), {*MESSAGES, *CODECS}),
+    Row("decode", (LOG,), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("explain", (REQUEST,), MESSAGES),
+    Row("explain", (REQUEST, "-f", "json"), {*MESSAGES, "orjson"}),
+    Row("explain", (REQUEST[:-2], "--api", "metadata"), MESSAGES, status=1),
+    Row("explain", ("leftover",), {"construct"}),
+    Row("explain", (f"@{LOG}",), {"construct", "fastcrc", "kdbg.segments"}, status=2),
+    Row("send", ("metadata", "--broker", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=1),
+    Row("encode", ("metadata", "--version", 1, "--body", '{"topics": null}'), {*MESSAGES, "orjson"}),
+    Row("encode", ("-",), {*MESSAGES, "orjson"}, stdin=b'{"request": null, "response": null}\n'),
+    Row("grammar", ("metadata", "--version", 4), {"construct", "orjson", "kdbg.definitions"}),
+    Row("grammar", ("fetch", "--diff", 3, 4), {"construct", "orjson", "kdbg.definitions"}),
+    Row("errors", ("6",), {"construct", "orjson"}),
+    Row("apis", (), {"construct", "orjson"}),
+    Row("coverage", (), {"construct", "orjson"}),
+    Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
+    Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.spark"}),
+    Row("query", ("nowhere", "SELECT 1"), ARCHIVES, status=2),
+    Row("report", (CAPTURE, "-o", "-"), PAGE),
+    Row("guide", ("speed",)),
+    Row("guide", ("speed", "--color", "always"), {"rich"}),
+    Row("completion", ("bash",)),
+]  # fmt: skip
+
+
+SHOWN_IN_HELP = {"query": {"kdbg.spark"}, "send": {"construct", "kdbg.client"}}
+"""The questions that are ready, without Spark; the APIs with options of their own, made of what sends them."""
+
+
+@cache
+def heavy() -> frozenset[str]:
+    """The modules that are looked for."""
+    packages = {name.partition(".")[0] for path in FILES for name in imports(path)}
+    return frozenset(packages - sys.stdlib_module_names - {"kdbg", "click"} | ROOMS | OF_PYTHON)
+
+
+def imported(row: Row) -> set[str]:
+    """The heavy modules that a call has imported once it is done."""
+    command = [sys.executable, "-c", REPORT, row.command, *map(str, row.arguments)]
+    done = subprocess.run(command, input=row.stdin, capture_output=True, check=True)
     status, *modules = done.stderr.decode().splitlines()[-1].split()
-    assert status == "0"
-    return HEAVY & set(modules)
+    assert int(status) == row.status, done.stderr.decode()
+    return {part for name in modules for part in (name.partition(".")[0], ".".join(name.split(".")[:2]))} & heavy()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["decode", "--help"], []], ids=" ".join)
-def test_help_needs_nothing(arguments: list[str]) -> None:
-    assert imported(*arguments) == set()
+def test_every_command_has_a_row() -> None:
+    assert {row.command for row in TABLE} == set(COMMANDS)
 
 
-def test_explaining_bytes_needs_no_packets() -> None:
-    found = imported("explain", "000300010000000200046b6462670000000100 03666f6f")
-    assert not found & {"scapy", "pyspark", "rich", "numpy", "pyarrow"}
+def test_what_is_heavy_is_found() -> None:
+    assert heavy() >= {"construct", "orjson", "plotly", "pyarrow", "pyspark", "rich", "scapy"}
 
 
-@pytest.mark.parametrize("format", ["tree", "summary", "hex", "json"])
-def test_decoding_needs_no_clients_and_no_colours(format: str) -> None:
-    allowed = {"construct", "orjson", "fastcrc", "cramjam", "lz4", "zstandard", "xxhash"}
-    assert imported("decode", CAPTURES / "first-contact.pcap", "-f", format) <= allowed
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: " ".join([row.command, *map(str, row.arguments)])[-60:])
+def test_a_command_imports_what_it_needs(row: Row) -> None:
+    assert imported(row) <= set(row.allowed)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_imports_nothing_heavy(command: str) -> None:
+    assert imported(Row(command, ("--help",))) <= SHOWN_IN_HELP.get(command, set())
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_need_click_alone(option: str) -> None:
+    assert imported(Row(option, ())) == set()
 
 
 def test_colours_need_rich() -> None:
-    assert "rich" in imported("decode", CAPTURES / "first-contact.pcap", "--color", "always")
+    assert "rich" in imported(Row("decode", (CAPTURE, "--color", "always")))
 
 
 def test_the_library_is_imported_when_it_is_used() -> None:

@@ -6,14 +6,17 @@ broker does not read: the protocol type says whose words they are, and inside a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import BadValue
 from ...findings.faults import NothingNear
 from ...wire.language.payload import Around, Payload, Readable, Refused
 from .registry import payload
+
+if TYPE_CHECKING:
+    from .sasl_tokens import Messages
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,25 @@ def principal(data: bytes, around: Around) -> list[Payload]:
     Other principal builders may write anything.
     """
     return [payload("DefaultPrincipalData")]
+
+
+def client_token(data: bytes, around: Around) -> Iterable[Readable]:
+    """Return what a client's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
+    from .sasl_tokens import CLIENT  # which connections without SASL never need
+
+    return _of_mechanism(CLIENT, around)
+
+
+def server_token(data: bytes, around: Around) -> Iterable[Readable]:
+    """Return what a broker's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
+    from .sasl_tokens import SERVER
+
+    return _of_mechanism(SERVER, around)
+
+
+def _of_mechanism(messages: tuple[Messages, ...], around: Around) -> Iterable[Readable]:
+    mechanism = around.get("mechanism")
+    if mechanism is None:
+        return messages
+    family = str(mechanism).partition("-SHA-")[0]
+    return [known for known in messages if known.mechanism == family]

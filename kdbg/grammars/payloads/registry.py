@@ -6,7 +6,6 @@ count.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import import_module
@@ -60,6 +59,8 @@ def payload(name: str) -> Payload:
     if found is None:
         names = {plain(found.name): found.name for found in payloads()}
         names |= {plain(alias): true for alias, true in ALIASES.items()}
+        import difflib
+
         near = difflib.get_close_matches(plain(name), names, n=3, cutoff=0.6)
         raise UnknownPayload(name, tuple(dict.fromkeys(names[word] for word in near)))
     return found

@@ -13,14 +13,14 @@ proof from elsewhere can try passwords against it. Nonces are shown: they serve 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...errors import BadValue
 from ...findings.faults import NoToken
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
-from ...wire.language.payload import Around, Payload, Readable, Reading
+from ...wire.language.payload import Payload, Reading
 from ...wire.nodes.der import DerLength, ObjectId
 from ...wire.nodes.leaves import Fixed
 from ...wire.nodes.marked import Each, Marked
@@ -182,21 +182,3 @@ def named(name: str) -> Reading | None:
     """Return the reading of the token of this name; None where there is none."""
     known = TOKENS.get(name)
     return None if known is None else known.reading(known.versions[0])
-
-
-def client_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """Return what a client's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
-    return _of(CLIENT, around)
-
-
-def server_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """Return what a broker's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
-    return _of(SERVER, around)
-
-
-def _of(messages: tuple[Messages, ...], around: Around) -> Iterable[Readable]:
-    mechanism = around.get("mechanism")
-    if mechanism is None:
-        return messages
-    family = str(mechanism).partition("-SHA-")[0]
-    return [known for known in messages if known.mechanism == family]

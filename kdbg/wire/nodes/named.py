@@ -5,7 +5,6 @@ Case, dashes and underscores do not count. Readings give numbers, always: names 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +51,8 @@ def _number(names: Mapping[int, str], given: str, path: str) -> int:
         return found
     if len(names) <= LISTED:
         raise BuildError(path, f"{given!r} is none of {', '.join(names.values())}")
+    import difflib
+
     near = difflib.get_close_matches(_plain(given), known, n=5)
     like = f"; like it: {', '.join(names[known[word]] for word in near)}" if near else ""
     raise BuildError(path, f"{given!r} is none of the {len(names)} names of such a value{like}")

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import WireError
-from kdbg.grammars.payloads.sasl_tokens import TOKENS, client_token, named, server_token
+from kdbg.grammars.payloads.holdings import client_token, server_token
+from kdbg.grammars.payloads.sasl_tokens import TOKENS, named
 from kdbg.wire.language.payload import Holding, Reading
 from kdbg.wire.nodes import build
 from kdbg.wire.readings.compiled import read_whole

@@ -14,12 +14,12 @@ from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
-from ..messages.exchange import Exchange, Known, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.message import grammar_of
 from ..tcp.stream import Receiver
 from ..tcp.table import Connection, Table
 from ..wire import Api
-from ..wire.language.api import Direction
+from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.readings.topic_names import learn, topic_names
 from .classifier import Budget, Classifier
 from .conversation import Conversation
@@ -148,21 +148,29 @@ class Engine:
 
     def _tell(self, final: list[Exchange]) -> list[Exchange]:
         """Give the exchanges their numbers, learn the topic names that they tell, and return them."""
+        count, names = self.count, len(self.topic_names)
         for exchange in final:
-            self.count += 1
-            exchange.number = self.count
-            for half in (exchange.request, exchange.response):
-                if half is not None and half.api is not None and _names_topics(half.api, half.version, half.direction):
-                    message = half.message()
-                    assert message is not None
-                    learn(message.grammar, message.body, self.topic_names)
-            for half in (exchange.request, exchange.response):
-                if half is not None:
-                    half.names = len(self.topic_names)
+            count += 1
+            exchange.number = count
+            api, request, response = exchange.api, exchange.request, exchange.response
+            for direction in _telling(api, exchange.version) if api is not None else ():
+                names = self._learn(request if direction == "request" else response)
+            if request is not None:
+                request.names = names
+            if response is not None:
+                response.names = names
+        self.count = count
         return final
+
+    def _learn(self, half: CapturedMessage | None) -> int:
+        """Learn the topic names that a message tells; return how many are known now."""
+        message = half.message() if half is not None else None
+        if message is not None:
+            learn(message.grammar, message.body, self.topic_names)
+        return len(self.topic_names)
 
 
 @lru_cache(maxsize=4096)
-def _names_topics(api: Api, version: int, direction: Direction) -> bool:
-    """Return whether a message of this version may tell the names of topic ids."""
-    return topic_names(grammar_of(api, version, direction)) is not None
+def _telling(api: Api, version: int) -> tuple[Direction, ...]:
+    """Return the directions whose messages may tell the names of topic ids, of this API and version."""
+    return tuple(each for each in DIRECTIONS if topic_names(grammar_of(api, version, each)) is not None)

@@ -11,58 +11,16 @@ Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from typing import Any, Protocol
 
 from ..messages.exchange import CapturedMessage
 from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
 from .states import FRAMING, Framing, Step, next_state
+from .times import Times
 
 LONG, TOO_LONG = 1 << 16, 1 << 20
 """A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
 longer than the second are not looked for the end of."""
-
-
-class Times:
-    """Which packet brought which of the bytes at hand, so that any byte's time can be told."""
-
-    __slots__ = ("_base", "_packets", "_starts")
-
-    def __init__(self) -> None:
-        self._base = 0
-        self._starts: list[int] = []
-        self._packets: list[tuple[int, int]] = []
-
-    def mark(self, place: int, time: int, number: int) -> None:
-        """Take note that the bytes from this place on came in packet `number`, at `time` (ns)."""
-        self._starts.append(self._base + place)
-        self._packets.append((time, number))
-
-    def of(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return ((first time, last time), (first packet, last packet)) of the bytes from start to end."""
-        first = self._packets[max(bisect_right(self._starts, self._base + start) - 1, 0)]
-        last = self._packets[max(bisect_left(self._starts, self._base + end) - 1, 0)]
-        return (first[0], last[0]), (first[1], last[1])
-
-    def drop(self, length: int) -> None:
-        """Forget the first `length` bytes; their packets are kept until the next call, as they may be put back."""
-        past = bisect_right(self._starts, self._base) - 1
-        if past > 0:
-            del self._starts[:past], self._packets[:past]
-        self._base += length
-
-    def put_back(self, length: int, packet: tuple[int, int] | None) -> tuple[int, int]:
-        """Put so many bytes in front again; return the time and the number of the packet of the byte before them.
-
-        `packet` is that of all of them and that byte, if it is one.
-        """
-        if packet is not None:
-            del self._packets[: (old := bisect_left(self._starts, self._base))], self._starts[:old]
-            self._starts.insert(0, self._base - length - 1)
-            self._packets.insert(0, packet)
-        self._base -= length
-        (_, time), (_, number) = self.of(-1, 0)
-        return time, number
 
 
 _SYNCED = Framing.SYNCED
@@ -70,6 +28,9 @@ _SYNCED = Framing.SYNCED
 
 class Owner(Seeker, Protocol):
     """Who takes the frames of one direction. `token` is whatever `judge` wants `frame` to have."""
+
+    def take(self, payload: bytes, time: int, number: int) -> bool:
+        """Take a payload that is one frame, and one of those that need no closer look; return False for any other."""
 
     def extent(self, data: bytes, token: Any) -> int | None:
         """Return how many bytes the message takes that begins here; None where it does not end within them."""
@@ -112,6 +73,7 @@ class Framer:
 
     def __init__(self, owner: Owner, *, synced: bool) -> None:
         self.owner = owner
+        self._take_one = owner.take
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
         self._search = Search(owner)
         self._data = bytearray()
@@ -130,21 +92,34 @@ class Framer:
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
         if self.state is _SYNCED and not self._data:
-            size = len(payload) - 4
-            if size >= 0 and size_at(payload)[0] == size:
-                accepted, token = self.owner.judge(payload, 4, size)
-                if accepted:
-                    self.owner.frame(payload[4:], (time, time), (number, number), 0, token)
-                    return
+            if self._take_one(payload, time, number):
+                return
+            payload = self._take_whole(payload, time, number)
         elif self.state is Framing.IGNORING:
             payload = payload[self._ignore(len(payload)) :]
-            if not payload:
-                return
+        if not payload:
+            return
         self._now = time
         self._times.mark(len(self._data), time, number)
         self._data += payload
         if len(self._data) >= self._needed:
             self._advance()
+
+    def _take_whole(self, payload: bytes, time: int, number: int) -> bytes:
+        """Hand over the frames in front of a packet's bytes that are whole; return what stands behind them."""
+        place = 0
+        while len(payload) - place >= 4:
+            size = size_at(payload, place)[0]
+            end = place + 4 + size
+            if not place + 4 <= end <= len(payload) or size > MAX_FRAME:
+                break
+            if not self._take_one(payload[place:end], time, number):
+                accepted, token = self.owner.judge(payload, place + 4, size)
+                if not accepted:
+                    break
+                self.owner.frame(payload[place + 4 : end], (time, time), (number, number), 0, token)
+            place = end
+        return payload[place:]
 
     def gap(self, length: int, time: int, number: int) -> None:
         """Take note that `length` bytes of the stream are not in the capture."""

@@ -10,30 +10,18 @@ After SaslHandshake v0 the frames are raw tokens (see `tokens`).
 
 from __future__ import annotations
 
-import struct
-from collections import deque
 from collections.abc import Callable
-from functools import cache
 
 from ..findings import Finding
 from ..findings.facts import InFlightFull, ResponsesLost
-from ..grammars import by_key
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
-from ..messages.message import header_grammar
-from ..wire.nodes import WireStruct
-from ..wire.readings.compiled import UNREADABLE, Reader, reader
 from . import complaints, tokens
+from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at
+from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
 from .states import ENDS, Ending, Ends, next_state
 from .stragglers import Stragglers
-
-PRODUCE = 0
-MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 100, 64 << 20
-"""Halves that wait for the other one, by number and by bytes; beyond that the oldest are given up, to save memory."""
-LOOK = 64
-"""Requests in flight after which their bytes are counted."""
-_correlation_id = struct.Struct(">i").unpack_from
 
 
 def _nobody_asks(finding: Finding) -> None:
@@ -75,9 +63,10 @@ class Pairing:
         self.peers, self.deliver, self.left_over, self.whole = peers, deliver, left_over, whole
         self.known = known or Known.nothing()
         self.state = Ends.OPEN
-        self.in_flight: deque[Exchange] = deque()
-        self.unmatched: deque[CapturedMessage] = deque()
+        self.in_flight: InFlight = InFlight()
+        self.unmatched: Unmatched = Unmatched()
         self.findings: list[Finding] = []
+        self.prefixes: Prefixes = Prefixes()
         self.latest = self.tokens = self.asked = self.answered = 0
         self.undecided = False
         self.stragglers: Stragglers = Stragglers()
@@ -90,40 +79,50 @@ class Pairing:
         waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
         return self.state is Ends.OPEN and not (waits or self.findings or self.undecided)
 
-    def emit(self, exchange: Exchange) -> None:
-        """Hand over an exchange, with what was odd on the connection since the last one."""
-        if self.findings:
-            exchange.findings[:0] = self.findings
-            self.findings.clear()
-        self.deliver(exchange)
-
     # Requests
 
     def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
         """Register a request and return its exchange; None as header: a raw SASL token."""
         if header is None:
-            exchange = self._token(half)
-        else:
-            api, version, correlation_id, client_id, known = header
-            self.latest = correlation_id
-            exchange = Exchange(self.peers, api, version, correlation_id, client_id)
-            half.api, half.version = api, version
-            exchange.answered = not (api.key == PRODUCE and known and wants_no_answer(half))
-            self.tokens = tokens.expected_after(api, version)
-            if api.key == tokens.SASL_HANDSHAKE:
-                self.known = Known(self.known.topics, {"mechanism": tokens.mechanism_of(half)})
-        exchange.request = half
-        half.known = self.known
+            return self._register(self._token(half), half)
+        api, version, correlation_id, client_id, _ = header
+        exchange = Exchange(self.peers, api, version, correlation_id, client_id)
+        half.api, half.version = api, version
+        prefix = read_prefix(header, half.data)
+        if prefix is not None:
+            exchange.answered = prefix.wants_answer
+        self.latest = correlation_id
+        self.tokens = tokens.expected_after(api, version)
+        if api.key == tokens.SASL_HANDSHAKE:
+            self.known = Known(self.known.topics, {"mechanism": tokens.mechanism_of(half)})
+        elif prefix is not None:
+            self.prefixes.remember(prefix, half.data)
+        return self._register(exchange, half)
+
+    def repeated(self, prefix: Prefix, correlation_id: int, half: CapturedMessage) -> Exchange:
+        """Register a request with a prefix that is remembered, where no token is due, and return its exchange."""
+        _, _, half.api, half.version, client_id, wants_answer = prefix
+        exchange = Exchange(self.peers, half.api, half.version, correlation_id, client_id)
+        exchange.answered = wants_answer
+        self.latest = correlation_id
+        return self._register(exchange, half)
+
+    def _register(self, exchange: Exchange, half: CapturedMessage) -> Exchange:
+        exchange.request, half.known = half, self.known
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
         if self.unmatched and self._meet(exchange):
             return exchange
         if exchange.answered:
-            self._put_in_flight(exchange)
+            self.asked += 1
+            self.in_flight.append(exchange)
+            if not len(self.in_flight) % LOOK:
+                for oldest in self.in_flight.surplus():
+                    self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
         else:
             if self._holds:
                 self.stragglers.keep_silent(exchange, self.asked)
-            self.emit(exchange)
+            self._hand_over(exchange)
         return exchange
 
     def _token(self, half: CapturedMessage) -> Exchange:
@@ -134,29 +133,14 @@ class Pairing:
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
-    def _put_in_flight(self, exchange: Exchange) -> None:
-        self.asked += 1
-        self.in_flight.append(exchange)
-        if not len(self.in_flight) % LOOK:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Give up the oldest requests where too many wait, or too large ones."""
-        held = sum(len(exchange.request.data) for exchange in self.in_flight if exchange.request is not None)
-        while len(self.in_flight) > MAX_IN_FLIGHT or held > MAX_BYTES:
-            exchange = self.in_flight.popleft()
-            held -= len(exchange.request.data) if exchange.request is not None else 0
-            self.give_up(exchange, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
-
     def _meet(self, exchange: Exchange) -> bool:
         """Pair a request with the response that came before it; return whether there was one."""
-        for i, half in enumerate(self.unmatched):
-            if _correlation_id(half.data)[0] == exchange.correlation_id and exchange.api is not SASL_TOKEN:
-                del self.unmatched[i]
-                self._pass_over(exchange)
-                self._complete(exchange, half)
-                return True
-        return False
+        half = self.unmatched.take(exchange.correlation_id) if exchange.api is not SASL_TOKEN else None
+        if half is None:
+            return False
+        self._pass_over(exchange, self.answered)
+        self._complete(exchange, half)
+        return True
 
     def give_up(self, exchange: Exchange, why: complaints.NotAwaited | None = None) -> None:
         """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
@@ -165,7 +149,7 @@ class Pairing:
         else:
             exchange.findings.append(complaints.unanswered(why))
             self.stragglers.remember(exchange, complaints.too_late())
-        self.emit(exchange)
+        self._hand_over(exchange)
 
     def give_up_tokens(self) -> None:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
@@ -181,111 +165,100 @@ class Pairing:
 
     def response(self, half: CapturedMessage) -> Exchange | None:
         """Pair a response and return its exchange; None where its request is still to come, or was not seen."""
-        self.answered += 1
         in_flight, data = self.in_flight, half.data
         first = in_flight[0] if in_flight else None
         if first is not None and first.api is SASL_TOKEN:
-            behind = self.behind_tokens(data, 0, len(data))
+            behind = in_flight.behind_tokens(data, 0, len(data))
             if behind is None:
-                self._answer(in_flight.popleft(), half)
-                return first
+                return self.due(half)
             self.give_up_tokens()
             first = behind
-        correlation_id = _correlation_id(data)[0]
+        correlation_id = correlation_id_at(data)[0]
         if first is None or first.correlation_id != correlation_id:
             return self._response_out_of_turn(correlation_id, half)
-        in_flight.popleft()
-        self._answer(first, half)
-        return first
+        return self.due(half)
 
-    def behind_tokens(self, data: bytes | bytearray, start: int, size: int) -> Exchange | None:
-        """Return the first request in flight behind raw tokens, if the response of `size` bytes at `start` is its.
-
-        The last token may have no answer.
-        """
-        for exchange in self.in_flight:
-            if exchange.api is not SASL_TOKEN:
-                whole = size >= 4 and len(data) - start >= 4
-                return exchange if whole and _correlation_id(data, start)[0] == exchange.correlation_id else None
-        return None
+    def due(self, half: CapturedMessage) -> Exchange:
+        """Pair a response with the oldest request in flight, whose it is, and return their exchange."""
+        self.answered += 1
+        exchange = self.in_flight.popleft()
+        if self.unmatched or self._lost_until is not None or self.stragglers.wait:
+            self._settle_before(exchange)
+        self._complete(exchange, half)
+        return exchange
 
     def expected(self, correlation_id: int) -> Exchange | None:
         """Return the request of this correlation id that a response may come for, due or not."""
-        return self._flying(correlation_id) or self.stragglers.find(correlation_id)
-
-    def _flying(self, correlation_id: int) -> Exchange | None:
-        for exchange in self.in_flight:
-            if exchange.correlation_id == correlation_id and exchange.api is not SASL_TOKEN:
-                return exchange
-        return None
+        return self.in_flight.find(correlation_id) or self.stragglers.find(correlation_id)
 
     def _response_out_of_turn(self, correlation_id: int, half: CapturedMessage) -> Exchange | None:
         """Pair a response that is not to the oldest request in flight; return its exchange, None if there is none."""
-        exchange = self._flying(correlation_id)
+        exchange = self.in_flight.find(correlation_id)
         if exchange is not None:
-            self._pass_over(exchange)
-            self.in_flight.popleft()
-            self._answer(exchange, half)
-            return exchange
+            self._pass_over(exchange, self.answered + 1)
+            return self.due(half)
+        self.answered += 1
         straggler = self.stragglers.take(correlation_id)
         if straggler is None:
-            self._keep_unmatched(half)
+            if (oldest := self.unmatched.keep(half)) is not None:
+                self.orphan(oldest, len(self.unmatched))
             return None
         straggler.exchange.findings.append(straggler.finding)
-        self._attach(straggler.exchange, half)
-        if not straggler.emitted:
-            self.emit(straggler.exchange)
+        self._complete(straggler.exchange, half, told=straggler.emitted)
         return straggler.exchange
 
-    def _pass_over(self, exchange: Exchange) -> None:
-        """Take the requests before this one out of flight: their responses are late, or lost with what is missing."""
+    def _pass_over(self, exchange: Exchange, answered: int) -> None:
+        """Take the requests before this one out of flight: their responses are late, or lost with what is missing.
+
+        This one has the `answered`-th response of all.
+        """
         while self.in_flight and self.in_flight[0] is not exchange:
             passed = self.in_flight.popleft()
             if passed.api is SASL_TOKEN or self._lost_until is not None:
                 self.give_up(passed)
             else:
-                self.stragglers.overtake(passed, exchange.correlation_id, self.answered)
+                self.stragglers.overtake(passed, exchange.correlation_id, answered)
             self._forget_loss(passed)
 
-    def _answer(self, exchange: Exchange, half: CapturedMessage) -> None:
-        """Complete a request in flight; hand over the unmatched responses, whose requests would have come by now."""
-        if self.unmatched or self._lost_until is not None or self.stragglers.wait:
-            while self.unmatched:
-                self.orphan(self.unmatched.popleft())
-            self._forget_loss(exchange)
-            for late, why in self.stragglers.overdue(self.answered):
-                self.give_up(late, why)
-            self.stragglers.pass_silent(self.asked - len(self.in_flight))
-        self._complete(exchange, half)
+    def _settle_before(self, exchange: Exchange) -> None:
+        """Hand over the unmatched responses, whose requests would have come by now, and the requests long overdue."""
+        while self.unmatched:
+            self.orphan(self.unmatched.popleft())
+        self._forget_loss(exchange)
+        for late, why in self.stragglers.overdue(self.answered):
+            self.give_up(late, why)
+        self.stragglers.pass_silent(self.asked - len(self.in_flight))
 
-    def _complete(self, exchange: Exchange, half: CapturedMessage) -> None:
-        """Give the exchange its response and hand it over; a refused SaslHandshake ends the wait for tokens."""
-        self._attach(exchange, half)
-        if self.tokens and _is_handshake(exchange) and tokens.refused(half):
-            self.tokens = 0
-        self.emit(exchange)
+    def _complete(self, exchange: Exchange, half: CapturedMessage, *, told: bool = False) -> None:
+        """Give the exchange its response, and hand it over unless that was done before (`told`).
 
-    def _attach(self, exchange: Exchange, half: CapturedMessage) -> None:
+        A refused SaslHandshake ends the wait for tokens.
+        """
         exchange.response = half
         half.api, half.version = exchange.api, exchange.version
         half.asked, half.known = exchange.request, self.known
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
+        if self.tokens and _is_handshake(exchange) and tokens.refused(half):
+            self.tokens = 0
+        if not told:
+            self._hand_over(exchange)
 
-    def _keep_unmatched(self, half: CapturedMessage) -> None:
-        """Keep a response whose request may come yet."""
-        self.unmatched.append(half)
-        if len(self.unmatched) > MAX_UNMATCHED or sum(len(each.data) for each in self.unmatched) > MAX_BYTES:
-            self.orphan(self.unmatched.popleft(), len(self.unmatched))
+    def _hand_over(self, exchange: Exchange) -> None:
+        """Hand over an exchange, with what was odd on the connection since the last one."""
+        if self.findings:
+            exchange.findings[:0] = self.findings
+            self.findings.clear()
+        self.deliver(exchange)
 
     def orphan(self, half: CapturedMessage, waiting: int = 0) -> None:
         """Hand over a response that no request was seen for: only its correlation id can be told."""
-        exchange = Exchange(self.peers, None, 0, _correlation_id(half.data)[0], None)
+        exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
         exchange.response = half
         exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting))
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
-        self.emit(exchange)
+        self._hand_over(exchange)
 
     def responses_lost(self) -> None:
         """Take note that bytes of the broker are missing or unreadable: they may have answered what is in flight."""
@@ -316,22 +289,3 @@ class Pairing:
 
 def _is_handshake(exchange: Exchange) -> bool:
     return exchange.api is not None and exchange.api.key == tokens.SASL_HANDSHAKE
-
-
-@cache
-def _up_to_acks(version: int) -> tuple[Reader, Reader]:
-    """Return the readers of a Produce request's header, and of its fields up to `acks`: not of the records behind."""
-    grammar = by_key(PRODUCE).at("request", version)
-    names = [field.name for field in grammar.fields]
-    fields = WireStruct(grammar.fields[: names.index("acks") + 1], None)
-    return reader(header_grammar(by_key(PRODUCE), version, "request")), reader(fields)
-
-
-def wants_no_answer(half: CapturedMessage) -> bool:
-    """Return whether a Produce request says acks=0; False where it cannot be read so far."""
-    read_head, read_acks = _up_to_acks(half.version)
-    try:
-        _, start = read_head(half.data, 0)
-        return bool(read_acks(half.data, start)[0]["acks"] == 0)
-    except UNREADABLE:
-        return False

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from ..grammars.sasl import api as SASL_TOKEN
@@ -18,6 +17,7 @@ from ..wire.language.api import Direction
 from . import complaints, requests
 from .pairing import Pairing
 from .requests import RequestHeader
+from .responses import AHEAD, FAR, pattern, steps
 from .search import MAX_FRAME, WEAK_FRAME, Buffer
 from .validation import excess, excess_of, extent, fits, may_fit
 
@@ -27,13 +27,10 @@ Depth: TypeAlias = Literal["shallow", "whole"]
 """How far messages are read: see `CapturedMessage.message`."""
 GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20
-AHEAD, FAR = 100, 10_000
-"""How much higher the next correlation id may be, and how far from the newest request's: clients count."""
 KEEP_RESPONSES = 1 << 14
 """Bytes of responses held where none is due: their requests may be on their way."""
-GROUPS = 64
-"""Sorts of correlation ids that are searched for at once; those of one sort differ in their last byte only."""
 _correlation_id = struct.Struct(">i").unpack_from
+_size_and_id = struct.Struct(">i4xi").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
 _NOBODY = object()
 NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
@@ -159,13 +156,26 @@ class RequestSide(_Side, requests.AnyRequest):
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = CapturedMessage(data, times, packets, "request", missing)
-        if token is not None:
-            self.client_id = token.client_id
         pairing = self.pairing
+        if token is not None and token.client_id != self.client_id:
+            self.client_id = token.client_id
+            pairing.prefixes.clear()
         self._exchange = pairing.request(token, half)
         if pairing.undecided:
             pairing.undecided = False
             self._retry()
+
+    def take(self, payload: bytes, time: int, number: int) -> bool:
+        pairing = self.pairing
+        prefix = pairing.prefixes.get(payload[4:8])
+        if prefix is None or payload[12 : prefix.end + 4] != prefix.same or pairing.tokens or pairing.undecided:
+            return False
+        size, correlation_id = _size_and_id(payload)
+        if size != len(payload) - 4:
+            return False
+        self.last = half = CapturedMessage(payload[4:], (time, time), (number, number), "request")
+        self._exchange = pairing.repeated(prefix, correlation_id, half)
+        return True
 
     def lost(self, length: int, number: int) -> None:
         self.pairing.whole = False
@@ -189,7 +199,7 @@ class ResponseSide(_Side):
         if in_flight:
             first = in_flight[0]
             if first.api is SASL_TOKEN:
-                first = self.pairing.behind_tokens(data, start, size) or first
+                first = in_flight.behind_tokens(data, start, size) or first
                 return first.api is not SASL_TOKEN or 0 <= size <= MAX_TOKEN, first
             if size >= 4 and len(data) - start >= 4 and _correlation_id(data, start)[0] == first.correlation_id:
                 return True, first
@@ -209,13 +219,25 @@ class ResponseSide(_Side):
         be far from those of the requests that were seen.
         """
         correlation_id = _correlation_id(data, start)[0]
-        if abs(_steps(self.pairing.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
+        if abs(steps(self.pairing.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
             return False
         if end + 8 > len(data):
             self.pairing.undecided = True
             return None
         size, following = _size_and_correlation_id(data, end)
-        return 4 <= size <= MAX_FRAME and 0 < _steps(correlation_id, following) <= AHEAD
+        return 4 <= size <= MAX_FRAME and 0 < steps(correlation_id, following) <= AHEAD
+
+    def take(self, payload: bytes, time: int, number: int) -> bool:
+        pairing = self.pairing
+        if len(payload) < 8 or not pairing.in_flight:
+            return False
+        size, correlation_id = _size_and_correlation_id(payload)
+        first = pairing.in_flight[0]
+        if correlation_id != first.correlation_id or size != len(payload) - 4 or first.api is SASL_TOKEN:
+            return False
+        self.last = half = CapturedMessage(payload[4:], (time, time), (number, number), "response")
+        self._exchange = pairing.due(half)
+        return True
 
     def search(self, data: Buffer, start: int) -> int | None:
         """Return where a request in flight has its correlation id behind a possible length, None for nowhere."""
@@ -227,7 +249,7 @@ class ResponseSide(_Side):
         wanted = len(in_flight), in_flight[0], in_flight[-1]
         if self._pattern is None or wanted != self._wanted:
             ids = dict.fromkeys(exchange.correlation_id for exchange in in_flight)
-            self._wanted, self._pattern = wanted, _candidate(ids)
+            self._wanted, self._pattern = wanted, pattern(ids)
         found = self._pattern.search(data, start)
         return found.start() if found else None
 
@@ -268,22 +290,6 @@ class ResponseSide(_Side):
         super().lost(length, number)
 
 
-def _steps(one: int, other: int) -> int:
-    """Return how far it is from one correlation id to another, negative for backwards; ids wrap at 32 bits."""
-    return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
-
-
 def _gssapi(data: Buffer, start: int, size: int) -> bool:
     """Return whether a client of 0.9 begins with a GSSAPI token: an ASN.1 application tag (RFC 2743)."""
     return len(data) > start and data[start] == GSSAPI_FIRST_BYTE and 0 < size <= MAX_TOKEN
-
-
-def _candidate(ids: Iterable[int]) -> re.Pattern[bytes]:
-    """Return the pattern of a length of 4 bytes to 128 MiB, followed by one of these correlation ids."""
-    words = [struct.pack(">i", number) for number in ids]
-    sorts = [(head, [word[3] for word in same]) for head, same in groupby(words, lambda word: word[:3])]
-    if len(sorts) > GROUPS:
-        sorts = sorts[: GROUPS // 2] + sorts[-GROUPS // 2 :]
-    choices = [re.escape(head) + b"[%b]" % b"".join(b"\\x%02x" % last for last in lasts) for head, lasts in sorts]
-    size = rb"(?:\x00(?:\x00(?:\x00[\x04-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
-    return re.compile(size + b"(?:" + b"|".join(choices) + b")", re.DOTALL)

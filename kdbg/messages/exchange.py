@@ -64,6 +64,7 @@ class CapturedMessage:
     last_packet: int
     last_time: int
     missing: int
+    _shallow: bool
 
     def __init__(
         self, data: bytes, times: tuple[int, int], packets: tuple[int, int], direction: Direction, missing: int = 0
@@ -79,7 +80,6 @@ class CapturedMessage:
         """Whether a generated reading proved every byte: then it has no findings, and need not be read for them."""
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
-        self._shallow = False
         self._facts: Outline | Literal[False] | None = None
 
     @property

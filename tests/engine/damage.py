@@ -22,6 +22,13 @@ class Log:
     """What a side was told, in order: halves, and numbers of skipped bytes."""
 
     events: list[CapturedMessage | int]
+    last: CapturedMessage
+
+    def logged(self, taken: bool) -> bool:
+        """Log the last frame, if one was taken."""
+        if taken:
+            self.events.append(self.last)
+        return taken
 
 
 class LoggedRequests(RequestSide, Log):
@@ -29,6 +36,9 @@ class LoggedRequests(RequestSide, Log):
         super().frame(*args)
         assert self.last is not None
         self.events.append(self.last)
+
+    def take(self, *args: Any) -> bool:
+        return self.logged(super().take(*args))
 
     def skipped(self, length: int) -> None:
         super().skipped(length)
@@ -40,6 +50,9 @@ class LoggedResponses(ResponseSide, Log):
         super().frame(*args)
         assert self.last is not None
         self.events.append(self.last)
+
+    def take(self, *args: Any) -> bool:
+        return self.logged(super().take(*args))
 
     def skipped(self, length: int) -> None:
         super().skipped(length)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.engine.framing import LONG, Times
+from kdbg.engine.framing import LONG
 from kdbg.engine.search import MAX_FRAME
+from kdbg.engine.times import Times
 from kdbg.messages.exchange import CapturedMessage
 
 from .damage import FIRST_ID, Damaged, Line, damage, messages

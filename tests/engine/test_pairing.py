@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.engine import pairing as room
-from kdbg.engine.pairing import Pairing, wants_no_answer
+from kdbg.engine import in_flight as room
+from kdbg.engine.pairing import Pairing
 from kdbg.engine.requests import RequestHeader
 from kdbg.engine.stragglers import LATE
 from kdbg.findings.facts import (
@@ -200,9 +200,11 @@ def test_no_acks_among_others(playbook: Playbook) -> None:
 
 
 def test_a_produce_request_that_breaks_off_before_its_acks_waits() -> None:
-    half = CapturedMessage(produce(5, 0)[4:16], (0, 0), (1, 1), "request", 50)
-    half.version = 9
-    assert not wants_no_answer(half)
+    talk, out = conversation()
+    header = RequestHeader(by_key(0), 9, 5, "kdbg", True)
+    exchange = talk.request(header, CapturedMessage(produce(5, 0)[4:16], (0, 0), (1, 1), "request", 50))
+    assert exchange.answered
+    assert not out
 
 
 def test_unanswered_requests_come_out_when_the_connection_ends(playbook: Playbook) -> None:

@@ -7,8 +7,9 @@ import struct
 import pytest
 
 from kdbg.engine.pairing import Pairing
+from kdbg.engine.responses import GROUPS
 from kdbg.engine.search import MAX_FRAME, WEAK_FRAME
-from kdbg.engine.sides import GROUPS, RequestSide, ResponseSide
+from kdbg.engine.sides import RequestSide, ResponseSide
 from kdbg.messages.exchange import Exchange, Peers
 
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response

@@ -1,0 +1,69 @@
+"""Requests in flight, and responses whose requests were not seen yet: halves that wait for the other one, in bounds."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterator
+
+from ..grammars.sasl import api as SASL_TOKEN
+from ..messages.exchange import CapturedMessage, Exchange
+
+MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 100, 64 << 20
+"""Halves that wait for the other one, by number and by bytes; beyond that the oldest are given up, to save memory."""
+LOOK = 64
+"""Requests in flight after which their bytes are counted."""
+correlation_id_at = struct.Struct(">i").unpack_from
+
+
+class InFlight(deque[Exchange]):
+    """The requests that wait for their responses, in the order in which these are due; raw SASL tokens among them."""
+
+    __slots__ = ()
+
+    def find(self, correlation_id: int) -> Exchange | None:
+        """Return the oldest request of this correlation id, None for none."""
+        for exchange in self:
+            if exchange.correlation_id == correlation_id and exchange.api is not SASL_TOKEN:
+                return exchange
+        return None
+
+    def behind_tokens(self, data: bytes | bytearray, start: int, size: int) -> Exchange | None:
+        """Return the first request behind raw tokens, if the response of `size` bytes at `start` is its.
+
+        The last token may have no answer.
+        """
+        for exchange in self:
+            if exchange.api is not SASL_TOKEN:
+                whole = size >= 4 and len(data) - start >= 4
+                return exchange if whole and correlation_id_at(data, start)[0] == exchange.correlation_id else None
+        return None
+
+    def surplus(self) -> Iterator[Exchange]:
+        """Yield, and forget, the oldest requests where too many wait, or too large ones."""
+        held = sum(len(exchange.request.data) for exchange in self if exchange.request is not None)
+        while len(self) > MAX_IN_FLIGHT or held > MAX_BYTES:
+            exchange = self.popleft()
+            held -= len(exchange.request.data) if exchange.request is not None else 0
+            yield exchange
+
+
+class Unmatched(deque[CapturedMessage]):
+    """The responses whose requests were not seen, or come later as the capture is shuffled, the oldest first."""
+
+    __slots__ = ()
+
+    def keep(self, half: CapturedMessage) -> CapturedMessage | None:
+        """Let a response wait; return the one that is given up for it, None for none."""
+        self.append(half)
+        if len(self) > MAX_UNMATCHED or sum(len(each.data) for each in self) > MAX_BYTES:
+            return self.popleft()
+        return None
+
+    def take(self, correlation_id: int) -> CapturedMessage | None:
+        """Return, and forget, the oldest response of this correlation id, None for none."""
+        for i, half in enumerate(self):
+            if correlation_id_at(half.data)[0] == correlation_id:
+                del self[i]
+                return half
+        return None

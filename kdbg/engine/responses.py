@@ -1,0 +1,29 @@
+"""What a response looks like from outside: little more than a correlation id, which clients count up."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from itertools import groupby
+
+AHEAD, FAR = 100, 10_000
+"""How much higher the next correlation id may be, and how far from the newest request's: clients count."""
+GROUPS = 64
+"""Sorts of correlation ids that are searched for at once; those of one sort differ in their last byte only."""
+
+
+def steps(one: int, other: int) -> int:
+    """Return how far it is from one correlation id to another, negative for backwards; ids wrap at 32 bits."""
+    return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def pattern(ids: Iterable[int]) -> re.Pattern[bytes]:
+    """Return the pattern of a length of 4 bytes to 128 MiB, followed by one of these correlation ids."""
+    words = [struct.pack(">i", number) for number in ids]
+    sorts = [(head, [word[3] for word in same]) for head, same in groupby(words, lambda word: word[:3])]
+    if len(sorts) > GROUPS:
+        sorts = sorts[: GROUPS // 2] + sorts[-GROUPS // 2 :]
+    choices = [re.escape(head) + b"[%b]" % b"".join(b"\\x%02x" % last for last in lasts) for head, lasts in sorts]
+    size = rb"(?:\x00(?:\x00(?:\x00[\x04-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
+    return re.compile(size + b"(?:" + b"|".join(choices) + b")", re.DOTALL)

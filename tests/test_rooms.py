@@ -17,6 +17,7 @@ ANYWHERE = {"errors", "extras", "findings", "__version__"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "extras": set(),
+    "forks": set(),
     "findings": set(),
     "wire": set(),
     "grammars": {"wire"},
@@ -35,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions",
     },
-    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture"},
+    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "forks"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
         "extras",
@@ -44,7 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "__init__": {"library", "reading", "render.shown", "messages"},
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
-        "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read",
+        "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "forks",
         "guide",
     },
     "guide": set(),

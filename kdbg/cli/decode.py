@@ -10,7 +10,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, look, look_options, meanings_option, view_option
+from .output import Writer, jobs_option, look, look_options, meanings_option, view_option
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -19,9 +19,10 @@ from .output import Writer, look, look_options, meanings_option, view_option
 @filter_options
 @look_options
 @meanings_option
+@jobs_option
 @definitions_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
-            **filters: Any) -> int:  # fmt: skip
+            jobs: int, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
@@ -40,7 +41,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
 
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted)
+    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted, jobs)
     run.captures(files)
     return run.status
 

@@ -47,6 +47,12 @@ meanings_option: Final = click.option(
 )
 
 
+jobs_option: Final = click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
+    help="Cores to work on: one pairs what was said, the others show it. The output is the same.",
+)  # fmt: skip
+
+
 def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> Look:
     """Return how output looks on the stdout that there is: colours, width, what is shown whole."""
     terminal = sys.stdout.isatty()
@@ -73,6 +79,11 @@ def _color_system(terminal: bool) -> str:
     return names.get(Console(force_terminal=True).color_system or "", "STANDARD") if terminal else "STANDARD"
 
 
+def encoded(piece: str | bytes) -> bytes:
+    """Return text as it goes to stdout."""
+    return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
+
+
 class Writer:
     """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set."""
 
@@ -85,7 +96,7 @@ class Writer:
         self._size = 0
 
     def write(self, piece: str | bytes) -> None:
-        data = piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
+        data = encoded(piece)
         if len(data) > FLUSH_AT:
             self.flush()
             self.raw.write(data)

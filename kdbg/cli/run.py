@@ -21,8 +21,9 @@ from ..reading.files import open_any
 from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.values import escape
-from ..render.views import View, view
+from ..render.views import ExchangeView, Text, View, view
 from . import INTERRUPTED, REFUSED, UNDECODED
+from .apart import Apart, Here
 from .output import Writer
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Run:
     segments: int
     view: View
     left: int | None
+    jobs: int
     status: int
 
     def __init__(
@@ -47,8 +49,9 @@ class Run:
         look: Look,
         writer: Writer,
         filters: Filters,
+        jobs: int = 1,
     ) -> None:
-        self.view, self.look, self.writer = view(format), look, writer
+        self.view, self.look, self.writer, self.jobs = view(format), look, writer, jobs
         self.filters, self.left = filters, filters.limit
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
@@ -107,13 +110,16 @@ class Run:
         render = self.view.exchange(self.look, engine.topic_names)
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=self.count)
+        output = Here(self, render) if self.jobs == 1 or self.writer.live else Apart(self, render)
         try:
             for exchange in drive:
-                self.writer.write(render(exchange))
-                self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
+                output.add(exchange)
                 if engine.findings:
+                    output.wait()
                     self.tell(engine, name)
+            output.wait()
         finally:
+            output.close()
             self.left = drive.left
             self.counts["packets"] += capture.packets
             self.counts["connections"] += engine.connections
@@ -172,6 +178,12 @@ class Run:
         """Count what is odd in an exchange."""
         for finding in exchange.all_findings(shallow=shallow):
             self.note(finding)
+
+    def show(self, exchange: Exchange, render: ExchangeView) -> Text:
+        """Return the text of an exchange, and count what is odd in it."""
+        text = render(exchange)
+        self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
+        return text
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1

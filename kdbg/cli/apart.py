@@ -1,0 +1,111 @@
+"""Where exchanges are shown: here, one by one, or in copies of this process, a chunk in each (`--jobs`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple, Protocol
+
+from ..forks import Forks
+from ..messages.exchange import Exchange
+from ..render.views import ExchangeView, Text
+from ..wire import Api
+from .output import Writer, encoded
+
+MOST, MOST_BYTES = 4096, 8 << 20
+"""Exchanges of a chunk, and bytes of their messages."""
+
+
+class Showing(Protocol):
+    """The run that exchanges are shown for: where to, on how many cores, and what was odd so far."""
+
+    writer: Writer
+    jobs: int
+    findings: Counter[str]
+    status: int
+
+    def show(self, exchange: Exchange, render: ExchangeView) -> Text:
+        """Return the text of an exchange, and count what is odd in it."""
+
+
+class Here:
+    """Shows exchanges in this process."""
+
+    def __init__(self, run: Showing, render: ExchangeView) -> None:
+        self.run, self.render = run, render
+
+    def add(self, exchange: Exchange) -> None:
+        """Show an exchange."""
+        self.run.writer.write(self.run.show(exchange, self.render))
+
+    def wait(self) -> None:
+        """Do nothing: all is shown."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+class Shown(NamedTuple):
+    """What came of a chunk: its text, while it is in the copy; what is odd in it, and the exit status."""
+
+    text: bytes
+    findings: Counter[str]
+    status: int
+
+
+class Apart:
+    """Shows exchanges in copies of this process, in their order; this one only pairs meanwhile.
+
+    What a copy compiles is lost with it. So the first exchange of each kind is shown here too, to nobody.
+    """
+
+    def __init__(self, run: Showing, render: ExchangeView) -> None:
+        self.run, self.render = run, render
+        self._chunk: list[Exchange] = []
+        self._bytes = 0
+        self._seen: set[tuple[Api | None, int]] = set()
+        self._forks: Forks[list[Exchange]] = Forks(run.jobs, self._work, self._show, self._take)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange; show those at hand where there are enough."""
+        kind = exchange.api, exchange.version
+        if kind not in self._seen:
+            self._seen.add(kind)
+            self.render(exchange)
+        self._chunk.append(exchange)
+        self._bytes += exchange.size
+        if len(self._chunk) >= MOST or self._bytes >= MOST_BYTES:
+            self._give()
+
+    def wait(self) -> None:
+        """Wait until all exchanges are shown."""
+        if self._chunk:
+            self._give()
+        self._forks.wait()
+
+    def close(self) -> None:
+        """Let go of what is not shown yet."""
+        self._forks.abandon()
+
+    def _give(self) -> None:
+        self.run.writer.flush()  # what stands there would be written by every copy
+        self._forks.give(self._chunk)
+        self._chunk, self._bytes = [], 0
+
+    def _work(self, chunk: list[Exchange]) -> Shown:
+        """Make the text of a chunk; in a copy."""
+        run = self.run
+        before, run.findings, run.status = (run.findings, run.status), Counter(), 0
+        text = b"".join([encoded(run.show(exchange, self.render)) for exchange in chunk])
+        shown = Shown(text, run.findings, run.status)
+        run.findings, run.status = before
+        return shown
+
+    def _show(self, shown: Shown) -> Shown:
+        """Write the text; in a copy whose turn it is."""
+        self.run.writer.raw.write(shown.text)
+        self.run.writer.raw.flush()
+        return shown._replace(text=b"")
+
+    def _take(self, shown: Shown) -> None:
+        self.run.findings.update(shown.findings)
+        self.run.status = self.run.status or shown.status

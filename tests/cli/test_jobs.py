@@ -1,0 +1,58 @@
+"""`--jobs N`: the same output in the same order, the same closing line and status, however many work on it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kdbg.cli import apart
+from kdbg.cli.output import Writer
+from kdbg.cli.run import Run
+from kdbg.filters.chosen import Filters
+from kdbg.render.look import Look
+
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, call
+
+CAPTURE = CAPTURES / "errors.pcap"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_output_is_the_same(format: str) -> None:
+    files = sorted(CAPTURES.glob("*.pcap"))[:6]
+    one, several = (call("decode", *files, "-f", format, "--jobs", n) for n in (1, 3))
+    assert several == one
+    assert one.out
+
+
+@pytest.mark.parametrize("options", [("--limit", 3), ("--errors",), ("--api", "Metadata", "--limit", 2)], ids=str)
+def test_filters_and_limits_are_the_same(options: tuple[object, ...]) -> None:
+    one, several = (call("decode", CAPTURE, "-f", "json", "-j", n, *options) for n in (1, 2))
+    assert several == one
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_many_small_chunks_are_shown_in_order(
+    format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """As a long capture has them: chunks of three exchanges, in copies of this process."""
+    monkeypatch.setattr(apart, "MOST", 3)
+    said = []
+    for jobs in (1, 4):
+        run = Run(format, Look(), Writer(), Filters(), jobs)
+        run.captures([str(CAPTURE)])
+        said.append((capfdbinary.readouterr(), run.status))
+    assert said[0] == said[1]
+    assert said[0][0].out.count(b"\n") > 10
+
+
+def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
+    command = [*COMMAND, "decode", str(CAPTURE), "-f", "hex", "--jobs", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+        assert process.wait(timeout=30) in (0, 1, 141)

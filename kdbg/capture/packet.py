@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TypeAlias
 
@@ -31,8 +32,14 @@ FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 def endpoint(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Return source and destination of a flow, each as (address, port)."""
     size = (len(flow) - 4) // 2
-    source, destination = str(ip_address(flow[:size])), str(ip_address(flow[size : 2 * size]))
+    source, destination = _address(flow[:size]), _address(flow[size : 2 * size])
     return (source, int.from_bytes(flow[-4:-2], "big")), (destination, int.from_bytes(flow[-2:], "big"))
+
+
+@lru_cache(maxsize=1 << 14)
+def _address(data: bytes) -> str:
+    """Return an address as text: a text that connections share, as few hosts have many of them."""
+    return str(ip_address(data))
 
 
 def reverse(flow: bytes) -> bytes:

@@ -6,8 +6,8 @@ open, else at the first place that proves itself. What never does is let go, wit
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from typing import TypeAlias
 
 from ..findings import Finding, Kind
 from ..findings.facts import Foreign, NoRequest
@@ -25,11 +25,15 @@ HELD = 4 << 20
 HELD_BY_ALL = 64 << 20
 
 
+Event: TypeAlias = tuple[bytes | int | None, int, int]
+"""Bytes, a gap's length, or None for the end; time; packet."""
 _OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
 
 
 class Budget:
     """What all openings together may still hold."""
+
+    __slots__ = ("left",)
 
     def __init__(self, left: int = HELD_BY_ALL) -> None:
         self.left = left
@@ -41,6 +45,7 @@ class HeldSide:
     `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
     """
 
+    __slots__ = ("_events", "_search", "classifier", "first", "guess", "held", "intact", "lost", "passed", "run")
     first: bytes
     run: bytearray
     held: int
@@ -56,8 +61,8 @@ class HeldSide:
         self.held = self.passed = self.lost = 0
         self.guess = False
         self.intact = classifier.certain
-        self._search = Search(requests.AnyRequest())
-        self._events: deque[tuple[bytes | int | None, int, int]] = deque()
+        self._search: Search | None = None
+        self._events: list[Event] = []
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         self._events.append((payload, time, number))
@@ -76,7 +81,7 @@ class HeldSide:
         self.guess = self.guess or _is_request(self.run)
         self.classifier.look(self, final=True)
         self.run.clear()
-        self._search.start()
+        self._search = None
 
     def end(self, time: int, number: int) -> None:
         self._events.append((None, time, number))
@@ -85,18 +90,20 @@ class HeldSide:
 
     def shows_request(self, final: bool) -> bool:
         """Return whether a request that proves itself stands in what came since the last gap."""
+        if self._search is None:
+            self._search = Search(requests.AnyRequest())
         return self._search.find(self.run, final=final) is not None
 
     def starts_with_frame(self) -> bool:
         """Return whether the first byte held begins a frame: the connection's first byte, or what seems a request."""
-        if self.passed:
-            return False
+        if self.passed or self.classifier.certain:
+            return not self.passed
         head = bytearray()
         for what, _, _ in self._events:
             if not isinstance(what, bytes) or len(head) > requests.LONGEST_HEADER:
                 break
             head += what
-        return self.classifier.certain or _is_request(head)
+        return _is_request(head)
 
     def replay(self, framer: Framer) -> None:
         """Give the framer what was held, gaps and the end included, and hold nothing any more."""
@@ -111,33 +118,41 @@ class HeldSide:
             else:
                 framer.end(time, number)
 
-    def release(self) -> deque[tuple[bytes | int | None, int, int]]:
-        """Hold nothing any more; return what was held as (bytes, a gap's length or None for the end; time; packet)."""
+    def release(self) -> list[Event]:
+        """Hold nothing any more; return what was held."""
         self.classifier.budget.left += self.held
         self.held = 0
         self.run.clear()
-        events, self._events = self._events, deque()
+        events, self._events = self._events, []
         return events
 
     def _forget(self) -> None:
         """Give up the oldest bytes held until half of HELD is left."""
         self.guess = self.guess or _is_request(self.run)
+        given_up = 0
         while self.held > HELD // 2:
-            what = self._events.popleft()[0]
+            what = self._events[given_up][0]
+            given_up += 1
             if isinstance(what, bytes):
                 self.held -= len(what)
                 self.passed += len(what)
                 self.classifier.budget.left += len(what)
             else:
                 self.lost += what or 0
+        del self._events[:given_up]
         idle = max(len(self.run) - self.held, 0)
         del self.run[:idle]
-        self._search.dropped(idle)
+        if self._search is not None:
+            self._search.dropped(idle)
 
 
 class Classifier:
-    """Holds what both sides sent until it is known what it is; then calls one of its two callbacks, once."""
+    """Holds what both sides sent until it is known what it is; then calls one of its two callbacks, once.
 
+    After that it has no sides any more: all is freed as soon as the connection has other receivers.
+    """
+
+    __slots__ = ("_client", "_kafka", "_other", "budget", "certain", "connection", "sides", "state")
     connection: Connection
     budget: Budget
     state: Classification
@@ -209,6 +224,7 @@ class Classifier:
         self._enter(Sign.REQUEST)
         self._client = self.sides.index(side)
         self._kafka(self, self._client)
+        del self.sides
 
     def _give_up(self) -> None:
         self._enter(Sign.NO_REQUEST)
@@ -222,6 +238,7 @@ class Classifier:
         elif size:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
         self._other(self, finding)
+        del self.sides
 
 
 def _is_request(data: Buffer) -> bool:

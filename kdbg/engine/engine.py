@@ -16,7 +16,7 @@ from ..capture.packet import Packet
 from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.message import grammar_of
-from ..tcp.stream import Receiver
+from ..tcp.stream import NOBODY, Receiver
 from ..tcp.table import Connection, Table
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
@@ -115,6 +115,7 @@ class Engine:
         self.watch(connection, None)
         if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
+            return NOBODY, NOBODY
         return Classifier(connection, self.budget, self._speaks_kafka, self._does_not).sides
 
     def _speaks_kafka(self, classifier: Classifier, client: int) -> None:

@@ -9,7 +9,7 @@ Positions are sequence numbers that do not wrap: the first is the 32 bits of the
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 MASK = 0xFFFFFFFF
 BEHIND = 1 << 30
@@ -41,6 +41,7 @@ class _Nobody:
 
 
 NOBODY = _Nobody()
+"""The one that every stream has which delivers no more."""
 
 
 class Run(NamedTuple):
@@ -56,6 +57,10 @@ class Run(NamedTuple):
         return Run(start, end, self.payload[start - self.start : end - self.start], self.time, self.number)
 
 
+NOTHING: Final = list[Run]()
+"""What waits in a stream where nothing has waited yet: most never need a list of their own."""
+
+
 class Stream:
     """Feed it with `start`, `receive`, `finish`, `acknowledged`, `overdue` and `close`.
 
@@ -65,7 +70,8 @@ class Stream:
     """
 
     __slots__ = (
-        "_deadline", "_fin", "_held", "_limits", "_runs", "certain", "due", "ended", "first", "receiver", "regular",
+        "_deadline", "_fin", "_held", "_runs", "_segments", "_size", "certain", "due", "ended", "first", "receiver",
+        "regular",
     )  # fmt: skip
     certain: bool
     ended: bool
@@ -73,9 +79,9 @@ class Stream:
 
     def __init__(self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES) -> None:
         self.receiver = receiver
-        self._limits = segments, size
+        self._segments, self._size = segments, size
         self.due = 0
-        self._runs: list[Run] = []
+        self._runs: list[Run] = NOTHING
         self._held = 0
         self._fin: Run | None = None
         self._deadline: tuple[int, int] | None = None
@@ -178,6 +184,8 @@ class Stream:
 
     def _keep(self, run: Run) -> None:
         """Insert the parts of a run that no other run has: the runs stay in order and never overlap."""
+        if not self._runs:
+            self._runs = []
         runs = self._runs
         place = bisect_left(runs, run.start, key=lambda other: other.end)
         start = run.start
@@ -196,9 +204,8 @@ class Stream:
 
     def _settle(self) -> None:
         """Deliver what is due, give up holes where too much waits, end after a FIN, and see what state that leaves."""
-        segments, size = self._limits
         self._deliver_due()
-        while len(self._runs) > segments or self._held > size:
+        while len(self._runs) > self._segments or self._held > self._size:
             self._skip(self._runs[0])
         if self._fin is not None and self._goal() is None:
             self._end(self._fin.time, self._fin.number)
@@ -236,7 +243,7 @@ class Stream:
             receiver.end(time, number)
 
     def _forget(self) -> None:
-        self._runs.clear()
+        self._runs = NOTHING
         self._held = 0
         self._fin = self._deadline = None
         self.receiver = NOBODY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from kdbg.capture import Packet, open_capture
 from kdbg.engine import engine as room
 from kdbg.engine import outbox
+from kdbg.engine.classifier import Classifier, HeldSide
 from kdbg.engine.engine import Engine
 from kdbg.engine.sides import HOLD
 from kdbg.filters.chosen import Filters
@@ -154,6 +156,20 @@ def test_ended_connections_leave_nothing_behind() -> None:
     session.close()
     assert {finding.kind for _, finding in session.findings} == {"gap", "skipped"}
     assert session.budget.left == room.Budget().left
+
+
+def test_what_was_held_while_a_connection_was_unknown_is_freed_at_once() -> None:
+    """Without the garbage collector, which would go over all connections to find it."""
+    session = Engine()
+    gc.collect()
+    gc.disable()
+    try:
+        for n, first in enumerate((request(5), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\xff" * 70_000)):
+            Playbook(path=flow(40000 + n), session=session) >> first
+        assert (session.connections, session.other_connections) == (1, 2)
+        assert not [each for each in gc.get_objects() if isinstance(each, Classifier | HeldSide)]
+    finally:
+        gc.enable()
 
 
 # Topic names

@@ -5,6 +5,7 @@ Commands are imported when they are called, and what they need when they run, so
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, MutableMapping
@@ -105,8 +106,11 @@ def main() -> None:
     if asked := os.environ.get("_KDBG_COMPLETE"):  # by the script that `kdbg completion` prints
         from .completion import answer
 
-        sys.exit(answer(commands, asked))
-    sys.exit(run(sys.argv[1:]))
+        status = answer(commands, asked)
+    else:
+        status = run(sys.argv[1:])
+    gc.freeze()  # else Python looks through all objects before it ends, which takes 20 to 50 ms
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:

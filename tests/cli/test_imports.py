@@ -1,4 +1,4 @@
-"""What each command imports: nothing that it does not need, for start-up time is what every call pays.
+"""What each command imports, and how it ends: start-up and exit are what every call pays.
 
 Heavy are the packages that kdbg itself imports anywhere, but for click; some rooms of kdbg; a few modules of Python's.
 A command may import those that its row of the table allows. A new command needs a row.
@@ -130,3 +130,15 @@ def test_colours_need_rich() -> None:
 def test_the_library_is_imported_when_it_is_used() -> None:
     program = "import sys, kdbg; assert 'construct' not in sys.modules; kdbg.decode; assert 'construct' in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_end_of_a_call_does_not_go_through_all_objects() -> None:
+    """Frozen objects are left out of the collections with which Python ends."""
+    ending = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > len(gc.get_objects())))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ending}\nfrom kdbg.cli import main; main()", "errors", "6"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.endswith("True\n")

@@ -89,7 +89,7 @@ class Describer:
         if isinstance(node, ResourceMetrics):
             return count(len(value), "resource")
         if isinstance(node, UuidNode):
-            return values.topic_id(value, self.topics)
+            return values.topic_id(value, self.topics.get(value))
         if isinstance(node, Sized):
             if node.kind == "address" and len(value or b"") in values.ADDRESSES:
                 return str(ip_address(value))

@@ -52,7 +52,7 @@ class Headings:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        self.clients: Memo = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
+        self.clients: Memo[str] = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
 
     def title(self, exchange: Exchange) -> str:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""

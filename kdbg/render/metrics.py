@@ -55,7 +55,7 @@ def _resource(found: Fields, tree: Tree) -> list[Branch]:
 def _scope(found: Fields, tree: Tree) -> list[Branch]:
     metrics = [_metric(metric, tree) for metric in found.get("metrics", ())]
     scope = found.get("scope", {})
-    about = "  ".join(tree.strings[scope[key]] for key in ("name", "version") if scope.get(key))
+    about = "  ".join(tree.string(scope[key]) for key in ("name", "version") if scope.get(key))
     return [Branch(f"scope  {about}", metrics)] if about else metrics
 
 
@@ -93,7 +93,7 @@ def _any(value: Fields, tree: Tree) -> str:
 def _plain(value: Any, tree: Tree) -> str:
     """Return a value as text; what is nested is JSON on one line, escaped and shortened."""
     if isinstance(value, str):
-        return tree.strings[value]
+        return tree.string(value)
     return values.cut(values.escape(json.dumps(value, ensure_ascii=False)), tree.look.max_text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +19,31 @@ if TYPE_CHECKING:
 INSIDE = ("compressed_records", "raw_records", "records")
 AS_TEXT = (bytes, type(None))
 """What a key or value is if it is no payload that was opened, or sealed."""
+KINDS = {0: "message", 1: "message", 2: "batch"}
+"""Kinds of entries by their magic."""
+NOUNS = {"message": ("message", "messages"), "batch": ("batch", "batches"), "piece": ("piece", "pieces")}
+BATCH, OFFSET, TIMESTAMP, EQUALS = "  batch", "  offset ", "  timestamp ", " = "
 PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "bytes that are no entry"}
 
 
 def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
     """Return the function that draws a record set into `tree`."""
-    return _records(tree, format).draw
+    return record_tree(tree, format).draw
 
 
 def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
     """Return the function that draws one batch, one message, or bytes that are neither, into `tree`."""
-    return _records(tree, format).entry
+    return record_tree(tree, format).entry
 
 
-def _records(tree: Tree, format: RecordFormat) -> _Records:
-    return _ExplainedRecords(tree, format) if tree.look.meanings else _Records(tree, format)
+def record_tree(tree: Tree, format: RecordFormat) -> RecordTree:
+    """Return what draws record sets, with the meanings of their fields if the look wants those."""
+    return _ExplainedRecords(tree, format) if tree.look.meanings else RecordTree(tree, format)
 
 
-class _Records:
+class RecordTree:
+    """Draws record sets into `tree`. The labels of what stands around values end in front of these."""
+
     def __init__(self, tree: Tree, format: RecordFormat) -> None:
         self.tree, self.format = tree, format
         names = ("key", "value", "headers", "records", "compressed_records", "raw_records")
@@ -45,7 +53,6 @@ class _Records:
         self.headers = f"{tree.last}{labels['headers']}  "
         self.header = tree.struct(format.batch, more=True)
         self.messages = [tree.struct(_up_to_key(format, magic), more=True) for magic in (0, 1)]
-        self.timestamp = values.Memo(values.timestamp)
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
         """Draw a record set below its name; a single batch or message needs no list."""
@@ -53,23 +60,30 @@ class _Records:
         if found is None:
             tree.lines.append(f"{head}  {tree.null}")
             return
-        line = f"{head}  {tree.look.paint('dim', _count(found))}"
-        if len(found) == 1:
-            self.entry(found[0], f"{line}\n{below}{tree.only}", below + tree.last_below)
-        else:
-            tree.lines.append(line)
-            tree.numbered(found, below, self.entry)
+        tree.lines.append(f"{head}  {self.count(kinds(found), count_records(found))}")
+        tree.numbered(found, below, self.entry)
+
+    def count(self, kinds: Mapping[str, int], records: int) -> str:
+        """Return what is said of a record set in front of its entries: how many there are of each kind, and records."""
+        parts = [number(count, *NOUNS[kind]) for kind, count in kinds.items()]
+        return self.tree.look.paint(
+            "dim", ", ".join([*parts, number(records, "record", "records")]) if parts else "empty"
+        )
 
     def entry(self, entry: dict[str, Any], head: str, below: str) -> None:
         """Draw one batch or message, or bytes that are neither."""
         if entry.get("magic") == 2:
-            self.batch(entry, f"{head}  batch", below)
+            self.batch(entry, f"{head}{BATCH}", below)
         elif "magic" in entry:
             self.message(entry, f"{head}  message", below)
         else:
             name = "partial" if "partial" in entry else "raw"
-            size = values.octets(self.tree.veiled(entry[name]), self.tree.look.max_text)
-            self.tree.lines.append(f"{head}  {self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}")
+            self.tree.lines.append(f"{head}  {self.piece(name, entry[name])}")
+
+    def piece(self, name: str, data: bytes) -> str:
+        """Return the text of bytes that are no entry, and why."""
+        size = values.octets(self.tree.veiled(data), self.tree.look.max_text)
+        return f"{self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}"
 
     def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
         """Draw a batch of magic 2: its header, then its records or the bytes in their place."""
@@ -97,18 +111,22 @@ class _Records:
         head = f"{below}{tree.last if last else tree.mid}{self.labels[name]}"
         if name != "records":
             data = tree.veiled(entry[name])
-            text = f"{len(data):,} bytes" if name == "compressed_records" else values.octets(data, tree.look.max_text)
-            tree.lines.append(f"{head}  {tree.look.paint('dim', text)}")
+            raw = name == "raw_records"
+            text = tree.look.paint("dim", values.octets(data, tree.look.max_text)) if raw else self.size(len(data))
+            tree.lines.append(f"{head}  {text}")
             return
         records = entry["records"]
-        line = f"{head}  {tree.look.paint('dim', f'{len(records):,}')}"
+        tree.lines.append(f"{head}  {self.total(len(records))}")
         under = below + (tree.last_below if last else tree.mid_below)
-        draw = self.record if entry.get("magic") == 2 else self.entry
-        if len(records) == 1:
-            draw(records[0], f"{line}\n{under}{tree.only}", under + tree.last_below)
-        else:
-            tree.lines.append(line)
-            tree.numbered(records, under, draw)
+        tree.numbered(records, under, self.record if entry.get("magic") == 2 else self.entry)
+
+    def size(self, size: int) -> str:
+        """Return what is said of compressed records in front of them: how many bytes they take."""
+        return self.tree.look.paint("dim", f"{size:,} bytes")
+
+    def total(self, records: int) -> str:
+        """Return what is said of the records of a batch in front of them."""
+        return self.tree.look.paint("dim", f"{records:,}")
 
     def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
         """Draw one record of a batch: offset and timestamp on the first line, then key, value and headers."""
@@ -117,10 +135,10 @@ class _Records:
         if "control" in record:
             extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
         headers = record["headers"]
-        head = f"{head}  offset {record['offset']}  timestamp {self.timestamp[record['timestamp']]}{extra}\n"
+        head = f"{head}{OFFSET}{record['offset']}{TIMESTAMP}{values.timestamp(record['timestamp'])}{extra}\n"
         self.pair(record, head, below, last=not headers)
         if headers:
-            pairs = (f"{values.quote(item['key'])} = {show(item['value'])}" for item in headers)
+            pairs = (f"{values.quote(item['key'])}{EQUALS}{show(item['value'])}" for item in headers)
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
 
     def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
@@ -141,7 +159,7 @@ class _Records:
                 tree.payload(data, line.rstrip(), inside)
 
 
-class _ExplainedRecords(_Records):
+class _ExplainedRecords(RecordTree):
     """Says behind the key, the value and the headers of a record what they mean."""
 
     def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
@@ -171,17 +189,11 @@ def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
     return WireStruct((*format.front, *fields), None)
 
 
-_one_batch = values.Memo(lambda records: f"1 batch, {records:,} record{'s' * (records != 1)}")
+def number(count: int, one: str, many: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {one if count == 1 else many}"
 
 
-def _count(found: list[dict[str, Any]]) -> str:
-    """Return how many batches, messages and records a record set holds, as text."""
-    if not found:
-        return "empty"
-    if len(found) == 1 and "records_count" in found[0]:
-        return _one_batch[found[0]["records_count"]]
-    words = {2: ("batch", "batches"), 1: ("message", "messages"), 0: ("message", "messages")}
-    kinds = [words.get(entry.get("magic", -1), ("piece", "pieces")) for entry in found]
-    parts = [f"{kinds.count(kind):,} {kind[kinds.count(kind) != 1]}" for kind in dict.fromkeys(kinds)]
-    records = count_records(found)
-    return ", ".join([*parts, f"{records:,} record{'s' * (records != 1)}"])
+def kinds(found: list[dict[str, Any]]) -> Mapping[str, int]:
+    """Return how many entries of each kind a record set has, in the order in which the kinds first come."""
+    return Counter(KINDS.get(entry.get("magic", -1), "piece") for entry in found)

@@ -1,15 +1,14 @@
 """A message as a tree: a line a field, guides in front, meanings behind.
 
-Trees of whole captures are millions of lines, so each structure is made once into a function of straight f-strings, one
-for every run of plain fields. A value that was read only in part, or that has tagged fields, has other lines than
-its grammar promises: it is drawn field by field, by what is there.
+This draws any value, whole or read in part, and says how everything looks. Clean messages in bulk are drawn straight
+from their bytes, by functions that ask a tree for its labels and for the texts of values (drawn/).
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..wire.language.payload import Opened
 from ..wire.nodes import (
@@ -32,29 +31,21 @@ from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
 from .meanings import sentence
-from .values import Memo
 
 Topics = Mapping[uuid.UUID, str]
 Show = Callable[[Any], str]
 Draw = Callable[[Any, str, str], None]
 """Draws a value: (value, the line of its name, the prefix of the lines below it)."""
-MANIFOLD = ("crc", "timestamp")
-"""Kinds whose values seldom come twice: remembering their text would cost more than making it."""
-NEWLINE = "\\n"
-"""As it stands in the source of an f-string."""
-PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
-"""What stands in quotes as it is. To see that a text has nothing else is most of the work on long ones."""
 INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
 
-class TreeLine(NamedTuple):
-    """How one field is drawn: on the line of its name by `show`, or below it by `draw`."""
+class Row(NamedTuple):
+    """How one field is drawn: `draw` ends the line that begins with `label`, and adds those below it."""
 
     key: str
     label: str
-    show: Show | None
-    draw: Draw | None
+    draw: Draw
 
 
 class Tree:
@@ -72,11 +63,9 @@ class Tree:
         self.lines: list[str] = []
         self.mid, self.last = look.paint("guide", "├── "), look.paint("guide", "└── ")
         self.mid_below, self.last_below = look.paint("guide", "│   "), "    "
-        self.only: str = f"{self.last}[0]"
         self.null: str = look.paint("dim", "null")
-        self.strings: Memo = Memo(self._string)
         self.contents: Show = self._contents()
-        self._drawers: dict[tuple[int, bool], tuple[Node, Draw]] = {}
+        self._rows: dict[WireStruct, list[Row]] = {}
 
     def take(self) -> str:
         """Return the text drawn so far, last newline included, and start anew."""
@@ -90,77 +79,37 @@ class Tree:
 
         `more`: the value has one more key, which the caller draws behind them.
         """
-        found = self._drawers.get((id(grammar), more))
-        if found is None:
-            found = self._drawers[id(grammar), more] = grammar, self._compile(grammar, more)
-        return found[1]
 
-    def _compile(self, grammar: WireStruct, more: bool) -> Draw:
-        """Compile the function that draws one structure; each run of plain fields becomes one f-string."""
-        rows = [self._row(field) for field in grammar.fields]
-        members = [self._row(field) for field in grammar.members]
-
-        def draw_what_is_there(value: Mapping[str, Any], head: str, below: str) -> None:
+        def struct(value: Mapping[str, Any], head: str, below: str) -> None:
             self.lines.append(head)
-            self._draw_rows([row for row in members if row.key in value], value, below, more)
+            self.fields(grammar, value, below, more=more)
 
-        if grammar.front:  # where optional fields come first, a break may have taken plain ones of as many keys
-            return draw_what_is_there
-        scope: dict[str, Any] = {"add": self.lines.append, "draw_what_is_there": draw_what_is_there}
-        source = [
-            "def draw(value, head, below):",
-            f"    if len(value) != {len(rows) + more}: return draw_what_is_there(value, head, below)",
-        ]
-        run = ["{head}"]
-        for i, row in enumerate(rows):
-            last = i == len(rows) - 1 and not more
-            name = f"{self.last if last else self.mid}{row.label}"
-            item = f"value[{row.key!r}]"
-            if row.show is not None:
-                run.append(f"{{below}}{name}  {self._piece(row.show, item, i, scope)}")
-                continue
-            if run:
-                source.append(f'    add(f"{NEWLINE.join(run)}")')
-                run.clear()
-            under = self.last_below if last else self.mid_below
-            scope[f"draw{i}"] = row.draw
-            source.append(f'    draw{i}({item}, f"{{below}}{name}", f"{{below}}{under}")')
-        if run:
-            source.append(f'    add(f"{NEWLINE.join(run)}")')
-        exec(compile("\n".join(source), "<compiled tree>", "exec"), scope)
-        return scope["draw"]  # type: ignore[no-any-return]
+        return struct
 
-    def _piece(self, show: Show, item: str, number: int, scope: dict[str, Any]) -> str:
-        """Return the part of an f-string that writes the value `item`; puts what it calls into `scope`."""
-        if show is str:
-            return f"{{{item}}}"
-        memo = getattr(show, "__self__", None)
-        if isinstance(memo, Memo):
-            scope[f"memo{number}"] = memo
-            return f"{{memo{number}[{item}]}}"
-        scope[f"show{number}"] = show
-        return f"{{show{number}({item})}}"
+    def rows(self, grammar: WireStruct) -> list[Row]:
+        """Return how the fields of a structure are drawn, tagged ones too, in the order of the wire."""
+        found = self._rows.get(grammar)
+        if found is None:
+            found = self._rows[grammar] = [self._row(field) for field in grammar.members]
+        return found
 
-    def _draw_rows(self, rows: list[TreeLine], value: Mapping[str, Any], below: str, more: bool) -> None:
-        unknown = value.get(TAGGED)
+    def _row(self, field: Field) -> Row:
+        draw, tail = self.draw(field.node), self.tail(field)
+        return Row(field.name, self.label(field), self._with_tail(draw, tail) if tail else draw)
+
+    def fields(self, grammar: WireStruct, value: Mapping[str, Any], below: str, *, more: bool = False) -> None:
+        """Draw the fields that a value has: one that was read only in part lacks some. `more`: as for `struct`."""
+        unknown, rows = value.get(TAGGED), [row for row in self.rows(grammar) if row.key in value]
         for row in rows:
             last = row is rows[-1] and not unknown and not more
-            name = f"{below}{self.last if last else self.mid}{row.label}"
-            if row.show is not None:
-                self.lines.append(f"{name}  {row.show(value[row.key])}")
-            elif row.draw is not None:
-                row.draw(value[row.key], name, below + (self.last_below if last else self.mid_below))
+            guide, under = (self.last, self.last_below) if last else (self.mid, self.mid_below)
+            row.draw(value[row.key], f"{below}{guide}{row.label}", below + under)
         if unknown:
             self._unknown_tags(unknown, below, last=not more)
 
-    def _row(self, field: Field) -> TreeLine:
-        """Return how a field is drawn, with its meaning behind it if the look wants meanings."""
-        name, node, label = field.name, field.node, self.look.paint("name", field.name)
-        tail = self.tail(field)
-        if is_plain(node):
-            show = self.show(node)
-            return TreeLine(name, label, (lambda value: f"{show(value)}{tail}") if tail else show, None)
-        return TreeLine(name, label, None, self._with_tail(self.draw(node), tail) if tail else self.draw(node))
+    def label(self, field: Field) -> str:
+        """Return the name of a field as it stands on its line."""
+        return self.look.paint("name", field.name)
 
     def tail(self, field: Field) -> str:
         """Return what stands at the end of a field's line: its meaning if the look wants meanings, else ""."""
@@ -190,17 +139,16 @@ class Tree:
         if isinstance(node, WireArray):
             return self._items(self.show(node.item))
         if isinstance(node, UuidNode):
-            return (lambda value: values.topic_id(value, self.topics)) if node.kind == "topic_id" else str
+            return (lambda value: values.topic_id(value, self.topics.get(value))) if node.kind == "topic_id" else str
         if isinstance(node, Sized) and node.text:
-            return self.strings.__getitem__
+            return self.string
         if isinstance(node, (Sized, Rest)):
             write_bytes = values.address if node.kind == "address" else values.octets
             return lambda value: write_bytes(value, self.look.max_text)
         write = values.number(node)
         if write is None:
             return str
-        show = self._coloured(write, node.kind) if self.look.colors else write
-        return show if node.kind in MANIFOLD else Memo(show).__getitem__
+        return self._coloured(write, node.kind) if self.look.colors else write
 
     def _coloured(self, write: Show, kind: str) -> Show:
         """Return a function that writes a number with its meaning in colour; errors are red."""
@@ -212,7 +160,8 @@ class Tree:
 
         return show
 
-    def _string(self, text: Any) -> str:
+    def string(self, text: Any) -> str:
+        """Return a string in quotes."""
         if isinstance(text, Hidden):
             return values.octets(text)
         return self.null if text is None else self.look.paint("text", values.quote(text, self.look.max_text))
@@ -281,40 +230,34 @@ class Tree:
 
     def _array(self, node: WireArray) -> Draw:
         item = self._item(node.item)
-        counts = Memo(lambda n: self.look.paint("dim", f"{n:,} element{'s' * (n != 1)}" if n else "empty"))
-        add, only, only_below = self.lines.append, self.only, self.last_below
 
         def array(found: list[Any] | None, head: str, below: str) -> None:
-            if found is None:
-                add(f"{head}  {self.null}")
-                return
-            if len(found) == 1:
-                item(found[0], f"{head}  {counts[1]}\n{below}{only}", below + only_below)
-                return
-            add(f"{head}  {counts[len(found)]}")
-            self.numbered(found, below, item)
+            self.lines.append(f"{head}  {self.count(None if found is None else len(found))}")
+            self.numbered(found or [], below, item)
 
         return array
+
+    def count(self, items: int | None) -> str:
+        """Return what is said of an array in place of its items."""
+        if items is None:
+            return self.null
+        return self.look.paint("dim", f"{items:,} element{'s' * (items != 1)}" if items else "empty")
 
     def numbered(self, found: list[Any], prefix: str, draw: Draw) -> None:
         """Draw items below each other with their index, at most as many as the look allows."""
         most = self.look.max_items
         for i, value in enumerate(found[:most]):
-            if i == len(found) - 1:
-                draw(value, f"{prefix}{self.last}[{i}]", prefix + self.last_below)
-            else:
-                draw(value, f"{prefix}{self.mid}[{i}]", prefix + self.mid_below)
+            guide, under = (self.last, self.last_below) if i == len(found) - 1 else (self.mid, self.mid_below)
+            draw(value, f"{prefix}{guide}[{i}]", prefix + under)
         if len(found) > most:
             self.lines.append(f"{prefix}{self.last}{self.look.paint('dim', f'… {len(found) - most:,} more')}")
 
     def _item(self, node: Node) -> Draw:
-        if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE or self.look.meanings:
-            return self.draw(node)
-        if not all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields):
+        """Return the function that draws an item of an array behind its number."""
+        if not is_inline(node, self.look):
             return self.draw(node)
         nested = self.draw(node)
-        paint = self.look.paint
-        parts = [(field.name, f"  {paint('name', field.name)} ", self.show(field.node)) for field in node.fields]
+        parts = [(field.name, f"  {self.label(field)} ", self.show(field.node)) for field in node.fields]
 
         def inline(value: Any, head: str, below: str) -> None:
             if len(value) != len(parts):
@@ -331,8 +274,6 @@ class Tree:
         def show(data: bytes | None) -> str:
             if data is None:
                 return self.null
-            if len(data) <= most and not data.translate(None, PLAIN):
-                return f'{on}"{data.decode()}"{off}'
             try:
                 text = data.decode()
             except UnicodeDecodeError:
@@ -349,3 +290,10 @@ def is_plain(node: Node) -> bool:
     if isinstance(node, WireArray):
         return isinstance(node.item, (Fixed, Varint, UuidNode, Sized))
     return not isinstance(node, (WireStruct, NullableStruct, LengthPrefixed, RecordsNode, ResourceMetrics))
+
+
+def is_inline(node: Node, look: Look) -> TypeGuard[WireStruct]:
+    """Return whether an item of an array is written on the line of its number: a structure of a few plain fields."""
+    if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE or look.meanings:
+        return False
+    return all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import east_asian_width
 
 from ..grammars import name_of
@@ -27,15 +27,18 @@ MOST_KEPT, LONGEST_KEPT = 20_000, 1000
 """Texts that are remembered, and characters of one of them."""
 
 
-class Memo(dict[Any, str]):
+Made = TypeVar("Made", str, bytes)
+
+
+class Memo(dict[Any, Made]):
     """Texts that were made once and are likely to be wanted again: no long ones, and not too many."""
 
-    def __init__(self, make: Callable[[Any], str]) -> None:
+    def __init__(self, make: Callable[[Any], Made]) -> None:
         super().__init__()
-        self.make = make
+        self.make: Callable[[Any], Made] = make
 
-    def __missing__(self, key: Any) -> str:
-        text = self.make(key)
+    def __missing__(self, key: Any) -> Made:
+        text: Made = self.make(key)
         if len(text) <= LONGEST_KEPT:
             if len(self) >= MOST_KEPT:
                 self.clear()
@@ -189,7 +192,6 @@ def number(node: Node) -> Callable[[Any], str] | None:
     return None
 
 
-def topic_id(value: uuid.UUID, topics: Mapping[uuid.UUID, str]) -> str:
-    """Return a topic id with the topic's name, where the traffic told it."""
-    name = topics.get(value)
+def topic_id(value: uuid.UUID, name: str | None) -> str:
+    """Return a topic id with the topic's name, where that is known."""
     return f"{value}  {quote(name)}" if name is not None else str(value)

@@ -15,12 +15,17 @@ import pytest
 
 from kdbg.messages.message import read
 from kdbg.messages.payloads import open_payloads
+from kdbg.render.drawn import drawing
+from kdbg.render.drawn.texts import Texts
 from kdbg.render.json_source import json_writer
 from kdbg.render.jsonlines import as_json, json_body, plain
+from kdbg.render.look import Look
+from kdbg.render.tree import Tree
 from kdbg.wire.nodes import UnreadStruct
 from kdbg.wire.readings.compiled import UNREADABLE
 from kdbg.wire.readings.facts import facts_reader
 from kdbg.wire.readings.outline import outline
+from kdbg.wire.readings.topic_names import ALWAYS
 
 from .subjects import MESSAGES, Spoken, full, variants
 
@@ -69,9 +74,33 @@ def plain_json(subject: Spoken) -> Read:
     return body
 
 
+def fast_tree(subject: Spoken) -> Read | None:
+    draw = drawing(Texts(Tree(LOOK, {})), subject.header, subject.grammar, "below ")
+
+    def tree(data: bytes) -> bytes:
+        out: list[bytes] = []
+        draw(data, out, ALWAYS)
+        return b"".join(out)
+
+    return tree if draw is not None else None
+
+
+def plain_tree(subject: Spoken) -> Read:
+    def tree(data: bytes) -> bytes:
+        message = open_payloads(read(subject.api, subject.version, subject.direction, data), data)
+        assert not message.findings
+        tree = Tree(LOOK, {})
+        tree.struct(message.grammar)(message.open_body, "", "below ")
+        return tree.take().removeprefix("\n").encode()
+
+    return tree
+
+
+LOOK = Look()
 READINGS = {
     "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.1),
     "json": Pair(fast_json, plain_json, 0.5),
+    "tree": Pair(fast_tree, plain_tree, 0.4),
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 every_reading = pytest.mark.parametrize("pair", READINGS.values(), ids=READINGS)

@@ -51,8 +51,7 @@ def draw(look: Look) -> str:
 
 def shown(exchange: Exchange, format: str, *, meanings: bool = True) -> str:
     text = view(format).exchange(Look(meanings=meanings), {})(exchange)
-    assert isinstance(text, str)
-    return text
+    return text if isinstance(text, str) else text.decode()
 
 
 def first(capture: str, api: str) -> Exchange:

@@ -134,8 +134,8 @@ class TestMeanings:
 
     def test_a_topic_id_with_the_name_that_the_traffic_told(self) -> None:
         known = uuid.UUID(int=1)
-        assert values.topic_id(known, {known: "or\x1bders"}) == f'{known}  "or\\x1bders"'
-        assert values.topic_id(known, {}) == str(known)
+        assert values.topic_id(known, "or\x1bders") == f'{known}  "or\\x1bders"'
+        assert values.topic_id(known, None) == str(known)
 
 
 class TestColumns:

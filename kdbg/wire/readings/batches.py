@@ -13,9 +13,6 @@ from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
 from .walk import Walk
 
-UNUSUAL = APPEND_TIME | CONTROL
-"""Attributes of batches whose records are changed or opened when they are read."""
-
 
 class Batches(Walk):
     """Writes the function of the record sets of one format; `cut`: the last entry may be cut off.
@@ -25,6 +22,8 @@ class Batches(Walk):
     """
 
     deep = True
+    unusual = APPEND_TIME | CONTROL
+    """Attributes of batches that are unreadable: their records are changed or opened when they are read."""
 
     def __init__(self, format: RecordFormat, *, cut: bool) -> None:
         super().__init__()
@@ -95,7 +94,7 @@ class Batches(Walk):
     def inside(self, depth: int) -> None:
         """Write what reads the records of the batch, decompressed if need be; `data` and `pos` are theirs meanwhile."""
         attributes, count = self.fields["attributes"], self.fields["records_count"]
-        self.line(depth, f"if {attributes} & {UNUSUAL} or {count} < 0: raise Unreadable")
+        self.line(depth, f"if {attributes} & {self.unusual} or {count} < 0: raise Unreadable")
         self.head(depth)
         self.line(depth, "whole = data")
         self.line(depth, f"if {attributes} & {CODEC_MASK}:")

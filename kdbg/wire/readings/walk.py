@@ -297,13 +297,24 @@ class Walk:
         """Write what reads a string or bytes; return the variable with the value, "" where it is only proved."""
         name, value = self.length(node.length, depth), self.fresh() if keep else ""
         self.guard_null(
-            name, node.nullable, depth, lambda depth: self.line(depth, f"{value} = None" if keep else "pass")
+            name,
+            node.nullable,
+            depth,
+            lambda depth: self.line(depth, f"{value} = {self.of_null(node)}" if keep else "pass"),
         )
-        cut = f"data[pos:pos + {name}]{'.decode()' if node.text else ''}"
+        cut = self.of_bytes(node, f"data[pos:pos + {name}]")
         if keep or node.text:
             self.line(depth + 1, f"{value} = {cut}" if keep else cut)
         self.line(depth + 1, f"pos += {name}")
         return value
+
+    def of_bytes(self, node: Sized, data: str) -> str:
+        """Return the expression of what the reading makes of a string or bytes, given that of the bytes."""
+        return f"{data}.decode()" if node.text else data
+
+    def of_null(self, node: Sized) -> str:
+        """Return the expression of what the reading makes of a string that is null, or of bytes."""
+        return "None"
 
     def counted(
         self, length: Length, nullable: bool, depth: int, inside: Callable[[str, int], None], null: Inside | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -55,8 +56,8 @@ class CapturedMessage:
     """
 
     __slots__ = (
-        "_facts", "_message", "_shallow", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
-        "last_packet", "last_time", "missing", "names", "sound", "version",
+        "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
+        "last_packet", "last_time", "missing", "names", "sound", "told", "version",
     )  # fmt: skip
     data: bytes
     first_packet: int
@@ -64,7 +65,7 @@ class CapturedMessage:
     last_packet: int
     last_time: int
     missing: int
-    _shallow: bool
+    _opened: bool
 
     def __init__(
         self, data: bytes, times: tuple[int, int], packets: tuple[int, int], direction: Direction, missing: int = 0
@@ -78,6 +79,8 @@ class CapturedMessage:
         self.names: int = MANY
         self.sound: bool = False
         """Whether a generated reading proved every byte: then it has no findings, and need not be read for them."""
+        self.told: tuple[Finding, ...] | None = None
+        """Its findings, where they are known of a message that was taken; None where it must be read for them."""
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
         self._facts: Outline | Literal[False] | None = None
@@ -95,12 +98,15 @@ class CapturedMessage:
         """
         if self.api is None:
             return None
-        if self._message is None or (self._shallow and not shallow):
-            self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
-            self._shallow = shallow
-            if not shallow and may_hold_payloads(self._message.grammar):
-                open_payloads(self._message, self.data, self.context)
-        return self._message
+        message = self._message
+        if message is None or (message.shallow and not shallow):
+            message = self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
+            self._opened = False
+        if not (shallow or self._opened):
+            self._opened = True
+            if may_hold_payloads(message.grammar):
+                open_payloads(message, self.data, self.context)
+        return message
 
     def facts(self) -> Outline | None:
         """Return what the message is about, straight from its bytes; None where only its value tells.
@@ -137,12 +143,26 @@ class CapturedMessage:
     def take(self) -> Message | None:
         """Return the message for the caller to change: the half forgets it, and reads it again when next asked."""
         message = self.message()
-        self.forget()
+        if message is not None:
+            self.told, self._message = message.findings, None
         return message
 
     def forget(self) -> None:
-        """Forget the message: it is read again when asked for."""
-        self._message = None
+        """Forget the message, and what was found in it: it is read again when asked for."""
+        self._message = self.told = None
+
+    def findings(self, *, shallow: bool = False) -> Sequence[Finding]:
+        """Return what is odd about the message, as far as it is read.
+
+        Of one that the capture holds only in part that is told elsewhere: what its missing bytes cause is left out.
+        """
+        if self.sound or (shallow and self.facts() is not None):
+            return ()
+        told = self.told
+        if told is None or shallow:
+            message = self.message(shallow=shallow)
+            told = message.findings if message is not None else ()
+        return [finding for finding in told if not finding.kind.cut] if self.missing else told
 
 
 class ErrorFound(NamedTuple):
@@ -243,9 +263,6 @@ class Exchange:
         """
         found = self.findings[:]
         for half in (self.request, self.response):
-            if half is None or half.sound or (shallow and half.facts() is not None):
-                continue
-            message = half.message(shallow=shallow)
-            if message is not None and message.findings:
-                found += [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
+            if half is not None:
+                found += half.findings(shallow=shallow)
         return found

@@ -7,7 +7,7 @@ that form and says so; one of an unknown API or version keeps its body as bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,6 +53,8 @@ class Message:
     """Bytes of the message that no field claims; each has a finding."""
     payloads: tuple[Opened, ...] = ()
     """Those that were opened (payloads.py), innermost first."""
+    shallow: bool = field(default=False, compare=False)
+    """Whether the records of its batches were left unread."""
 
     @property
     def misaligned(self) -> bool:
@@ -79,7 +81,7 @@ def read(
             continue
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
             notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)),) if form.name else ()
-            return Message(api, version, direction, head or None, body, form.grammar, len(data), notes)
+            return Message(api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow)
     return read_slowly(api, version, direction, data, header=header)
 
 

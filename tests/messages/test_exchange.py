@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kdbg.grammars import by_key
+from kdbg.messages import message as room
 from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
 
 from ..engine.playbook import request, response
@@ -42,6 +45,29 @@ def test_a_shallow_message_is_read_again_for_more() -> None:
     assert one.message(shallow=True) is shallow
     assert one.message() is not shallow
     assert one.message() == shallow
+
+
+def test_a_message_with_something_odd_is_explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However far it is asked for, and though whoever turned it into text took it away."""
+    explained: list[bytes] = []
+    slowly = room.read_slowly
+
+    def noted(*asked: Any, **named: Any) -> Any:
+        explained.append(asked[3])
+        return slowly(*asked, **named)
+
+    monkeypatch.setattr(room, "read_slowly", noted)
+    odd = half(request(5) + b"?")
+    assert [finding.kind for finding in odd.findings(shallow=True)] == ["leftover"]
+    assert odd.message() is odd.message(shallow=True)
+    taken = odd.take()
+    assert taken is not None
+    taken.body.clear()
+    assert [finding.kind for finding in odd.findings()] == ["leftover"]
+    assert len(explained) == 1
+    odd.forget()
+    assert [finding.kind for finding in odd.findings()] == ["leftover"]
+    assert len(explained) == 2
 
 
 def test_whoever_takes_a_message_may_change_it() -> None:

@@ -10,7 +10,7 @@ import binascii
 import copy
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ...errors import BadLength, BadValue, BuildError, Truncated
@@ -77,7 +77,9 @@ class Fixed(Node):
     def __init__(self, bnf: str, code: str, kind: str = "", names: Mapping[int, str] | None = None) -> None:
         super().__init__()
         self.bnf, self.code, self.kind, self.names = bnf, code, kind, names
-        self.size: int = struct.calcsize(">" + code)
+        layout = struct.Struct(">" + code)
+        self.size: int = layout.size
+        self.unpack: Callable[[bytes], tuple[Any, ...]] = layout.unpack
         self.boolean: bool = bnf == "BOOLEAN"
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
@@ -94,8 +96,7 @@ class Fixed(Node):
         return False if self.boolean else 0.0 if self.code == "d" else 0
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        data = take(stream, self.size, path, self.bnf)
-        value = struct.unpack(">" + self.code, data)[0]
+        value = self.unpack(take(stream, self.size, path, self.bnf))[0]
         if not self.boolean:
             return value
         if value > 1:

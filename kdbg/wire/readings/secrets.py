@@ -14,7 +14,7 @@ from typing import Any
 
 from ..language.payload import Opened, Sealed
 from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
-from ..nodes.children import children, contains
+from ..nodes.children import Child, children, contains
 
 SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
 """Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
@@ -45,7 +45,13 @@ def has_secrets(node: Node) -> bool:
 
 def secret_members(node: WireStruct, value: Mapping[str, Any]) -> list[str]:
     """Return the names of a structure's fields that are secret, or whose items are, as its value decides it."""
-    return [child.key for child in children(node) if _is_secret_below(child.node, value)]
+    return [child.key for child in _with_secrets(node) if _is_secret_below(child.node, value)]
+
+
+@cache
+def _with_secrets(node: WireStruct) -> tuple[Child, ...]:
+    """Return the fields of a structure that can hold a secret."""
+    return tuple(child for child in children(node) if has_secrets(child.node))
 
 
 def _is_secret_below(node: Node, siblings: Mapping[str, Any]) -> bool:

@@ -170,7 +170,9 @@ class Walker:
 
     def read(self, node: Node, path: str, holder: Any, key: Any) -> None:
         """Read one node into `holder[key]`."""
-        if isinstance(node, WireStruct):
+        if isinstance(node, Fixed):
+            holder[key] = self.fixed(node, path)
+        elif isinstance(node, WireStruct):
             holder[key] = {}
             self.struct(node, path, holder[key])
         elif isinstance(node, WireArray):
@@ -188,19 +190,21 @@ class Walker:
         else:
             holder[key] = self.leaf(node, path)
 
+    def fixed(self, node: Fixed, path: str) -> Any:
+        stream = self.stream
+        start = stream.tell()
+        number = node.unpack(take(stream, node.size, path, node.bnf))[0]
+        value = number != 0 if node.boolean else number
+        if node.boolean and number > 1:
+            self.finding(Kind.BAD_VALUE, NoBoolean(number), path, start, 1)
+        elif node.unused and number & node.unused:
+            self.finding(Kind.UNUSED_BITS, BitsSet(number & node.unused), path, start, node.size)
+        self.result.spans.append(Span(path, start, start + node.size, node.bnf, value, node, "value", self.buffer))
+        return value
+
     def leaf(self, node: Node, path: str) -> Any:
         start = self.stream.tell()
-        if isinstance(node, Varint):
-            value: Any = self.varint(node, path)
-        elif isinstance(node, Fixed) and node.boolean:
-            number = take(self.stream, 1, path, node.bnf)[0]
-            value = number != 0
-            if number > 1:
-                self.finding(Kind.BAD_VALUE, NoBoolean(number), path, start, 1)
-        else:
-            value = node._parse(self.stream, None, path)
-            if isinstance(node, Fixed) and node.unused and value & node.unused:
-                self.finding(Kind.UNUSED_BITS, BitsSet(value & node.unused), path, start, node.size)
+        value = self.varint(node, path) if isinstance(node, Varint) else node._parse(self.stream, None, path)
         self.span(path, start, node.bnf, value, node)
         return value
 

@@ -139,7 +139,7 @@ def _message(
     assert entry.magic is not None
     walker.stream.seek(entry.start)
     for name, node in (("offset", INT64), ("message_size", INT32)):
-        message[name] = walker.leaf(node, f"{path}.{name}")
+        message[name] = walker.fixed(node, f"{path}.{name}")
     start = walker.stream.tell()
     walker.struct(format.messages[entry.magic], path, message)
     if walker.stream.tell() != entry.end:

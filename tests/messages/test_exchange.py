@@ -137,5 +137,5 @@ def test_it_says_in_one_line_what_it_is(exchange: Exchange) -> None:
     assert repr(exchange) == (
         "<Exchange 3: Metadata v1, correlation id 5, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE>"
     )
-    exchange.api, exchange.response.api = None, None
+    exchange.api, exchange.response = None, half(response(5), "response", None)
     assert repr(exchange) == "<Exchange 3: response of unknown API, correlation id 5>"

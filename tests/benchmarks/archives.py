@@ -59,16 +59,17 @@ def _packets(data: bytes) -> tuple[numpy.ndarray, numpy.ndarray]:
 def hot(capture: Path, out: Path, packets: int) -> Path:
     """`packets` in all, 97 % of them of one connection, which repeats the capture's first Produce."""
     asked, answered = _produce(capture)
-    busy = _conversation(0, packets, asked, answered)
-    others = _side_by_side(_conversation(number, 20, asked, answered) for number in range(1, packets))
+    busy = conversation(0, _exchanges(asked, answered, packets))
+    others = side_by_side(conversation(number, _exchanges(asked, answered, 20)) for number in range(1, packets))
     mixed = (next(others) if number % HOT_SHARE == 0 else next(busy) for number in range(packets))
-    return _write(out, mixed)
+    return write(out, mixed)
 
 
-def many(capture: Path, out: Path, connections: int) -> Path:
-    """So many connections of 12 Produce requests each."""
+def many(capture: Path, out: Path, connections: int, exchanges: int = 12) -> Path:
+    """So many connections, none of which is closed, of so many Produce requests each."""
     asked, answered = _produce(capture)
-    return _write(out, _side_by_side(_conversation(number, 12, asked, answered) for number in range(connections)))
+    talks = (conversation(number, _exchanges(asked, answered, exchanges)) for number in range(connections))
+    return write(out, side_by_side(talks))
 
 
 def _produce(capture: Path) -> tuple[bytes, bytes]:
@@ -78,7 +79,14 @@ def _produce(capture: Path) -> tuple[bytes, bytes]:
     return exchange.request.data, exchange.response.data
 
 
-def _conversation(number: int, exchanges: int, asked: bytes, answered: bytes) -> Iterator[bytes]:
+def _exchanges(asked: bytes, answered: bytes, count: int) -> Iterator[tuple[bytes, bytes]]:
+    """A request and its response again and again, under new correlation ids."""
+    for correlation in range(count):
+        number = struct.pack(">i", correlation)
+        yield asked[:4] + number + asked[8:], number + answered[4:]
+
+
+def conversation(number: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     """The packets of a connection: the handshake, then requests and responses in turn."""
     client, port = bytes([10, 1 + number // 50_000, 0, 1]), 10_000 + number % 50_000
     sides = [(client, bytes([10, 0, 0, 1]), port, BROKER_PORT), (bytes([10, 0, 0, 1]), client, BROKER_PORT, port)]
@@ -97,20 +105,14 @@ def _conversation(number: int, exchanges: int, asked: bytes, answered: bytes) ->
     yield packet(0, SYN)
     yield packet(1, SYN | ACK)
     yield packet(0, ACK)
-    for correlation in range(exchanges):
-        yield packet(0, PUSH, _frame(asked, 4, correlation))
-        yield packet(1, PUSH, _frame(answered, 0, correlation))
+    for pair in exchanges:
+        for side, message in enumerate(pair):
+            yield packet(side, PUSH, struct.pack(">i", len(message)) + message)
 
 
-def _frame(message: bytes, place: int, correlation: int) -> bytes:
-    """A message with its size in front and this correlation id."""
-    return b"".join((struct.pack(">i", len(message)), message[:place], struct.pack(">i", correlation),
-                     message[place + 4:]))  # fmt: skip
-
-
-def _side_by_side(conversations: Iterator[Iterator[bytes]]) -> Iterator[bytes]:
+def side_by_side(conversations: Iterator[Iterator[bytes]], at_once: int = AT_ONCE) -> Iterator[bytes]:
     """A packet of each of those that are open in turn; where one ends the next opens."""
-    open_now = deque(islice(conversations, AT_ONCE))
+    open_now = deque(islice(conversations, at_once))
     while open_now:
         conversation = open_now.popleft()
         if (packet := next(conversation, None)) is not None:
@@ -120,7 +122,7 @@ def _side_by_side(conversations: Iterator[Iterator[bytes]]) -> Iterator[bytes]:
             open_now.append(following)
 
 
-def _write(out: Path, packets: Iterable[bytes]) -> Path:
+def write(out: Path, packets: Iterable[bytes]) -> Path:
     """A capture of the packets, each 10 µs after the one before."""
     with out.open("wb") as file:
         file.write(HEAD)

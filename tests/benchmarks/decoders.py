@@ -17,20 +17,27 @@ from kdbg.messages.exchange import CapturedMessage
 from kdbg.messages.message import grammar_of, header_grammar
 from kdbg.wire.readings.compiled import message_reader
 
-from .measure import microseconds, table
+from .measure import microseconds
+from .results import Cell, Column, Table
 from .stock import parser
 
 WANTED = {
     (0, "request"): "Produce request", (1, "response"): "Fetch response", (3, "response"): "Metadata response",
     (18, "response"): "ApiVersions response",
 }  # fmt: skip
+OTHERS = ("construct", "our nodes", "kio", "kafka-python")
 
 
-def report(captures: Mapping[str, Path]) -> str:
+def report(captures: Mapping[str, Path]) -> list[Table]:
     """The table for the largest clean message of a few kinds in each capture."""
-    head = ("message", "bytes", "compiled", "construct", "our nodes", "kio", "kafka-python")
-    rows = [_row(f"{name}, {kind}", half) for kind, path in captures.items() for name, half in _largest(path)]
-    return table(head, rows)
+    table = Table("decoders", "message", (
+        Column("bytes", "count"), Column("compiled", "µs"),
+        *(column for other in OTHERS for column in (Column(other, "µs"), Column(f"× {other}", "×", 1))),
+    ))  # fmt: skip
+    for kind, path in captures.items():
+        for name, half in _largest(path):
+            table.add(f"{name} v{half.version}, {kind}", *_row(half))
+    return [table]
 
 
 def _largest(capture: Path) -> Iterator[tuple[str, CapturedMessage]]:
@@ -48,7 +55,7 @@ def _largest(capture: Path) -> Iterator[tuple[str, CapturedMessage]]:
             yield name, largest[key]
 
 
-def _row(name: str, half: CapturedMessage) -> list[str]:
+def _row(half: CapturedMessage) -> list[Cell]:
     assert half.api is not None
     head = header_grammar(half.api, half.version, half.direction)
     body = grammar_of(half.api, half.version, half.direction)
@@ -59,28 +66,19 @@ def _row(name: str, half: CapturedMessage) -> list[str]:
         head._parse(stream, None, "")
         body._parse(stream, None, "")
 
-    ours = microseconds(lambda: compiled(data, 0))
-    cells = [f"{name} v{half.version}", f"{len(data):,}", f"{ours:,.0f} µs"]
-    plain = parser(head, body)
+    stream = io.BytesIO(data)
+    head._parse(stream, None, "")
+    rest, plain = data[stream.tell() :], parser(head, body)
     assert plain.parse(data).body
-    for other in (lambda: plain.parse(data), interpreted, _kio(half), _kafka_python(half)):
-        if other is None:
-            cells.append("–")
-        else:
-            theirs = microseconds(other)
-            cells.append(f"{theirs:,.0f} µs ({theirs / ours:.1f} ×)")
+    ours = microseconds(lambda: compiled(data, 0))
+    cells: list[Cell] = [len(data), ours]
+    for other in (lambda: plain.parse(data), interpreted, _kio(half, rest), _kafka_python(half, rest)):
+        theirs = None if other is None else microseconds(other)
+        cells += [theirs, None if theirs is None else theirs / ours]
     return cells
 
 
-def _body(half: CapturedMessage) -> bytes:
-    """The message behind its header."""
-    import struct
-
-    start = 4 if half.direction == "response" else 10 + max(struct.unpack(">h", half.data[8:10])[0], 0)
-    return half.data[start:]
-
-
-def _kio(half: CapturedMessage) -> Callable[[], object] | None:
+def _kio(half: CapturedMessage, body: bytes) -> Callable[[], object] | None:
     try:
         import importlib
 
@@ -94,8 +92,11 @@ def _kio(half: CapturedMessage) -> Callable[[], object] | None:
     }  # fmt: skip
     assert half.api is not None
     module, name = names[half.api.key]
-    entity = getattr(importlib.import_module(f"kio.schema.{module}.v{half.version}.{half.direction}"), name)
-    read, body = entity_reader(entity), _body(half)
+    try:
+        entity = getattr(importlib.import_module(f"kio.schema.{module}.v{half.version}.{half.direction}"), name)
+    except ImportError:  # a version that it does not know
+        return None
+    read = entity_reader(entity)
 
     def run() -> None:
         message, _ = read(body, 0)
@@ -108,7 +109,7 @@ def _kio(half: CapturedMessage) -> Callable[[], object] | None:
     return run
 
 
-def _kafka_python(half: CapturedMessage) -> Callable[[], object] | None:
+def _kafka_python(half: CapturedMessage, body: bytes) -> Callable[[], object] | None:
     try:
         from kafka.protocol.consumer import FetchResponse
         from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
@@ -118,8 +119,10 @@ def _kafka_python(half: CapturedMessage) -> Callable[[], object] | None:
         return None
     assert half.api is not None
     messages = {0: ProduceRequest, 1: FetchResponse, 3: MetadataResponse, 18: ApiVersionsResponse}
-    message = messages[half.api.key][half.version]
-    body = _body(half)
+    try:
+        message = messages[half.api.key][half.version]
+    except ValueError:  # a version that it does not know
+        return None
 
     def run() -> None:
         value = message.decode(body, header=False)

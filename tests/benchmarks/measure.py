@@ -5,36 +5,62 @@ Machines are noisy and differ, so only ratios within one run mean anything.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+ONCE = Path(__file__).with_name("once.py")
+ENOUGH = 120.0
+"""CPU seconds after which contestants are not asked for another round: who takes minutes is known after one."""
+COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""The environment of commands: with that variable every start would compile kdbg."""
+
 
 class Cost(NamedTuple):
-    """Median CPU seconds (user and system) and peak memory in MB of one command."""
+    """Median CPU seconds (user and system), the most memory in MB, and median wall seconds of one command."""
 
     seconds: float
     memory: float
-
-
-def cost(command: Sequence[str]) -> Cost:
-    """Run a command to its end, output thrown away."""
-    with Path(os.devnull).open("wb") as nowhere:
-        process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
-        _, _, usage = os.wait4(process.pid, 0)
-        process.returncode = 0
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    wall: float
 
 
 def costs(commands: Sequence[Sequence[str]], rounds: int) -> list[Cost]:
-    """The median cost of each command; they take turns, so that a slow minute hits all of them."""
-    seen = [[cost(command) for command in commands] for _ in range(rounds)]
-    columns = list(zip(*seen, strict=True))
-    return [Cost(statistics.median(c.seconds for c in column), max(c.memory for c in column)) for column in columns]
+    """The cost of each command; they take turns, so that a slow minute hits all of them. Output is thrown away."""
+    seen: list[list[Cost]] = []
+    while len(seen) < rounds and sum(cost.seconds for costs in seen for cost in costs) < ENOUGH:
+        seen.append([Cost(**_once("whole", command)) for command in commands])
+    return [_together(column) for column in zip(*seen, strict=True)]
+
+
+def cost(command: Sequence[str], rounds: int) -> Cost:
+    """That of a command without a contestant."""
+    return costs([command], rounds)[0]
+
+
+def first_lines(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
+    """Median wall seconds until each command's first line is in a pipe."""
+    seen = [[_once("first", command)["wall"] for command in commands] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*seen, strict=True)]
+
+
+def _together(seen: Sequence[Cost]) -> Cost:
+    seconds, memory, wall = zip(*seen, strict=True)
+    return Cost(statistics.median(seconds), max(memory), statistics.median(wall))
+
+
+def _once(what: str, command: Sequence[str]) -> dict[str, float]:
+    measured = [sys.executable, "-I", "-S", str(ONCE), what, *command]
+    done = subprocess.run(measured, env=COMPILED_ONCE, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 def microseconds(work: Callable[[], object], *, enough: float = 0.3) -> float:
@@ -51,9 +77,3 @@ def _timed(work: Callable[[], object], calls: int) -> float:
     for _ in range(calls):
         work()
     return time.process_time() - start
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, numbers to the right."""
-    align = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, align, *rows))

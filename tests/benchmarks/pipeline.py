@@ -25,7 +25,7 @@ from kdbg.spark.commit import Output
 from kdbg.spark.pipeline import Options, Pipeline
 
 from . import archives
-from .measure import table
+from .results import Column, Table
 
 GB = 10**9
 SIZES = (GB // 4, GB, 4 * GB)
@@ -48,39 +48,38 @@ class Run(NamedTuple):
     memory: float
 
 
-def report(captures: Mapping[str, Path], folder: Path) -> str:
+def report(captures: Mapping[str, Path], folder: Path) -> list[Table]:
     """The tables for both captures at every size, and for one busy connection and many small ones."""
+    times = Table("pipeline", "archive", (
+        Column("size", "GB"), Column("packets", "count"), Column("decode json", "s"), Column("pipeline, cold", "s"),
+        Column("warm", "s"), Column("warm / decode", "×", -1), Column("warm, a GB", "s"),
+    ))  # fmt: skip
+    stages = Table("pipeline by stage", "warm, by stage", (
+        *(Column(stage, "s") for stage in STAGES), Column("all the rest", "s"), Column("a packet", "µs"),
+        Column("a worker's memory", "MB"),
+    ))  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="pipeline-", dir=folder) as room, Session(Path(room)) as spark:
         for capture in (*captures.values(), *captures.values()):  # so that all that follows finds the session warm
             spark.run(capture)
-        runs, times = dict[str, Run](), list[list[str]]()
         for kind, capture in captures.items():
             for wanted in SIZES:
                 archive = archives.repeated(capture, Path(room) / "archive.pcap", wanted)
-                size = archive.stat().st_size  # a whole number of copies
-                name = f"{kind}, {size / GB:.2f} GB"
+                size, name = archive.stat().st_size / GB, f"{kind}, {wanted / GB:g} GB"
                 alone, cold = decoded(archive), piped(archive, Path(room) / "cold")
-                runs[name] = warm = spark.run(archive)
-                times.append([
-                    name, f"{warm.packets:,}", f"{alone:.1f} s", f"{cold:.1f} s", f"{warm.seconds:.1f} s",
-                    f"{warm.seconds / alone:.2f}", f"{warm.seconds / size * GB:.1f} s",
-                ])  # fmt: skip
+                warm = spark.run(archive)
+                ratio, of_one = warm.seconds / alone, warm.seconds / size
+                times.add(name, size, warm.packets, alone, cold, warm.seconds, ratio, of_one)
+                _by_stage(stages, name, warm)
         busy = archives.hot(captures["small"], Path(room) / "archive.pcap", PACKETS)
-        runs[f"{PACKETS / 1e6:.0f} M packets, 97 % on one connection"] = spark.run(busy)
+        _by_stage(stages, f"{PACKETS / 1e6:.0f} M packets, 97 % on one connection", spark.run(busy))
         small = archives.many(captures["small"], Path(room) / "archive.pcap", CONNECTIONS)
-        runs[f"{CONNECTIONS:,} connections"] = spark.run(small)
-    head = ("archive", "packets", "decode json", "pipeline, cold", "warm", "warm / decode", "warm, a GB")
-    return "\n\n".join([table(head, times), table(*_by_stage(runs))])
+        _by_stage(stages, f"{CONNECTIONS:,} connections", spark.run(small))
+    return [times, stages]
 
 
-def _by_stage(runs: Mapping[str, Run]) -> tuple[list[str], list[list[str]]]:
-    head = ["warm, by stage", *STAGES, "all the rest", "a packet", "a worker's memory"]
-    rows = []
-    for name, run in runs.items():
-        stages = [f"{run.stages[stage]:.1f} s" for stage in STAGES]
-        rest = f"{run.seconds - sum(run.stages.values()):.1f} s"
-        rows.append([name, *stages, rest, f"{run.seconds / run.packets * 1e6:.1f} µs", f"{run.memory:.0f} MB"])
-    return head, rows
+def _by_stage(table: Table, name: str, run: Run) -> None:
+    rest = run.seconds - sum(run.stages.values())
+    table.add(name, *(run.stages[stage] for stage in STAGES), rest, run.seconds / run.packets * 1e6, run.memory)
 
 
 def decoded(archive: Path) -> float:

@@ -17,7 +17,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,14 +105,15 @@ def wait_while(busy: Callable[[], bool], producer: Producer, limit: float = 120)
             raise TimeoutError("the consumer doesn't keep up: the mock has dropped records it hadn't read")
 
 
-def record(kind: str, out: Path, n: int) -> None:
+def record(kind: str, out: Path, n: int, versions: Mapping[int, int] = NEWEST_OF_TSHARK_4_0) -> None:
+    """Record a capture of n records, with the mock cluster's APIs limited to these versions."""
     if kind == "small":
         produce, producer_options, consumer_options = produce_small, SMALL_PRODUCER, SMALL_CONSUMER
     else:
         produce, producer_options, consumer_options = produce_big, BIG_PRODUCER, BIG_CONSUMER
     with MockCluster() as cluster:
         cluster.create_topic(TOPIC, PARTITIONS)
-        cluster.limit_versions(NEWEST_OF_TSHARK_4_0)
+        cluster.limit_versions(versions)
         with recording(out, cluster.ports, buffer_mb=400):
             reader = Reader(cluster.bootstrap, consumer_options)
             reader.start()

@@ -1,0 +1,39 @@
+"""`kdbg decode --jobs N`: wall time beside one process, and whether the output is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from .measure import costs
+from .results import Column, Table
+from .views import kdbg
+
+JOBS = 2
+VIEWS = ("summary", "json", "tree")
+
+
+def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
+    """The table; none where this kdbg has no such option."""
+    table = Table("jobs", f"`--jobs {JOBS}`, wall time", (
+        Column("one process", "s"), Column(f"{JOBS} jobs", "s"), Column("times sooner", "×", 1),
+        Column("CPU / one process'", "×", -1), Column("same output", "text"),
+    ))  # fmt: skip
+    told = subprocess.run([sys.executable, "-m", "kdbg", "decode", "--help"], capture_output=True, check=True).stdout
+    for kind, path in paths.items() if b"--jobs" in told else ():
+        for view in VIEWS:
+            alone, shared = kdbg(path, view), [*kdbg(path, view), "--jobs", str(JOBS)]
+            one, many = costs([alone, shared], rounds)
+            same = "yes" if printed(alone) == printed(shared) else "NO"
+            table.add(f"{kind}, {view}", one.wall, many.wall, one.wall / many.wall, many.seconds / one.seconds, same)
+    return [table]
+
+
+def printed(command: list[str]) -> bytes:
+    """The hash of what a command prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        return hashlib.file_digest(process.stdout, "sha256").digest()

@@ -338,7 +338,7 @@ class Connection(asyncio.Protocol):
         self._futures.clear()
         waiting = self._conversation.in_flight
         while waiting and isinstance(error, ClientError):  # otherwise it may be `seen` that broke
-            self._conversation.give_up(waiting.popleft())
+            self._conversation.give_up(waiting.pop(0))
 
 
 def _look_at(future: asyncio.Future[Exchange]) -> None:

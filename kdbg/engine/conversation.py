@@ -20,6 +20,8 @@ class Conversation:
     findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame.
     """
 
+    __slots__ = ("broker", "client", "pairing", "requests", "responses")
+
     def __init__(
         self,
         peers: Peers,
@@ -30,9 +32,7 @@ class Conversation:
         synced: tuple[bool, bool],
         known: Known,
     ) -> None:
-        self.pairing: Pairing = Pairing(
-            peers, partial(complete, self), partial(left_over, peers), whole=whole, known=known, holds=True
-        )
+        self.pairing: Pairing = Pairing(peers, partial(complete, self), left_over, whole=whole, known=known, holds=True)
         self.broker: ResponseSide = ResponseSide(self.pairing)
         self.responses: Framer = Framer(self.broker, synced=synced[1])
         self.client: RequestSide = RequestSide(self.pairing, self.responses.retry)
@@ -49,8 +49,13 @@ class Conversation:
         return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
 
     def settle(self, exchange: Exchange) -> None:
-        """Take a complete exchange as final, whatever comes after it."""
+        """Take a complete exchange as final, whatever comes after it, before it is handed out."""
         for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
             if side.last is half:
                 side.proved()
         self.pairing.stragglers.tell(exchange)
+
+    def forget(self, exchange: Exchange) -> None:
+        """Do not hold on to an exchange that was settled: the connection may be silent for long."""
+        for side in (self.client, self.broker):
+            side.forget(exchange)

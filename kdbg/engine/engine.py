@@ -64,6 +64,7 @@ class Engine:
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget: Budget = Budget()
         self._outbox = Outbox(reads)
+        self._add, self._leave = self._outbox.add, self._left_over  # bound once for all connections
 
     def receive(self, packet: Packet) -> list[Exchange]:
         """Take the next packet; return the exchanges that are final now."""
@@ -126,8 +127,8 @@ class Engine:
         self.watch(connection, client)
         conversation = Conversation(
             Peers(connection.number, ends[client], ends[1 - client]),
-            self._outbox.add,
-            self._left_over,
+            self._add,
+            self._leave,
             whole=sides[client].intact,
             synced=(sides[client].starts_with_frame(), classifier.certain),
             known=self.known,

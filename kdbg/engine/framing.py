@@ -71,9 +71,12 @@ class Owner(Seeker, Protocol):
 class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
+    __slots__ = (
+        "_data", "_fresh", "_ignored", "_needed", "_now", "_passed", "_search", "_times", "owner", "state",
+    )  # fmt: skip
+
     def __init__(self, owner: Owner, *, synced: bool) -> None:
         self.owner = owner
-        self._take_one = owner.take
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
         self._search = Search(owner)
         self._data = bytearray()
@@ -92,7 +95,7 @@ class Framer:
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
         if self.state is _SYNCED and not self._data:
-            if self._take_one(payload, time, number):
+            if self.owner.take(payload, time, number):
                 return
             payload = self._take_whole(payload, time, number)
         elif self.state is Framing.IGNORING:
@@ -113,7 +116,7 @@ class Framer:
             end = place + 4 + size
             if not place + 4 <= end <= len(payload) or size > MAX_FRAME:
                 break
-            if not self._take_one(payload[place:end], time, number):
+            if not self.owner.take(payload[place:end], time, number):
                 accepted, token = self.owner.judge(payload, place + 4, size)
                 if not accepted:
                     break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
 from collections.abc import Iterator
 
 from ..grammars.sasl import api as SASL_TOKEN
@@ -16,7 +15,7 @@ LOOK = 64
 correlation_id_at = struct.Struct(">i").unpack_from
 
 
-class InFlight(deque[Exchange]):
+class InFlight(list[Exchange]):
     """The requests that wait for their responses, in the order in which these are due; raw SASL tokens among them."""
 
     __slots__ = ()
@@ -43,12 +42,12 @@ class InFlight(deque[Exchange]):
         """Yield, and forget, the oldest requests where too many wait, or too large ones."""
         held = sum(len(exchange.request.data) for exchange in self if exchange.request is not None)
         while len(self) > MAX_IN_FLIGHT or held > MAX_BYTES:
-            exchange = self.popleft()
+            exchange = self.pop(0)
             held -= len(exchange.request.data) if exchange.request is not None else 0
             yield exchange
 
 
-class Unmatched(deque[CapturedMessage]):
+class Unmatched(list[CapturedMessage]):
     """The responses whose requests were not seen, or come later as the capture is shuffled, the oldest first."""
 
     __slots__ = ()
@@ -57,7 +56,7 @@ class Unmatched(deque[CapturedMessage]):
         """Let a response wait; return the one that is given up for it, None for none."""
         self.append(half)
         if len(self) > MAX_UNMATCHED or sum(len(each.data) for each in self) > MAX_BYTES:
-            return self.popleft()
+            return self.pop(0)
         return None
 
     def take(self, correlation_id: int) -> CapturedMessage | None:

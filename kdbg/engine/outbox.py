@@ -35,6 +35,8 @@ class Outbox:
         if self._size > MOST_BYTES or len(held) > MOST:
             oldest, its, _, _ = held[0]
             its.settle(oldest)
+            if oldest is not exchange:  # of this one it may still be said that its length is wrong
+                its.forget(oldest)
 
     def take(self, now: int) -> list[Exchange]:
         """Return the exchanges that are final at this time, in nanoseconds."""
@@ -50,6 +52,7 @@ class Outbox:
                 if time >= limit:
                     break
                 conversation.settle(exchange)
+                conversation.forget(exchange)
             held.popleft()
             self._size -= size
             final.append(exchange)

@@ -24,8 +24,12 @@ from .states import ENDS, Ending, Ends, next_state
 from .stragglers import Stragglers
 
 
-def _nobody_asks(finding: Finding) -> None:
+def _nobody_asks(peers: Peers, finding: Finding) -> None:
     """Do nothing: what `left_over` is unless the caller gives another."""
+
+
+def _nobody_takes(exchange: Exchange) -> None:
+    """Do nothing: what `deliver` is when all was delivered."""
 
 
 class Pairing:
@@ -39,12 +43,16 @@ class Pairing:
     not remembered, and a response to it is one to no request.
     """
 
+    __slots__ = (
+        "_holds", "_lost_until", "answered", "asked", "deliver", "findings", "in_flight", "known", "latest",
+        "left_over", "peers", "prefixes", "state", "stragglers", "tokens", "undecided", "unmatched", "whole",
+    )  # fmt: skip
     peers: Peers
     whole: bool
     asked: int
     answered: int
     deliver: Callable[[Exchange], None]
-    left_over: Callable[[Finding], None]
+    left_over: Callable[[Peers, Finding], None]
     known: Known
     state: Ends
     latest: int
@@ -54,7 +62,7 @@ class Pairing:
         self,
         peers: Peers,
         deliver: Callable[[Exchange], None],
-        left_over: Callable[[Finding], None] = _nobody_asks,
+        left_over: Callable[[Peers, Finding], None] = _nobody_asks,
         *,
         whole: bool,
         known: Known | None = None,
@@ -154,7 +162,7 @@ class Pairing:
     def give_up_tokens(self) -> None:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
         while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
-            self.give_up(self.in_flight.popleft())
+            self.give_up(self.in_flight.pop(0))
 
     def _ends_login(self, token: Exchange) -> bool:
         """Return whether a token ends a login in which the client has the last word, as a request came next."""
@@ -181,7 +189,7 @@ class Pairing:
     def due(self, half: CapturedMessage) -> Exchange:
         """Pair a response with the oldest request in flight, whose it is, and return their exchange."""
         self.answered += 1
-        exchange = self.in_flight.popleft()
+        exchange = self.in_flight.pop(0)
         if self.unmatched or self._lost_until is not None or self.stragglers.wait:
             self._settle_before(exchange)
         self._complete(exchange, half)
@@ -213,7 +221,7 @@ class Pairing:
         This one has the `answered`-th response of all.
         """
         while self.in_flight and self.in_flight[0] is not exchange:
-            passed = self.in_flight.popleft()
+            passed = self.in_flight.pop(0)
             if passed.api is SASL_TOKEN or self._lost_until is not None:
                 self.give_up(passed)
             else:
@@ -223,7 +231,7 @@ class Pairing:
     def _settle_before(self, exchange: Exchange) -> None:
         """Hand over the unmatched responses, whose requests would have come by now, and the requests long overdue."""
         while self.unmatched:
-            self.orphan(self.unmatched.popleft())
+            self.orphan(self.unmatched.pop(0))
         self._forget_loss(exchange)
         for late, why in self.stragglers.overdue(self.answered):
             self.give_up(late, why)
@@ -279,12 +287,13 @@ class Pairing:
             self.give_up(exchange)
         self.stragglers.end()
         while self.in_flight:
-            self.give_up(self.in_flight.popleft())
+            self.give_up(self.in_flight.pop(0))
         while self.unmatched:
-            self.orphan(self.unmatched.popleft())
+            self.orphan(self.unmatched.pop(0))
         for finding in self.findings:
-            self.left_over(finding)
+            self.left_over(self.peers, finding)
         self.findings.clear()
+        self.deliver = _nobody_takes  # whom it led to leads back here: now they are freed without a search
 
 
 def _is_handshake(exchange: Exchange) -> bool:

@@ -177,6 +177,7 @@ def begins(data: Buffer) -> RequestHeader | None:
 class AnyRequest:
     """search.Seeker of requests, whoever sends them."""
 
+    __slots__ = ()
     keep = HEADER
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:

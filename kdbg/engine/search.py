@@ -41,20 +41,25 @@ class Seeker(Protocol):
         """Return whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""
 
 
+NOTHING: Final = list[tuple[int, int]]()
+"""What waits where there was no search yet."""
+
+
 class Search:
     """`find` a frame that proves itself in bytes that only the caller holds, and tells about with `dropped`."""
 
+    __slots__ = ("_pending", "looked", "seeker")
     looked: int
 
     def __init__(self, seeker: Seeker) -> None:
         self.seeker = seeker
         self.looked = 0
-        self._pending: list[tuple[int, int]] = []
+        self._pending: list[tuple[int, int]] = NOTHING
 
     def start(self, place: int = 0) -> None:
         """Begin anew, at this place."""
         self.looked = place
-        self._pending.clear()
+        self._pending = NOTHING
 
     def again(self, data: Buffer) -> None:
         """Look again at the bytes that are kept at the end: the seeker knows more than it did."""

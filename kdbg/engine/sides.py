@@ -43,6 +43,7 @@ class _Side:
     `NO_FRAME` where there is none that is not final.
     """
 
+    __slots__ = ("_exchange", "_odd", "last", "pairing")
     direction: Direction
 
     def __init__(self, pairing: Pairing) -> None:
@@ -71,6 +72,10 @@ class _Side:
 
     def proved(self) -> None:
         self.last = NO_FRAME
+
+    def forget(self, exchange: Exchange) -> None:
+        if self._exchange is exchange:
+            self._exchange = None
 
     def prove_by_reading(self, depth: Depth) -> bool:
         """Return whether `last` is final, as its message has a use for all its bytes; `depth` is how far it is read."""
@@ -106,6 +111,7 @@ class RequestSide(_Side, requests.AnyRequest):
     `retry` is called behind a request that the other side waits to see, before it can decide.
     """
 
+    __slots__ = ("_retry", "client_id")
     direction: Direction = "request"
     last: CapturedMessage
 
@@ -185,6 +191,7 @@ class RequestSide(_Side, requests.AnyRequest):
 class ResponseSide(_Side):
     """Owner of the bytes that the broker sent. The token of a frame is the exchange that waits for it, if one does."""
 
+    __slots__ = ("_pattern", "_wanted")
     direction: Direction = "response"
     keep = KEEP_RESPONSES
     last: CapturedMessage

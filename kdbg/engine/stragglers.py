@@ -8,7 +8,7 @@ finding says what is wrong about that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..findings import Finding
 from ..findings.facts import PassedOver, PassedOverMany
@@ -18,6 +18,10 @@ from . import complaints
 
 LATE = 100
 """So many responses after it was passed over, a request is given up; so many requests are remembered after that."""
+
+
+NONE: Final[dict[Any, Any]] = {}
+"""Stands for each of the three sorts until there is one: most connections never have any."""
 
 
 class Straggler(NamedTuple):
@@ -31,15 +35,16 @@ class Straggler(NamedTuple):
 class Stragglers:
     """`wait` says whether one of the first two sorts is remembered."""
 
+    __slots__ = ("_silent", "_told", "overtaken", "wait")
     wait: bool
 
     def __init__(self) -> None:
         self.wait = False
-        self.overtaken: dict[Exchange, tuple[int, int]] = {}
+        self.overtaken: dict[Exchange, tuple[int, int]] = NONE
         """By which correlation id a request was passed over, and up to which response it may wait."""
-        self._silent: dict[int, tuple[Exchange, int]] = {}
+        self._silent: dict[int, tuple[Exchange, int]] = NONE
         """Requests with acks=0, by their correlation ids, and how many requests that want a response came before."""
-        self._told: dict[int, Straggler] = {}
+        self._told: dict[int, Straggler] = NONE
 
     def find(self, correlation_id: int) -> Exchange | None:
         """Return the request of this correlation id that may still be answered, None for none."""
@@ -70,6 +75,7 @@ class Stragglers:
 
         `answered` is how many responses there have been.
         """
+        self.overtaken = self.overtaken or {}
         self.overtaken[exchange] = by, answered + LATE
         self.wait = True
 
@@ -94,6 +100,7 @@ class Stragglers:
 
     def keep_silent(self, exchange: Exchange, asked: int) -> None:
         """Keep a request that wants no response, before which came `asked` requests that want one."""
+        self._silent = self._silent or {}
         self._silent[exchange.correlation_id] = exchange, asked
         self.wait = True
 
@@ -122,6 +129,7 @@ class Stragglers:
             return
         again = Exchange(told.peers, told.api, told.version, told.correlation_id, told.client_id)
         again.answered = told.answered
+        self._told = self._told or {}
         self._told[told.correlation_id] = Straggler(again, finding, False)
         if len(self._told) > LATE:
             del self._told[next(iter(self._told))]

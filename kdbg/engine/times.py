@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import Final
+
+NO_STARTS: Final = list[int]()
+NO_PACKETS: Final = list[tuple[int, int]]()
+"""Of a direction whose frames each came in a packet: there is nothing to remember."""
 
 
 class Times:
@@ -12,11 +17,13 @@ class Times:
 
     def __init__(self) -> None:
         self._base = 0
-        self._starts: list[int] = []
-        self._packets: list[tuple[int, int]] = []
+        self._starts: list[int] = NO_STARTS
+        self._packets: list[tuple[int, int]] = NO_PACKETS
 
     def mark(self, place: int, time: int, number: int) -> None:
         """Take note that the bytes from this place on came in packet `number`, at `time` (ns)."""
+        if not self._starts:
+            self._starts, self._packets = [], []
         self._starts.append(self._base + place)
         self._packets.append((time, number))
 
@@ -39,9 +46,9 @@ class Times:
         `packet` is that of all of them and that byte, if it is one.
         """
         if packet is not None:
-            del self._packets[: (old := bisect_left(self._starts, self._base))], self._starts[:old]
-            self._starts.insert(0, self._base - length - 1)
-            self._packets.insert(0, packet)
+            old = bisect_left(self._starts, self._base)
+            self._starts = [self._base - length - 1, *self._starts[old:]]
+            self._packets = [packet, *self._packets[old:]]
         self._base -= length
         (_, time), (_, number) = self.of(-1, 0)
         return time, number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ from kdbg.capture import Packet, open_capture
 from kdbg.engine import engine as room
 from kdbg.engine import outbox
 from kdbg.engine.classifier import Classifier, HeldSide
+from kdbg.engine.conversation import Conversation
 from kdbg.engine.engine import Engine
+from kdbg.engine.framing import Framer
 from kdbg.engine.sides import HOLD
 from kdbg.filters.chosen import Filters
+from kdbg.messages.exchange import Exchange
 from kdbg.wire.readings import topic_names as topicnames
 
 from .playbook import Lost, Playbook, flow, request, response, told
@@ -158,18 +161,46 @@ def test_ended_connections_leave_nothing_behind() -> None:
     assert session.budget.left == room.Budget().left
 
 
-def test_what_was_held_while_a_connection_was_unknown_is_freed_at_once() -> None:
-    """Without the garbage collector, which would go over all connections to find it."""
-    session = Engine()
+Alive = Callable[..., list[object]]
+
+
+@pytest.fixture
+def alive() -> Iterator[Alive]:
+    """The objects of some classes that came up in the test and live, though no garbage collector ran.
+
+    One that had to find them would go over all connections.
+    """
     gc.collect()
     gc.disable()
-    try:
-        for n, first in enumerate((request(5), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\xff" * 70_000)):
-            Playbook(path=flow(40000 + n), session=session) >> first
-        assert (session.connections, session.other_connections) == (1, 2)
-        assert not [each for each in gc.get_objects() if isinstance(each, Classifier | HeldSide)]
-    finally:
-        gc.enable()
+    before = {id(each) for each in gc.get_objects()}
+    yield lambda *kinds: [each for each in gc.get_objects() if isinstance(each, kinds) and id(each) not in before]
+    gc.enable()
+
+
+def test_what_was_held_while_a_connection_was_unknown_is_freed_at_once(alive: Alive) -> None:
+    session = Engine()
+    for n, first in enumerate((request(5), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\xff" * 70_000)):
+        Playbook(path=flow(40000 + n), session=session) >> first
+    assert (session.connections, session.other_connections) == (1, 2)
+    assert alive(Classifier, HeldSide) == []
+
+
+def test_a_conversation_that_is_over_is_freed_at_once(alive: Alive) -> None:
+    session = Engine()
+    book = Playbook(session=session) >> request(5) << response(5) >> request(6) << response(6)[:9]
+    assert len(alive(Conversation, Framer)) == 3
+    assert book.close() == ["5><", "6><"]
+    book.handed_out.clear()
+    assert alive(Conversation, Framer, Exchange) == []
+
+
+def test_a_silent_connection_does_not_hold_on_to_its_last_exchange(alive: Alive) -> None:
+    session = Engine()
+    book = Playbook(session=session) >> request(5) << response(5)
+    assert [told(exchange) for exchange in session.idle()] == ["5><"]
+    assert alive(Exchange) == []
+    assert session.connections == 1
+    assert book.path
 
 
 # Topic names

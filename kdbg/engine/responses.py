@@ -7,8 +7,12 @@ import struct
 from collections.abc import Iterable
 from itertools import groupby
 
+from .search import MAX_FRAME, Buffer, size_at
+
 AHEAD, FAR = 100, 10_000
 """How much higher the next correlation id may be, and how far from the newest request's: clients count."""
+FEW, LOOK_ALIKES = 64, 256
+"""Correlation ids that are searched for one after the other, and places without a length in front of them."""
 GROUPS = 64
 """Sorts of correlation ids that are searched for at once; those of one sort differ in their last byte only."""
 
@@ -16,6 +20,24 @@ GROUPS = 64
 def steps(one: int, other: int) -> int:
     """Return how far it is from one correlation id to another, negative for backwards; ids wrap at 32 bits."""
     return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def find(ids: Iterable[int], data: Buffer, start: int) -> int | None:
+    """Return the first place from `start` on that `pattern` would find, -1 for none; for a few ids, without compiling.
+
+    None: too many places look like one of the ids, and a pattern is faster.
+    """
+    first, tries = len(data), LOOK_ALIKES
+    for number in ids:
+        word, place = struct.pack(">i", number), start + 3
+        while (place := data.find(word, place + 1, first + 8)) >= 0:
+            if 4 <= size_at(data, place - 4)[0] <= MAX_FRAME:
+                first = place - 4
+                break
+            tries -= 1
+            if not tries:
+                return None
+    return first if first < len(data) else -1
 
 
 def pattern(ids: Iterable[int]) -> re.Pattern[bytes]:

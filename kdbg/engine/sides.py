@@ -17,7 +17,7 @@ from ..wire.language.api import Direction
 from . import complaints, requests
 from .pairing import Pairing
 from .requests import RequestHeader
-from .responses import AHEAD, FAR, pattern, steps
+from .responses import AHEAD, FAR, FEW, find, pattern, steps
 from .search import MAX_FRAME, WEAK_FRAME, Buffer
 from .validation import excess, excess_of, extent, fits, may_fit
 
@@ -74,6 +74,7 @@ class _Side:
         self.last = NO_FRAME
 
     def forget(self, exchange: Exchange) -> None:
+        """Let go of this exchange, if it is that of the last frame."""
         if self._exchange is exchange:
             self._exchange = None
 
@@ -253,6 +254,10 @@ class ResponseSide(_Side):
         self.pairing.give_up_tokens()
         if not in_flight:
             return None
+        if len(in_flight) <= FEW:
+            place = find((exchange.correlation_id for exchange in in_flight), data, start)
+            if place is not None:
+                return place if place >= 0 else None
         wanted = len(in_flight), in_flight[0], in_flight[-1]
         if self._pattern is None or wanted != self._wanted:
             ids = dict.fromkeys(exchange.correlation_id for exchange in in_flight)

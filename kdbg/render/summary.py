@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ..findings import Finding
 from ..grammars.errors import error_name
-from ..messages.exchange import Exchange
+from ..messages.exchange import CapturedMessage, Exchange
 from ..wire import Api
 from ..wire.readings.outline import Outline, outline
 from .findings import mark, style
@@ -40,12 +40,9 @@ class Summary:
 
     def __call__(self, exchange: Exchange) -> str:
         """Return the line of an exchange, newline included."""
-        request, response = exchange.request, exchange.response
-        sent = size(request.size) if request is not None else "–"
-        got = size(response.size) if response is not None else "–"
         line = (
             f"{exchange.number:>5} {clock(exchange.time)} {self._kind(exchange)} "
-            f"{sent:>4} {got:>4} {short(exchange.latency):>5} "
+            f"{_size_of(exchange.request)} {_size_of(exchange.response)} {short(exchange.latency):>5} "
         )
         about, style = self._about(exchange)
         room = self.look.max_line - len(line)
@@ -140,6 +137,14 @@ def _subjects(outlines: list[Outline], topics: Topics) -> str:
     return " ".join(words)
 
 
+def _size_of(half: CapturedMessage | None) -> str:
+    """Return the size of a message in four columns."""
+    if half is None:
+        return "   –"
+    bytes_on_wire = half.size
+    return f"{bytes_on_wire:4d}" if bytes_on_wire < 10_000 else f"{size(bytes_on_wire):>4}"
+
+
 def _name(topic: uuid.UUID, topics: Topics) -> str:
     return topics.get(topic) or str(topic)
 
@@ -175,6 +180,8 @@ def short(nanoseconds: int | None) -> str:
     """Return a latency in nanoseconds in five columns at most, as `1.2ms`."""
     if nanoseconds is None:
         return "–"
+    if 9_950 <= nanoseconds < 999_500:  # most of them
+        return f"{nanoseconds / 1e3:.0f}µs"
     for unit, scale in (("µs", 1e3), ("ms", 1e6)):
         value = nanoseconds / scale
         if abs(value) < 9.95:

@@ -14,6 +14,10 @@ from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFor
 from .walk import Walk
 
 
+COUNTED = ("batch_length", "crc", "records_count")
+"""The fields of a batch's header without which it can be neither passed over nor proved nor counted."""
+
+
 class Batches(Walk):
     """Writes the function of the record sets of one format; `cut`: the last entry may be cut off.
 
@@ -69,7 +73,10 @@ class Batches(Walk):
         self.cut_off(depth + 1)
         self.line(depth, f"if data[start + 16] != 2 or end - start < {self.format.header_size}: raise Unreadable")
         for field in self.format.batch.fields:
-            self.fields[field.name] = self.value(field.node, depth)
+            if self.deep or field.name in COUNTED:
+                self.fields[field.name] = self.value(field.node, depth)
+            else:
+                self.skip(field.node, depth)
         self.flush(depth)
         least = self.format.header_size - PREAMBLE.size
         self.line(depth, f"stop = start + {PREAMBLE.size} + {self.fields['batch_length']}")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import cast
 
 from ..nodes import LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..nodes.children import children
 from ..records.node import RecordsNode
-from ..records.sets import decode
 from .batches import Batches
-from .compiled import record_readers
-from .outline import KINDS, Outline, best_name, count_records, relevant
-from .runtime import Unreadable
+from .outline import KINDS, Outline, best_name, relevant
 from .walk import Unsuited, Walk
 
 FactsReader = Callable[[bytes], Outline]
@@ -38,17 +36,7 @@ def facts_reader(header: Node, body: WireStruct) -> FactsReader | None:
 @cache
 def counter(node: RecordsNode) -> Callable[[bytes, int, int], int]:
     """Return a function that counts the records between two places, and proves the checksums of their batches."""
-    count, readers = Counter(node.format, cut=node.cut).function(), record_readers()
-
-    def records(data: bytes, start: int, end: int) -> int:
-        if end > len(data):
-            raise Unreadable
-        try:
-            return count(data, start, end)
-        except Unreadable:  # other magic, an entry that is cut off, or a fault: the plain reading says which
-            return count_records(decode(data[start:end], node.format, readers, cut=node.cut, shallow=True))
-
-    return records
+    return Counter(node.format, cut=node.cut).function()
 
 
 class Counter(Batches):
@@ -87,7 +75,7 @@ class Facts(Walk):
         if node.front:
             self.flush(depth)
             self.tags(node, "{}", depth)
-        own, empty, place = dict(around), list[str](), ""
+        own, empty, place = dict(around), list[str](), cast(str | None, None)
         for field in node.fields:
             if not relevant(field.node):
                 self.read(field.node, depth)
@@ -97,9 +85,8 @@ class Facts(Walk):
                 self.fact(field.node, own, place, depth)
             else:
                 self.flush(depth)
-                if not place:
-                    place = self.fresh("p")
-                    self.line(depth, f"{place}, {place}_errors = len(rows), len(errors)")
+                if place is None:
+                    place = self.place(node, depth)
                 below = {kind: name for kind, name in own.items() if kind in PASSED_ON}
                 empty.append(self.inside(field.node, below, depth))
         if node.tags is not None and not node.front:
@@ -111,10 +98,22 @@ class Facts(Walk):
                 self.tags(node, "{}", depth)
         self.row(own, around, empty, place, depth)
 
-    def fact(self, node: Node, own: Around, place: str, depth: int) -> None:
+    def place(self, node: WireStruct, depth: int) -> str:
+        """Write what remembers where the row of a structure goes, in front of those inside; return the variables' name.
+
+        Return "" where that need not be known: a row for an array that is empty stands at the end anyway.
+        """
+        said = [field.node for field in node.fields if relevant(field.node)]
+        if sum(bool(children(inner)) for inner in said) == 1 and all(inner.kind != "error" for inner in said):
+            return ""
+        place = self.fresh("p")
+        self.line(depth, f"{place}, {place}_errors = len(rows), len(errors)")
+        return place
+
+    def fact(self, node: Node, own: Around, place: str | None, depth: int) -> None:
         """Write what reads a leaf that says something; `place` is set behind structures that were read already."""
         kind = node.kind if node.kind == "group" else KINDS[node.kind]
-        if place and kind != "error":
+        if place is not None and kind != "error":
             raise Unsuited  # what was read already stands in it
         before, name = own.get(kind), self.kept(node, depth)
         if place and before is not None:
@@ -189,24 +188,25 @@ class Facts(Walk):
         elif isinstance(node, RecordsNode):
             self.append(around | {"records": self.count_of(node, depth)}, depth)
         elif node.kind in ("group", "error"):
-            self.fact(node, {}, "", depth)
+            self.fact(node, {}, None, depth)
         else:
             name = self.kept(node, depth)
             self.flush(depth)
             self.append(around | {KINDS[node.kind]: name}, depth)
 
-    def row(self, own: Around, around: Around, empty: list[str], place: str, depth: int) -> None:
+    def row(self, own: Around, around: Around, empty: list[str], place: str | None, depth: int) -> None:
         """Write a row for a structure; for one that holds others, only if it has an error or one of these is empty."""
         if set(own) - set(around) <= {"error", "group"} and "topic" not in own:
             return
         self.flush(depth)
-        if not place:
+        if place is None:
             self.append(own, depth)
             return
         conditions = [*filter(None, empty), *([own["error"]] if "error" in own else [])]
         if conditions:
             self.line(depth, f"if {' or '.join(conditions)}:")
-            self.line(depth + 1, f"rows.insert({place}, {self.tuple(own)})")
+            add = f"insert({place}, {self.tuple(own)})" if place else f"append({self.tuple(own)})"
+            self.line(depth + 1, f"rows.{add}")
 
     def append(self, own: Around, depth: int) -> None:
         """Write a row."""

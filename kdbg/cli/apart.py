@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from ..forks import Forks
 from ..messages.exchange import Exchange
 from ..render.views import ExchangeView, Text
 from ..wire import Api
+from ..wire.readings.topic_names import NamesThen
 from .output import Writer, encoded
 
 MOST, MOST_BYTES = 4096, 8 << 20
@@ -23,19 +25,19 @@ class Showing(Protocol):
     findings: Counter[str]
     status: int
 
-    def show(self, exchange: Exchange, render: ExchangeView) -> Text:
-        """Return the text of an exchange, and count what is odd in it."""
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> list[Text]:
+        """Return the texts of exchanges, and count what is odd in them."""
 
 
 class Here:
-    """Shows exchanges in this process."""
+    """Shows exchanges in this process; `names` are those that `render` has of topic ids."""
 
-    def __init__(self, run: Showing, render: ExchangeView) -> None:
-        self.run, self.render = run, render
+    def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
+        self.run, self.render, self.names = run, render, names
 
-    def add(self, exchange: Exchange) -> None:
-        """Show an exchange."""
-        self.run.writer.write(self.run.show(exchange, self.render))
+    def add(self, exchanges: list[Exchange]) -> None:
+        """Show exchanges."""
+        self.run.writer.write_all(self.run.show(exchanges, self.render, self.names))
 
     def wait(self) -> None:
         """Do nothing: all is shown."""
@@ -58,21 +60,22 @@ class Apart:
     What a copy compiles is lost with it. So the first exchange of each kind is shown here too, to nobody.
     """
 
-    def __init__(self, run: Showing, render: ExchangeView) -> None:
-        self.run, self.render = run, render
+    def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
+        self.run, self.render, self.names = run, render, names
         self._chunk: list[Exchange] = []
         self._bytes = 0
         self._seen: set[tuple[Api | None, int]] = set()
         self._forks: Forks[list[Exchange]] = Forks(run.jobs, self._work, self._show, self._take)
 
-    def add(self, exchange: Exchange) -> None:
-        """Take an exchange; show those at hand where there are enough."""
-        kind = exchange.api, exchange.version
-        if kind not in self._seen:
-            self._seen.add(kind)
-            self.render(exchange)
-        self._chunk.append(exchange)
-        self._bytes += exchange.size
+    def add(self, exchanges: list[Exchange]) -> None:
+        """Take exchanges; show those at hand where there are enough."""
+        for exchange in exchanges:
+            kind = exchange.api, exchange.version
+            if kind not in self._seen:
+                self._seen.add(kind)
+                self.render(exchange)
+            self._bytes += exchange.size
+        self._chunk += exchanges
         if len(self._chunk) >= MOST or self._bytes >= MOST_BYTES:
             self._give()
 
@@ -95,7 +98,7 @@ class Apart:
         """Make the text of a chunk; in a copy."""
         run = self.run
         before, run.findings, run.status = (run.findings, run.status), Counter(), 0
-        text = b"".join([encoded(run.show(exchange, self.render)) for exchange in chunk])
+        text = b"".join(map(encoded, run.show(chunk, self.render, self.names)))
         shown = Shown(text, run.findings, run.status)
         run.findings, run.status = before
         return shown

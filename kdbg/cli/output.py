@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final
 
 import click
@@ -103,6 +103,14 @@ class Writer:
             return
         self._parts.append(data)
         self._size += len(data)
+        if self.live or self._size > FLUSH_AT:
+            self.flush()
+
+    def write_all(self, pieces: Sequence[str | bytes]) -> None:
+        """Write pieces; where somebody watches, together."""
+        data = list(map(encoded, pieces))
+        self._parts += data
+        self._size += sum(map(len, data))
         if self.live or self._size > FLUSH_AT:
             self.flush()
 

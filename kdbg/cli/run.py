@@ -22,6 +22,7 @@ from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.values import escape
 from ..render.views import ExchangeView, Text, View, view
+from ..wire.readings.topic_names import NamesThen
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .apart import Apart, Here
 from .output import Writer
@@ -107,13 +108,15 @@ class Run:
         engine = Engine(
             ports=self.filters.port or (), reads=self.depth if self.left is not None or self.writer.live else None
         )
-        render = self.view.exchange(self.look, engine.topic_names)
+        render = self.view.exchange(self.look, engine.names_then)
         choose = partial(self.choose, capture, engine)
-        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=self.count)
-        output = Here(self, render) if self.jobs == 1 or self.writer.live else Apart(self, render)
+        hear = self.hear if self.filters.but(limit=None, port=None) else None
+        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear)
+        shown_by = Here if self.jobs == 1 or self.writer.live else Apart
+        output = shown_by(self, render, engine.names_then)
         try:
-            for exchange in drive:
-                output.add(exchange)
+            for chunk in drive.chunks():
+                output.add(chunk)
                 if engine.findings:
                     output.wait()
                     self.tell(engine, name)
@@ -122,6 +125,8 @@ class Run:
             output.close()
             self.left = drive.left
             self.counts["packets"] += capture.packets
+            self.counts["exchanges"] += drive.seen
+            self.counts["shown"] += drive.wanted
             self.counts["connections"] += engine.connections
             self.counts["others"] += engine.other_connections
             self.tell(engine, name)
@@ -162,16 +167,13 @@ class Run:
         """How far all messages are read: whole if all are shown, and the view wants it."""
         return "shallow" if self.view.shallow or self.filters.but(limit=None, port=None) else "whole"
 
-    def choose(self, capture: Capture, engine: Engine) -> Fits:
+    def choose(self, capture: Capture, engine: Engine) -> Fits | None:
         """Return the filters as one, once the capture's first day is known."""
-        return self.filters.dated(capture.first_time).check(engine.topic_names)
+        return self.filters.dated(capture.first_time).check(engine.names_then)
 
-    def count(self, exchange: Exchange, shown: bool) -> None:
-        """Count an exchange, and what is odd in one that is not shown: it is read no further than for filters."""
-        self.counts["exchanges"] += 1
-        if shown:
-            self.counts["shown"] += 1
-        else:
+    def hear(self, exchange: Exchange, shown: bool) -> None:
+        """Count what is odd in an exchange that is not shown: it is read no further than for the filters."""
+        if not shown:
             self.note_all(exchange, shallow=True)
 
     def note_all(self, exchange: Exchange, *, shallow: bool) -> None:
@@ -179,11 +181,14 @@ class Run:
         for finding in exchange.all_findings(shallow=shallow):
             self.note(finding)
 
-    def show(self, exchange: Exchange, render: ExchangeView) -> Text:
-        """Return the text of an exchange, and count what is odd in it."""
-        text = render(exchange)
-        self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
-        return text
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> list[Text]:
+        """Return the texts of exchanges, and count what is odd in them."""
+        texts = []
+        for exchange in exchanges:
+            names.at(exchange.names)
+            texts.append(render(exchange))
+            self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
+        return texts
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1

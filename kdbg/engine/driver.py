@@ -19,50 +19,78 @@ from .sides import HOLD
 PAUSE = HOLD / 1e9
 """Seconds after which a source that is waited on should give an empty block."""
 Fits: TypeAlias = Callable[[Exchange], bool]
-
-
-def _nobody_hears(exchange: Exchange, wanted: bool) -> None:
-    """Do nothing: what `hear` is unless the caller gives another."""
+Choose: TypeAlias = Callable[[], "Fits | None"]
 
 
 class Drive:
-    """Iterate once over the exchanges of the packets in `blocks` that are wanted.
+    """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
 
     `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
-    exchange is wanted. `hear` is called with every exchange, and whether it is wanted, before that is yielded. `left`
-    is how many more are wanted, None for all: the iteration ends behind the last, without another block.
+    exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
+    yielded. `left` is how many more are wanted, None for all: the iteration ends behind the last, without another
+    block. `seen` counts exchanges, `wanted` those of them that were.
+
+    Names of topic ids are in `engine.names_then`: those that were known when the exchange at hand was handed out. Who
+    takes chunks goes to that moment by `Exchange.names`.
 
     What is odd and belongs to no exchange is in `engine.findings`; what a capture itself has, its `problems` say.
     """
 
     engine: Engine
+    seen: int
+    wanted: int
 
     def __init__(
         self,
         engine: Engine,
         blocks: Iterable[Sequence[Packet]],
-        choose: Callable[[], Fits],
+        choose: Choose,
         *,
         left: int | None = None,
-        hear: Callable[[Exchange, bool], None] = _nobody_hears,
+        hear: Callable[[Exchange, bool], None] | None = None,
     ) -> None:
         self.engine, self.left = engine, left
+        self.seen = self.wanted = 0
         self._blocks, self._choose, self._hear = blocks, choose, hear
 
     def __iter__(self) -> Iterator[Exchange]:
+        at = self.engine.names_then.at
+        for chunk in self.chunks():
+            for exchange in chunk:
+                at(exchange.names)
+                yield exchange
+
+    def chunks(self) -> Iterator[list[Exchange]]:
+        """Yield the wanted exchanges, those together that one block of packets completes."""
         if self.left is not None and self.left <= 0:
             return
         fits: Fits | None = None
-        hear = self._hear
-        for exchange in self.engine.run(self._blocks):
-            if fits is None:
+        for number, chunk in enumerate(self.engine.chunks(self._blocks)):
+            if not number:
                 fits = self._choose()
-            wanted = fits(exchange)
-            hear(exchange, wanted)
-            if not wanted:
-                continue
-            if self.left is not None:
-                self.left -= 1
-            yield exchange
+            if fits is not None or self._hear is not None or self.left is not None:
+                chunk = self._those_wanted(chunk, fits)
+            else:
+                self.seen += len(chunk)
+            self.wanted += len(chunk)
+            if chunk:
+                yield chunk
             if self.left == 0:
                 return
+
+    def _those_wanted(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
+        at, hear, found = self.engine.names_then.at, self._hear, list[Exchange]()
+        for exchange in chunk:
+            self.seen += 1
+            at(exchange.names)
+            wanted = fits is None or fits(exchange)
+            if hear is not None:
+                hear(exchange, wanted)
+            if not wanted:
+                continue
+            found.append(exchange)
+            if self.left is not None:
+                self.left -= 1
+                if self.left == 0:
+                    break
+        return found

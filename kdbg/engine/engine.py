@@ -20,7 +20,7 @@ from ..tcp.stream import NOBODY, Receiver
 from ..tcp.table import Connection, Table
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
-from ..wire.readings.topic_names import learn, topic_names
+from ..wire.readings.topic_names import NamesThen, learn, topic_names
 from .classifier import Budget, Classifier
 from .conversation import Conversation
 from .outbox import Outbox
@@ -52,6 +52,8 @@ class Engine:
     other_connections: int
     count: int
     topic_names: dict[UUID, str]
+    names_then: NamesThen
+    """`topic_names` as they were known when an exchange was handed out: see `Exchange.names`."""
 
     def __init__(
         self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches, reads: Depth | None = None
@@ -60,6 +62,7 @@ class Engine:
         self.table: Table = Table(self._accept)
         self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
+        self.names_then: NamesThen = NamesThen(self.topic_names)
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget: Budget = Budget()
@@ -88,17 +91,22 @@ class Engine:
             if final := take(now):
                 yield self._tell(final)
 
-    def run(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[Exchange]:
-        """Yield all exchanges of these packets, each as soon as it is final; an empty block stands for `idle`.
+    def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
+        """Yield all exchanges that these packets complete, those of a block together; an empty block is `idle`.
 
         How the packets are divided into blocks makes no difference to the exchanges.
         """
         for packets in blocks:
-            if not packets:
-                yield from self.idle()
-            for final in self.receive_all(packets):
-                yield from final
-        yield from self.close()
+            chunk = [exchange for final in self.receive_all(packets) for exchange in final] if packets else self.idle()
+            if chunk:
+                yield chunk
+        if left := self.close():
+            yield left
+
+    def run(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[Exchange]:
+        """Yield the same exchanges one by one."""
+        for chunk in self.chunks(blocks):
+            yield from chunk
 
     def close(self) -> list[Exchange]:
         """Take notice that the capture is over; return what waited, as it is."""

@@ -70,11 +70,11 @@ class Filters:
         asked = sorted(self.given, key=lambda name: FILTERS[name].reads)
         return [make(self.given[name], topics) for name in asked if (make := FILTERS[name].make) is not None]
 
-    def check(self, topics: Topics = NO_TOPICS) -> Check:
-        """Return whether all checks hold, as one question."""
+    def check(self, topics: Topics = NO_TOPICS) -> Check | None:
+        """Return whether all checks hold, as one question; None where there are none."""
         checks = self.checks(topics)
         if not checks:
-            return lambda exchange: True
+            return None
         return checks[0] if len(checks) == 1 else lambda exchange: all(check(exchange) for check in checks)
 
     def select(self, exchanges: Iterable[Exchange], topics: Topics = NO_TOPICS) -> Iterator[Exchange]:
@@ -83,7 +83,7 @@ class Filters:
         if left == 0:
             return
         for exchange in exchanges:
-            if fits(exchange):
+            if fits is None or fits(exchange):
                 yield exchange
                 if left is not None and (left := left - 1) == 0:
                     return

@@ -245,6 +245,12 @@ class Exchange:
         half = self.request or self.response
         return half.first_time if half else 0
 
+    @property
+    def names(self) -> int:
+        """How many names of topic ids were known when it was handed out."""
+        half = self.request or self.response
+        return half.names if half is not None else MANY
+
     def messages(self, *, shallow: bool = False) -> list[Message]:
         """Return the messages of the halves that could be read, request first."""
         halves = (half.message(shallow=shallow) for half in (self.request, self.response) if half is not None)

@@ -120,7 +120,7 @@ class Reading(Iterator[Read], Generic[Read]):
 def _exchanges(capture: Capture, engine: Engine, filters: Filters) -> Iterator[Exchange]:
     """Yield the exchanges of a capture that pass the filters, and close it at the end."""
     drive = Drive(
-        engine, capture.blocks(pause=PAUSE), lambda: filters.dated(capture.first_time).check(engine.topic_names)
+        engine, capture.blocks(pause=PAUSE), lambda: filters.dated(capture.first_time).check(engine.names_then)
     )
     with capture:
         for exchange in drive:

@@ -113,7 +113,7 @@ class _Decoding:
         self.engine = Engine(
             ports=to.filters.port or (), watch=self.connections.watch, reads="shallow" if reads_all else None
         )
-        self.rows = Rows(to.add, Wanted(), self.engine.topic_names)
+        self.rows = Rows(to.add, Wanted(), self.engine.names_then)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
@@ -131,8 +131,8 @@ class _Decoding:
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
         self.connections.heard(exchange)
 
-    def _fits(self, capture: Capture) -> Fits:
-        return self.to.filters.dated(capture.first_time).check(self.engine.topic_names)
+    def _fits(self, capture: Capture) -> Fits | None:
+        return self.to.filters.dated(capture.first_time).check(self.engine.names_then)
 
     def _tell(self) -> None:
         """Add the rows of connections: of all, or of those that a filter lets through."""

@@ -39,7 +39,7 @@ class Alone:
         self.name: str = plan.captures[plan.splits[0].capture]
         self._connections = Connections()
         self._engine = Engine(watch=self._connections.watch)
-        topics = self._engine.topic_names
+        topics = self._engine.names_then
         self._rows, self._fits = Rows(add, wanted, topics), filters.check(topics)
         self._read: list[Split] = []
         self._reports: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ class Alone:
     def _wants(self, exchange: Exchange) -> bool:
         """Give the exchange its connection's number in the whole capture; return whether the filters let it through."""
         exchange.peers = self._connections.heard(exchange).peers
-        return self._fits(exchange)
+        return self._fits is None or self._fits(exchange)
 
     def _tell(self) -> None:
         """Add the connections, and the findings of theirs that belong to no exchange."""

@@ -20,6 +20,7 @@ from ..messages.message import Message
 from ..render.heading import endpoint
 from ..render.values import escape
 from ..wire.readings.outline import Part, outline, parts
+from ..wire.readings.topic_names import Topics
 from .groups import EVENTS, event_rows
 from .partitions import KEPT, REQUEST, RESPONSE, Amount, amount
 from .record_rows import path_to, record_rows
@@ -47,9 +48,9 @@ class Rows:
 
     add: Add
     wanted: Wanted
-    topics: dict[UUID, str]
+    topics: Topics
 
-    def __init__(self, add: Add, wanted: Wanted, topics: dict[UUID, str]) -> None:
+    def __init__(self, add: Add, wanted: Wanted, topics: Topics) -> None:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()
 

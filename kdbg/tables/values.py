@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from ..wire.readings.topic_names import Topics
+
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """Microseconds from 1970 to the years 1 and 9999: what readers of Parquet can show."""
 NEVER = 2**63 - 1
@@ -39,7 +41,7 @@ def text(value: Any) -> str | None:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def topic_name(topic: Any, topics: dict[UUID, str]) -> str | None:
+def topic_name(topic: Any, topics: Topics) -> str | None:
     """Return a topic's name, or its id as text where the name is not known."""
     return text(topics.get(topic) or str(topic)) if isinstance(topic, UUID) else text(topic)
 

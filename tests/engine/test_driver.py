@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from kdbg.capture import Packet
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from kdbg.capture import Packet, open_capture
 from kdbg.engine.driver import PAUSE, Drive
 from kdbg.engine.engine import Engine
 from kdbg.engine.sides import HOLD
 from kdbg.messages.exchange import Exchange
-from kdbg.tcp import Connection
+from kdbg.render.look import Look
+from kdbg.render.views import view
+from kdbg.wire.readings.topic_names import NamesThen
 
 from .playbook import Playbook, request, response, told
 from .test_engine import packets_of
+
+CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcap*"))
 
 
 def dialogue(count: int) -> list[Packet]:
@@ -40,16 +49,31 @@ def test_behind_the_last_that_is_wanted_no_packet_is_taken() -> None:
     assert len(list(packets)) == 2 * 5
 
 
-def test_an_exchange_is_heard_before_the_packets_behind_it_in_its_block() -> None:
-    connections, heard = list[Connection](), list[int]()
-    engine = Engine(reads="shallow", watch=lambda connection, client: connections.append(connection))
+@pytest.mark.parametrize("format", ["tree", "json"])
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
+def test_exchanges_of_a_block_say_what_each_says_alone(capture: Path, format: str) -> None:
+    """Later ones may tell names of topic ids that earlier ones of the block did not know, nor show."""
+    with open_capture(capture) as opened:
+        packets = list(opened)
 
-    def hear(exchange: Exchange, wanted: bool) -> None:
-        heard.append(connections[0].packets)
+    def shown(size: int) -> list[str | bytes]:
+        engine = Engine()
+        render = view(format).exchange(Look(), engine.names_then)
+        blocks = (packets[start : start + size] for start in range(0, len(packets), size))
+        return [render(exchange) for exchange in Drive(engine, blocks, lambda: None)]
 
-    packets = dialogue(3)
-    assert len(list(Drive(engine, [packets], lambda: odd, hear=hear))) == 1
-    assert heard == [len(packets) - 4, len(packets) - 2, len(packets)]
+    assert shown(len(packets)) == shown(1)
+
+
+def test_a_name_is_not_known_before_it_is_told() -> None:
+    names = NamesThen(topics := {UUID(int=1): "__cluster_metadata"})
+    topics[UUID(int=7)] = "orders"
+    names.at(1)
+    assert (UUID(int=7) in names, names.get(UUID(int=7)), len(names)) == (False, None, 1)
+    with pytest.raises(KeyError):
+        names[UUID(int=7)]
+    names.at(2)
+    assert (UUID(int=7) in names, names[UUID(int=7)], dict(names)) == (True, "orders", topics)
 
 
 def test_where_none_is_wanted_no_packet_is_taken() -> None:

@@ -98,7 +98,7 @@ def plain_tree(subject: Spoken) -> Read:
 
 LOOK = Look()
 READINGS = {
-    "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.1),
+    "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.2),
     "json": Pair(fast_json, plain_json, 0.5),
     "tree": Pair(fast_tree, plain_tree, 0.4),
 }

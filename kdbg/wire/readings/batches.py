@@ -13,7 +13,6 @@ from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
 from .walk import Walk
 
-
 COUNTED = ("batch_length", "crc", "records_count")
 """The fields of a batch's header without which it can be neither passed over nor proved nor counted."""
 

@@ -40,6 +40,38 @@ def names_by_then(topics: dict[UUID, str], count: int) -> dict[UUID, str]:
     return topics if len(topics) <= count else dict(islice(topics.items(), count))
 
 
+class NamesThen(Mapping[UUID, str]):
+    """The names of topic ids as they were known at a moment: the first `count` that were learnt.
+
+    Exchanges come many at a time, and the later ones of them may tell names that the earlier ones could not know.
+    """
+
+    def __init__(self, topics: dict[UUID, str]) -> None:
+        self.topics = topics
+        self._count, self._then = 0, topics
+
+    def at(self, count: int) -> None:
+        """Go to the moment when so many names were known."""
+        if count != self._count:
+            self._count, self._then = count, names_by_then(self.topics, count)
+
+    def __getitem__(self, topic_id: UUID) -> str:
+        return self._then[topic_id]
+
+    def __contains__(self, topic_id: object) -> bool:
+        return topic_id in self._then
+
+    def get(self, topic_id: UUID, default: Any = None) -> Any:
+        """Return the name of a topic id, or `default` where it is not known."""
+        return self._then.get(topic_id, default)
+
+    def __iter__(self) -> Iterator[UUID]:
+        return iter(self._then)
+
+    def __len__(self) -> int:
+        return len(self._then)
+
+
 @cache
 def topic_names(node: Node) -> Pairs | None:
     """Return the function that yields (topic id, name) pairs of a value; None where no structure has both."""

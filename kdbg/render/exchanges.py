@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import grammar_of, header_grammar
 from ..wire import Api
@@ -10,7 +13,7 @@ from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
-from .heading import Headings, findings_of
+from .heading import Headings, encode, findings_of
 from .hexdump import hexdump
 from .look import Look
 from .tree import Tree
@@ -27,49 +30,53 @@ class TreeView:
         self.tree: Tree = Tree(look, topics)
         self.texts: Texts = Texts(self.tree)
         self.headings: Headings = Headings(look)
-        self._drawings: dict[tuple[Api, int, Direction], Drawing | None] = {}
+        self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
+        self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
-        tree, headings = self.tree, self.headings
-        lines = [headings.title(exchange), *(f"  {finding_line(finding, self.look)}" for finding in exchange.findings)]
+        headings, (mid, last) = self.headings, self.guides
         request, response = exchange.request, exchange.response
-        out: list[bytes] = []
-        lines.append(f"{tree.mid}{headings.half(request, exchange, 'request')}\n")
-        out.append(encode("\n".join(lines)))
-        self.half(request, tree.mid_below, out)
-        out.append(encode(f"{tree.last}{headings.half(response, exchange, 'response')}\n"))
-        self.half(response, tree.last_below, out)
+        out = [headings.title(exchange)]
+        out += [encode(f"\n  {finding_line(finding, self.look)}") for finding in exchange.findings]
+        out += mid, headings.half(request, exchange, "request"), b"\n"
+        if request is not None:
+            self.half(request, out)
+        out += last, headings.half(response, exchange, "response"), b"\n"
+        if response is not None:
+            self.half(response, out)
         out.append(b"\n")
         return b"".join(out)
 
-    def half(self, half: CapturedMessage | None, below: str, out: list[bytes]) -> None:
+    def half(self, half: CapturedMessage, out: list[bytes]) -> None:
         """Add the lines below the heading of one half to `out`."""
-        if half is None or half.api is None:
+        if half.api is None:
             return
-        key = half.api, half.version, half.direction
-        draw = self._drawings[key] if key in self._drawings else self.drawing(*key, below)
-        before = len(out)
-        try:
-            if draw is not None:
+        draw = self.drawing(half.api, half.version, half.direction)
+        if draw is not None:
+            before = len(out)
+            try:
                 draw(half.data, out, half.known.topics if half.known is not None else ALWAYS)
+            except UNREADABLE:
+                del out[before:]
+            else:
                 half.sound = True
                 return
-        except UNREADABLE:
-            del out[before:]
-        out.append(encode(self.by_value(half, below)))
+        out.append(encode(self.by_value(half)))
 
-    def drawing(self, api: Api, version: int, direction: Direction, below: str) -> Drawing | None:
-        """Return what draws such messages straight from their bytes, made when the first one comes; None for none."""
-        found = None
-        if version in api.versions and api.reads(direction, version) and not api.headerless:
-            header = header_grammar(api, version, direction)
-            found = drawing(self.texts, header, grammar_of(api, version, direction), below)
-        self._drawings[api, version, direction] = found
-        return found
+    def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
+        """Return what draws such messages straight from their bytes; None where there is no such thing."""
+        if version not in api.versions or not api.reads(direction, version) or api.headerless:
+            return None
+        header = header_grammar(api, version, direction)
+        return drawing(self.texts, header, grammar_of(api, version, direction), self.below(direction))
 
-    def by_value(self, half: CapturedMessage, below: str) -> str:
+    def below(self, direction: Direction) -> str:
+        """Return what stands in front of the lines of a half."""
+        return self.tree.mid_below if direction == "request" else self.tree.last_below
+
+    def by_value(self, half: CapturedMessage) -> str:
         """Return the lines below the heading of one half, drawn by its value; then the findings of that half."""
-        message = half.message()
+        message, below = half.message(), self.below(half.direction)
         if message is None:
             return ""
         body = message.body if self.look.show_secrets else message.open_body
@@ -79,17 +86,12 @@ class TreeView:
         return self.tree.take()
 
 
-def encode(text: str) -> bytes:
-    """Return text as bytes; captured text in it is escaped."""
-    return text.encode("utf-8", "backslashreplace")
-
-
 def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
     """Return an exchange as explained hexdumps of its request and response, under one heading."""
     headings = Headings(look)
-    lines = [headings.title(exchange), *(f"  {finding_line(finding, look)}" for finding in exchange.findings)]
+    lines = [headings.title(exchange).decode(), *(f"  {finding_line(finding, look)}" for finding in exchange.findings)]
     for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-        lines += ["", headings.half(half, exchange, name)]
+        lines += ["", headings.half(half, exchange, name).decode()]
         if half is not None:
             asked = (half.data, exchange.api, exchange.version, half.direction, look, topics)
             lines += hexdump(*asked, size=half.size - 4, text=True, context=half.context)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import Message
+from ..wire import Api
+from ..wire.language.api import DIRECTIONS
 from .look import Look
 from .values import Memo, quote
 
 _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
 _clocks = Memo(lambda second: _seconds[second][11:])
-_ends = Memo(lambda ends: f"{endpoint(ends[0])} → {endpoint(ends[1])}")
+_moments = Memo(lambda second: _seconds[second].encode())
+_sizes = Memo(lambda size: f"{size:,}".encode())
+_latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
 
 
 def moment(time: int) -> str:
@@ -41,7 +45,10 @@ def latency(nanoseconds: int | None) -> str:
 
 
 class Headings:
-    """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once."""
+    """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once.
+
+    What is the same in many is a template that is remembered.
+    """
 
     bold: str
     plain: str
@@ -52,37 +59,64 @@ class Headings:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        self.clients: Memo[str] = Memo(lambda name: "" if name is None else f"client {quote(name, look.max_text)} · ")
+        self._titles: Memo[bytes] = Memo(lambda known: self._title(*known))
+        self._halves: dict[str, tuple[bytes, ...]] = {name: self._templates(name) for name in DIRECTIONS}
 
-    def title(self, exchange: Exchange) -> str:
+    def title(self, exchange: Exchange) -> bytes:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
-        api, peers = exchange.api, exchange.peers
-        if api is not None and api.key >= 0:
-            words = f"{api.name} v{exchange.version}{self.plain} · correlation id {exchange.correlation_id}"
-        elif api is None:
-            words = f"Response{self.plain} · correlation id {exchange.correlation_id}"
-        else:
-            words = f"{api.name}{self.plain}"
-        if exchange.request is not None and exchange.response is not None:
-            words += f" · {latency(exchange.latency)}"
-        ends = _ends[peers.client, peers.broker]
-        return (
-            f"{self.bold}#{exchange.number} {words}\n"
-            f"{self.dim}{self.clients[exchange.client_id]}{ends} · connection {peers.number}{self.undim}"
-        )
+        request, response = exchange.request, exchange.response
+        between = response.first_time - request.last_time if request is not None and response is not None else None
+        return self._titles[exchange.peers, exchange.api, exchange.version, exchange.client_id] % (
+            exchange.number, exchange.correlation_id, _latencies[between],
+        )  # fmt: skip
 
-    def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> str:
+    def _title(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
+        """Return the template of titles, for number, correlation id and latency."""
+        correlation = " · correlation id %d"
+        if api is None:
+            words = f"Response{self.plain}{correlation}"
+        elif api.key >= 0:
+            words = f"{template(api.name)} v{version}{self.plain}{correlation}"
+        else:
+            words = f"{template(api.name)}{self.plain}%.0a"
+        client = "" if client_id is None else f"client {quote(client_id, self.look.max_text)} · "
+        ends = f"{endpoint(peers.client)} → {endpoint(peers.broker)}"
+        who = template(f"{client}{ends} · connection {peers.number}")
+        return encode(f"{self.bold}#%d {words}%b\n{self.dim}{who}{self.undim}")
+
+    def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
         if half is None:
-            if name == "response" and not exchange.answered:
-                return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
-            return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
-        first, last = half.first_packet, half.last_packet
-        packets = f"  packet {first}" if first == last else f"  packets {first}–{last}"
-        return (
-            f"{self.bold}{name}{self.plain}  {self.dim}{half.size:,} bytes  {moment(half.first_time)} UTC"
-            f"{packets if first else ''}{self.undim}"
+            return encode(self._missing(exchange, name))
+        first, last, time = half.first_packet, half.last_packet, half.first_time
+        nowhere, one, several = self._halves[name]
+        known = _sizes[half.size], _moments[time // 1_000_000_000], time // 1000 % 1_000_000
+        if first == last and first:
+            return one % (*known, first)
+        return several % (*known, first, last) if first else nowhere % known
+
+    def _templates(self, name: str) -> tuple[bytes, ...]:
+        """Return the templates of a half's heading for no packet, one and several."""
+        return tuple(
+            encode(f"{self.bold}{name}{self.plain}  {self.dim}%b bytes  %b.%06d UTC{packets}{self.undim}")
+            for packets in ("", "  packet %d", "  packets %d–%d")
         )
+
+    def _missing(self, exchange: Exchange, name: str) -> str:
+        """Return the heading of a half that there is not."""
+        if name == "response" and not exchange.answered:
+            return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
+        return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
+
+
+def template(text: str) -> str:
+    """Return text as it stands in a template."""
+    return text.replace("%", "%%")
+
+
+def encode(text: str) -> bytes:
+    """Return text as a view writes it; what was captured in it is escaped."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:

@@ -21,6 +21,8 @@ from ..wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 
 CODEC_NAMES = ("", "gzip", "snappy", "lz4", "zstd")
 DELETE_HORIZON = 0x40
+CHECKSUM = "0x%08x"
+"""How a checksum is written, for `%`."""
 ADDRESSES = 4, 16
 """Bytes of an IP address."""
 MOST_KEPT, LONGEST_KEPT = 20_000, 1000
@@ -171,7 +173,7 @@ def number(node: Node) -> Callable[[Any], str] | None:
         "error": error,
         "api": api_key,
         "duration": duration,
-        "crc": lambda value: f"0x{value & 0xFFFFFFFF:08x}",
+        "crc": lambda value: CHECKSUM % (value & 0xFFFFFFFF),
         "batch_attributes": lambda value: attributes(value, 2),
         "message_attributes": lambda value: attributes(value, 1),
         "message_attributes_0": lambda value: attributes(value, 0),

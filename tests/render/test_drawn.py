@@ -36,7 +36,7 @@ LOOKS = {
 class ByValue(TreeView):
     """The view without what draws straight from bytes."""
 
-    def drawing(self, api: Api, version: int, direction: Direction, below: str) -> Drawing | None:
+    def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
         return None
 
 
@@ -90,7 +90,7 @@ def drawn(half: CapturedMessage, topics: Topics | None = None, look: Look = PIPE
     texts = []
     for view in (TreeView(look, topics or {}), ByValue(look, topics or {})):
         out: list[bytes] = []
-        view.half(half, "", out)
+        view.half(half, out)
         texts.append(b"".join(out).decode())
     assert texts[0] == texts[1]
     return texts[0], half.sound
@@ -139,11 +139,11 @@ class TestTopics:
         view, half = TreeView(Look(), topics), fetched([batch()], UUID(int=9), {})
         for name in ("orders", "or\x1bders"):
             out: list[bytes] = []
-            view.half(half, "", out)
+            view.half(half, out)
             assert (quote(name).encode() in b"".join(out)) is (topics.get(UUID(int=9)) == name)
             topics[UUID(int=9)] = name
             out.clear()
-            view.half(half, "", out)
+            view.half(half, out)
             assert quote(name).encode() in b"".join(out)
         assert half.sound
 

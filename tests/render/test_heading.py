@@ -42,7 +42,7 @@ def test_a_moment_and_an_endpoint() -> None:
 
 def test_a_title_says_what_who_and_how_long() -> None:
     (exchange,) = exchanges(Talk(("fe80::1", 4000), ("fe80::2", 9092), client_id="me").ask("Metadata", 1).answer())
-    assert Headings(Look()).title(exchange).splitlines() == [
+    assert Headings(Look()).title(exchange).decode().splitlines() == [
         "#1 Metadata v1 · correlation id 1 · 1 ms",
         'client "me" · [fe80::1]:4000 → [fe80::2]:9092 · connection 1',
     ]
@@ -51,23 +51,28 @@ def test_a_title_says_what_who_and_how_long() -> None:
 def test_titles_of_what_is_only_half_there() -> None:
     headings = Headings(Look())
     alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(bytes(9))))
-    assert "client" not in headings.title(alone)
-    assert headings.title(orphan).startswith("#2 Response · correlation id 0\n")
-    assert headings.half(orphan.request, orphan, "request") == "request  not seen"
+    assert b"client" not in headings.title(alone)
+    assert headings.title(orphan).decode().startswith("#2 Response · correlation id 0\n")
+    assert headings.half(orphan.request, orphan, "request") == b"request  not seen"
     assert headings.half(orphan.response, orphan, "response") == (
-        "response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5"
+        b"response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5"
     )
 
 
 def test_a_request_that_wants_no_answer() -> None:
     (exchange, _) = exchanges(Talk().ask("Produce", 3, acks=0, topic_data=[]).ask("Metadata", 1).end())
-    assert Headings(Look()).half(None, exchange, "response") == "response  none wanted (acks=0)"
+    assert Headings(Look()).half(None, exchange, "response") == b"response  none wanted (acks=0)"
 
 
 def test_a_long_client_id_is_shortened_for_a_terminal_only() -> None:
     (exchange,) = exchanges(Talk(client_id="c" * 150).ask("Metadata", 1).answer())
-    assert "c" * 150 in Headings(Look()).title(exchange)
-    assert '"… 94 more characters ·' in Headings(Look(full=False)).title(exchange)
+    assert b"c" * 150 in Headings(Look()).title(exchange)
+    assert '"… 94 more characters ·' in Headings(Look(full=False)).title(exchange).decode()
+
+
+def test_a_name_is_no_template() -> None:
+    (exchange,) = exchanges(Talk(client_id="100%d").ask("Metadata", 1).answer())
+    assert b'client "100%d"' in Headings(Look()).title(exchange)
 
 
 @pytest.mark.parametrize("kind", Kind)

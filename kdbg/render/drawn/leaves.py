@@ -7,7 +7,7 @@ from typing import Any
 from ...grammars.payloads import TOPICS
 from ...wire.nodes import Fixed, Node, Rest, Sized, UuidNode, Varint, WireArray
 from ...wire.readings.walk import Unsuited
-from ..values import Memo
+from ..values import CHECKSUM, Memo
 from .lines import Lines
 from .texts import Encoded, Texts
 
@@ -43,7 +43,9 @@ class Leaves(Lines):
     def put_number(self, node: Node, value: str) -> None:
         """Put the text of a number into the block, given the expression of the number."""
         texts = self.texts.number(node)
-        if texts is None:
+        if node.kind == "crc":
+            self.put(f"{value} & 0xFFFFFFFF", CHECKSUM)
+        elif texts is None:
             self.put(value, "%d")
         else:
             self.put(self.text_of(texts, value))

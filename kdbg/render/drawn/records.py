@@ -18,7 +18,7 @@ from ..record_tree import BATCH, EQUALS, OFFSET, TIMESTAMP, RecordTree
 from ..values import Memo
 from .leaves import Leaves
 from .lines import BELOW, Scope
-from .texts import Encoded, Texts, encoded
+from .texts import PLAIN, Encoded, Texts, encoded
 
 DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes]], None]
 
@@ -143,9 +143,18 @@ class RecordLines(Leaves, Batches):
         self.emit(depth)
 
     def of_bytes(self, node: Sized, data: str) -> str:
-        if self.in_record:
-            return self.text_of(self.texts.names if node.text else self.texts.contents, data)
-        return super().of_bytes(node, data)
+        if not self.in_record:
+            return super().of_bytes(node, data)
+        return self.text_of(self.texts.names, data) if node.text else self.content_of(data)
+
+    def content_of(self, data: str) -> str:
+        """Return the expression of the text of a key or value; nearly all are plain, which is seen without a call."""
+        if not self.tree.look.full:
+            return self.text_of(self.texts.contents, data)
+        on, off = (self.named("quote", quote) for quote in self.texts.quotes)
+        self.names["PLAIN"] = PLAIN
+        plain = f"not (found := {data}).translate(None, PLAIN)"
+        return f"{on} + found + {off} if {plain} else {self.text_of(self.texts.contents, 'found')}"
 
     def of_null(self, node: Sized) -> str:
         return self.named("null", self.tree.contents(None).encode()) if self.in_record else super().of_null(node)

@@ -14,17 +14,16 @@ from ..tree import Tree
 from ..values import MOST_KEPT, Memo, quote, timestamp, topic_id
 
 Encoded: TypeAlias = Callable[[Any], bytes]
-SELDOM_TWICE = ("crc",)
-"""Kinds of which no value comes often: remembering its text would cost more than making it."""
 
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
-"""What stands in quotes as it is. To see that a text has nothing else is most of the work on long ones."""
+"""What stands in quotes as it is."""
 
 
 class Texts:
     """The values of messages as a tree shows them. Make one for a tree: what it remembers serves all layouts."""
 
     def __init__(self, tree: Tree) -> None:
+        look = tree.look
         self.tree = tree
         self.ids: Ids = Ids()
         self.strings: Memo[bytes] = Memo(self._string)
@@ -32,12 +31,14 @@ class Texts:
         """As `strings`, but unreadable for a topic whose records are payloads."""
         self.counts: Memo[bytes] = Memo(lambda count: tree.count(None if count < 0 else count).encode())
         """What is said of an array in place of its items, by their number; -1 is null."""
-        self.contents: Encoded = contents(tree)
+        self.contents: Encoded = encoded(tree.contents)
         """The key or the value of a record."""
+        self.quotes: tuple[bytes, bytes] = f'{look.on("text")}"'.encode(), f'"{look.off("text")}'.encode()
+        """What stands around such a one if it is nothing but `PLAIN`."""
         self.names: Memo[bytes] = Memo(lambda raw: quote(raw.decode()).encode())
         """The name of a header of a record."""
         self.timestamps: Memo[bytes] = Memo(encoded(timestamp))
-        """The time of a record."""
+        """Times without a colour, as records have them."""
         self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
         self._shared: dict[Hashable, Memo[bytes]] = {}
 
@@ -46,9 +47,13 @@ class Texts:
         show = self.tree.show(node)
         if show is str and node.bnf != "FLOAT64":
             return None
-        if show is str or node.kind in SELDOM_TWICE:
-            return encoded(show)
-        return self._memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
+        if show is timestamp:
+            return self.timestamps
+        return (
+            encoded(show)
+            if show is str
+            else self._memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
+        )
 
     def octets(self, node: Sized | Rest) -> Encoded:
         """Return what makes the text of bytes; those that may be a payload are unreadable unless there are none."""
@@ -110,19 +115,6 @@ class Ids(dict[bytes, uuid.UUID]):
 def encoded(show: Callable[[Any], str]) -> Encoded:
     """Return a function that gives a text as bytes."""
     return lambda value: show(value).encode()
-
-
-def contents(tree: Tree) -> Encoded:
-    """Return what makes the text of the key or value of a record."""
-    on, off = f'{tree.look.on("text")}"'.encode(), f'"{tree.look.off("text")}'.encode()
-    most, show = tree.look.max_text, tree.contents
-
-    def text(data: bytes) -> bytes:
-        if len(data) <= most and not data.translate(None, PLAIN):
-            return b"%b%b%b" % (on, data, off)
-        return show(data).encode()
-
-    return text
 
 
 def only_empty(text: bytes) -> Encoded:

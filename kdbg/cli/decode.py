@@ -37,7 +37,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
-    from .run import Run
+    from .decoding import Run
 
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)

@@ -11,8 +11,8 @@ from ..errors import InputError
 from ..filters.chosen import Filters
 from ..spark import session
 from . import INTERRUPTED
+from .decoding import number
 from .piping import POLL, options_of, say, told
-from .run import number
 
 if TYPE_CHECKING:
     from ..spark.follow.followed import Following

@@ -16,7 +16,7 @@ from ..library import read_definitions
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
-from .run import number
+from .decoding import number
 
 if TYPE_CHECKING:
     from ..spark.archive.plan import Plan

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.cli import apart
+from kdbg.cli.decoding import Run
 from kdbg.cli.output import Writer
-from kdbg.cli.run import Run
 from kdbg.filters.chosen import Filters
 from kdbg.render.look import Look
 

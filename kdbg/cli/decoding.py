@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,9 @@ from .output import Writer
 
 if TYPE_CHECKING:
     from .segment import SegmentRun
+
+SELDOM = 10_000, 20, 50
+"""Thresholds of the garbage collector's generations while captures are decoded."""
 
 
 class Run:
@@ -61,10 +66,11 @@ class Run:
     def captures(self, files: Sequence[str]) -> None:
         """Decode the captures, each under its name where there are several, and close with a line of counts."""
         try:
-            for file in files:
-                self.capture(file, named=len(files) > 1)
-                if self.left == 0 or self.status == INTERRUPTED:
-                    break
+            with seldom_collected():
+                for file in files:
+                    self.capture(file, named=len(files) > 1)
+                    if self.left == 0 or self.status == INTERRUPTED:
+                        break
         except KeyboardInterrupt:
             self.status = INTERRUPTED
         if self.files or self.segments:
@@ -228,6 +234,20 @@ class Run:
 
 def deaf(how: int, signals: set[int]) -> None:
     """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Let the garbage collector run seldom: what is decoded refers to nothing that refers back to it.
+
+    It would find nothing, and go over all that is held for many thousand connections each time.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def number(count: int, noun: str) -> str:

@@ -61,7 +61,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
 def options_of(given: dict[str, Any], filters: Filters) -> Options:
     """Return the command line's options in the form that the pipeline takes."""
     from ..spark.pipeline import Options
-    from ..tables.rows import Wanted
+    from ..tables.told import Wanted
 
     return Options(
         split=given["split"],

@@ -11,7 +11,8 @@ from ..errors import InputError
 from ..extras import install
 from ..messages.exchange import Exchange
 from ..tables.columns import TABLES
-from ..tables.rows import Rows, TableRow, Wanted
+from ..tables.rows import Rows, TableRow
+from ..tables.told import Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,8 @@ from ..messages.exchange import Exchange
 from ..render.values import escape
 from ..tables.columns import TABLES
 from ..tables.connections import Connections
-from ..tables.rows import NO_EXCHANGE, Rows, TableRow, Wanted, problem_columns
+from ..tables.rows import NO_EXCHANGE, Rows, TableRow, problem_columns
+from ..tables.told import Wanted
 from ..tables.values import moment
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")

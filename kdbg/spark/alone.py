@@ -12,7 +12,8 @@ from ..engine.engine import Engine
 from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
 from ..tables.connections import Connections
-from ..tables.rows import Add, Rows, Wanted
+from ..tables.rows import Add, Rows
+from ..tables.told import Wanted
 from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import Plan, Split
 from .stages.reading import Reading

@@ -22,7 +22,7 @@ from ..definitions import MessageDefinition
 from ..errors import SparkError
 from ..filters.chosen import Filters
 from ..tables.columns import TABLES
-from ..tables.rows import Wanted
+from ..tables.told import Wanted
 from .archive.counting import missed, numbered, recut, uncounted
 from .archive.cuts import Walk
 from .archive.files import file_problems, file_rows, read_files

@@ -33,7 +33,8 @@ from ..filters.chosen import Filters
 from ..filters.filter import Form
 from ..filters.table import FILTERS
 from ..tables.arrow import TABLES
-from ..tables.rows import TableRow, Wanted
+from ..tables.rows import TableRow
+from ..tables.told import Wanted
 from .alone import Alone
 from .archive.plan import Plan, nanoseconds, plan
 

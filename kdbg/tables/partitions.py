@@ -33,6 +33,10 @@ KEPT: dict[str, dict[str, dict[str, str]]] = {
 """API by API, the fields of both messages that become columns; a partition's error and record set always do."""
 
 
+OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "asked_timestamp")
+"""The columns that `KEPT` fills."""
+
+
 class Amount(NamedTuple):
     """A record set in numbers; `last_offset` counts from 0 in a produce request."""
 

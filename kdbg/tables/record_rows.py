@@ -12,26 +12,22 @@ from .partitions import codec
 from .values import text, timestamp
 
 TableRow = tuple[Any, ...]
+RecordColumns = TableRow
+"""The columns of `records` from `offset` on."""
 
 
-def record_rows(
-    entries: Any, base: int | None, wrong: set[str], path: str, *, values: bool, secrets: bool
-) -> Iterator[TableRow]:
+def record_rows(entries: Any, wrong: set[str], path: str, *, values: bool, secrets: bool) -> Iterator[RecordColumns]:
     """Yield the columns of `records` from `offset` on, for each record of a record set.
 
-    `base` is the offset that the broker gave to the first one of a produce request, None where the records tell their
-    own; -1 says that nobody knows. `wrong` are the paths of entries whose checksum does not match, `path` is the set's.
-    `values` adds keys and values, those that hold secrets only with `secrets`.
+    Offsets are those in the records. `wrong` are the paths of entries whose checksum does not match, `path` is the
+    set's. `values` adds keys and values, those that hold secrets only with `secrets`.
     """
     show = _Shown(values, secrets)
-    count = 0
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
         here = f"{path}[{i}]"
         sound = not any(where == here or where.startswith((f"{here}.", f"{here}[")) for where in wrong)
         for record in _records(entry):
-            offset = record["offset"] if base is None else None if base < 0 else base + count
-            count += 1
-            yield offset, *show(entry, record), *_producer(entry, record), sound
+            yield record["offset"], *show(entry, record), *_producer(entry, record), sound
 
 
 def path_to(wanted: Any, value: Any, path: str = "") -> str | None:

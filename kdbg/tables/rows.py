@@ -1,43 +1,52 @@
 """Exchanges as rows of the tables: plain tuples in the order of columns.py.
 
-Messages are read as `kdbg decode` reads them, to the last record, so that the same findings come out. What is secret
-in a message appears in no column unless it is asked for; a broken message that may hold secrets gives no rows.
+Messages are proved as `kdbg decode` proves them, to the last record, so that the same findings come out: clean ones in
+one generated reading (straight.py), all others by their values. What is secret in a message appears in no column unless
+it is asked for; a broken message that may hold secrets gives no rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from ..findings import Finding, Kind
+from ..findings import Finding
 from ..grammars.errors import error_name
-from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..grammars.payloads import TOPICS
+from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.message import Message
 from ..render.heading import endpoint
 from ..render.values import escape
-from ..wire.readings.outline import Part, outline, parts
+from ..wire import Api
+from ..wire.language.api import DIRECTIONS
 from ..wire.readings.topic_names import Topics
+from ..wire.readings.walk import UNREADABLE
 from .groups import EVENTS, event_rows
-from .partitions import KEPT, REQUEST, RESPONSE, Amount, amount
-from .record_rows import path_to, record_rows
-from .values import integer, micros, moment, text, topic_name
+from .partitions import KEPT, Amount
+from .record_rows import RecordColumns
+from .straight import ToldReader, reader_of
+from .told import PartitionTold, Told, Wanted, told
+from .values import micros, moment, text, topic_name
 
 TableRow = tuple[Any, ...]
 Add = Callable[[str, int | None, TableRow, int], None]
 """Takes (table, microseconds since the epoch, row, bytes of its large values)."""
+MOST = 1 << 16
+"""Connections, or versions of APIs, whose columns are remembered."""
+NOTHING = Amount()
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What rows there shall be: `records` a row for each record, `values` their keys and values too."""
+class Spoken(NamedTuple):
+    """A version of an API: its columns, what reads its clean messages, whether `partitions` and `groups` tell of it."""
 
-    records: bool = False
-    values: bool = False
-    show_secrets: bool = False
+    columns: TableRow
+    request: ToldReader | None
+    response: ToldReader | None
+    partitions: bool
+    events: bool
 
 
 class Rows:
@@ -53,23 +62,65 @@ class Rows:
     def __init__(self, add: Add, wanted: Wanted, topics: Topics) -> None:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()
+        self._spoken: dict[tuple[Api | None, int], Spoken] = {}
+        self._who: dict[int, tuple[Peers, str, TableRow]] = {}
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
         """Add all rows of one exchange."""
-        who, time = who_columns(capture, exchange.peers), moment(exchange.time)
-        what = (*who, *what_columns(exchange, time))
+        spoken = self._spoken.get((exchange.api, exchange.version)) or self._learnt(exchange.api, exchange.version)
+        if spoken.events:
+            self._events(capture, exchange)
+        asked = self._told(exchange.request, spoken.request)
+        answer = self._told(exchange.response, spoken.response)
+        who, time = self._connection(capture, exchange.peers), moment(exchange.time)
+        known = exchange.api is None or spoken.columns[1] is not None
+        what = (*who, *spoken.columns, exchange.correlation_id if known else None, text(exchange.client_id), time)
         findings = exchange.all_findings()
-        request, response = self._readable(exchange.request), self._readable(exchange.response)
-        self.add("exchanges", time, (*what, *self._exchange(exchange, request, response, findings)), 0)
+        self.add("exchanges", time, (*what, *self._exchange(exchange, asked, answer, findings)), 0)
         for finding in findings:
             self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
             self.add("problems", time, (*what, *problem_columns(finding)), 0)
-        name = exchange.api.name if exchange.api is not None else ""
-        if name in KEPT:
-            self._partitions(name, {REQUEST: request, RESPONSE: response}, what, time)
-        if name in EVENTS and request is not None:
-            for event in event_rows(name, request.body, response, exchange.client_id):
-                self.add("groups", time, (*who, time, *event, _latency(exchange)), 0)
+        if spoken.partitions:
+            self._partitions(spoken, asked, answer, what, time)
+
+    def _learnt(self, api: Api | None, version: int) -> Spoken:
+        """Return what there is to know of a version, and remember it."""
+        if api is None:
+            found = Spoken((None,) * 3, None, None, partitions=False, events=False)
+        else:
+            events = api.name in EVENTS  # these need the values of both messages
+            asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
+            numbers = (api.key, version) if api.key >= 0 else (None, None)
+            found = Spoken((api.name, *numbers), asks, answers, partitions=api.name in KEPT, events=events)
+        if len(self._spoken) >= MOST:
+            self._spoken.clear()
+        self._spoken[api, version] = found
+        return found
+
+    def _connection(self, capture: str, peers: Peers) -> TableRow:
+        """Return the columns that say which connection; those of the last ones are remembered."""
+        found = self._who.get(peers.number)
+        if found is None or found[0] != peers or found[1] != capture:
+            if len(self._who) >= MOST:
+                self._who.clear()
+            found = self._who[peers.number] = peers, capture, who_columns(capture, peers)
+        return found[2]
+
+    def _told(self, half: CapturedMessage | None, read: ToldReader | None) -> Told | None:
+        """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
+        if half is None:
+            return None
+        if read is not None and not half.missing:
+            try:
+                found = read(half.data)
+            except UNREADABLE:
+                pass
+            else:
+                if not _opens(half, found):
+                    half.sound = True
+                    return found
+        message = self._readable(half)
+        return None if message is None else told(message, self.wanted)
 
     def _readable(self, half: CapturedMessage | None) -> Message | None:
         """Return the message, unless a secret may stand anywhere in it."""
@@ -77,89 +128,120 @@ class Rows:
         return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
 
     def _exchange(
-        self, exchange: Exchange, asked: Message | None, answer: Message | None, findings: list[Finding]
+        self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
     ) -> TableRow:
         """Return the columns of `exchanges` from `response_time` on."""
         topics: dict[Any, None] = {}
         groups: dict[str | None, None] = {}
         codes: list[int] = []
-        for message in (asked, answer):
-            if message is not None:
-                rows, named, errors = outline(message.grammar)(message.body)
-                topics.update(dict.fromkeys(topic for topic, *_ in rows))
-                groups.update(dict.fromkeys(named))
+        throttle = None
+        for said in (asked, answer):
+            if said is not None:
+                rows, named, errors, _, throttle, _ = said
+                for row in rows:
+                    topics[row[0]] = None
+                for group in named:
+                    groups[group] = None
                 codes += errors
         request, response = exchange.request, exchange.response
+        latency = None if request is None or response is None else micros(response.first_time - request.last_time)
         return (
             moment(response.first_time) if response is not None else None,
-            _latency(exchange),
+            latency,
             request.size if request is not None else None,
             response.size if response is not None else None,
             request.first_packet if request is not None else None,
             response.first_packet if response is not None else None,
             True if response is not None else None if exchange.answered else False,
-            [topic_name(topic, self.topics) for topic in topics if topic is not None],
-            [text(group) for group in groups if group is not None],
+            [topic if type(topic) is str else topic_name(topic, self.topics) for topic in topics if topic is not None],
+            [group for group in groups if group is not None],
             codes,
             [error_name(code) for code in codes],
-            integer(answer.body.get("throttle_time_ms")) if answer is not None else None,
+            throttle if answer is not None else None,
             [escape(str(finding)) for finding in findings],
         )
 
-    def _partitions(self, api: str, messages: dict[str, Message | None], what: TableRow, time: int | None) -> None:
+    def _partitions(
+        self, spoken: Spoken, asked: Told | None, answer: Told | None, what: TableRow, time: int | None
+    ) -> None:
         """Add the rows of `partitions`, request and response merged, and those of their records."""
-        found: dict[tuple[Any, int, str | None], dict[str, Part]] = {}
-        request = messages[REQUEST]
-        asked: str | None = request.body.get("group_id") if request is not None else None
-        for side, message in messages.items():
-            for part in parts(message.grammar)(message.body) if message is not None else ():
-                asked = part.group or asked  # a response does not repeat the group
-                found.setdefault((part.topic, part.partition, asked), {})[side] = part
-        for (topic, partition, group), sides in found.items():
-            kept = _kept(api, sides)
-            side = next((side for side, part in sides.items() if part.value.get("records")), REQUEST)
-            held = amount(sides[side].value.get("records")) if side in sides else NOTHING
-            base = kept.get("offset", -1) if api == "Produce" else None
-            topic_id = str(topic) if isinstance(topic, UUID) else None
-            name = text(self.topics.get(topic) if topic_id else topic)
+        found: dict[tuple[Any, int, str | None], list[PartitionTold | None]] = {}
+        around = None
+        for side, said in enumerate((asked, answer)):
+            if said is None:
+                continue
+            *_, group, _, parts = said
+            if not side:
+                around = group
+            for part in parts:
+                around = part[0] or around  # a response does not repeat the group
+                found.setdefault((part[1], part[2], around), [None, None])[side] = part
+        produced = spoken.columns[0] == "Produce"
+        for (topic, partition, group), (one, other) in found.items():
+            name, topic_id = (topic, None) if type(topic) is str else self._by_id(topic)
+            code, offsets, (size, count, last, codec), records = _merged(one, other)
+            base = (-1 if offsets[0] is None else offsets[0]) if produced else None
+            if base is not None and last is not None:  # it counts from the offset that the broker answers
+                last = base + last if base >= 0 else None
             self.add("partitions", time, (
-                *what, name, topic_id, partition, text(group), *_error(sides.get(RESPONSE)),
-                *map(kept.get, OFFSETS), held.bytes, held.records, _last(held, base), held.codec,
+                *what, name, topic_id, partition, group, code, None if code is None else error_name(code),
+                *offsets, size, count, last, codec,
             ), 0)  # fmt: skip
-            holder = messages[side]
-            if held.records and holder is not None and self.wanted.records:
-                self._records(holder, sides[side], base, (*what, name or topic_id, partition), time)
+            if count and records:
+                self._records(records, base, (*what, name or topic_id, partition), time)
 
-    def _records(self, message: Message, part: Part, base: int | None, what: TableRow, time: int | None) -> None:
-        wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC}
-        path = f"{path_to(part.value, message.body)}.records" if wrong else ""
-        wanted, entries = self.wanted, part.value["records"]
-        rows = record_rows(entries, base, wrong, path, values=wanted.values, secrets=wanted.show_secrets)
-        for row in rows:
-            self.add("records", time, (*what, *row), (row[2] or 0) + (row[3] or 0) if wanted.values else 0)
+    def _by_id(self, topic: Any) -> tuple[str | None, str | None]:
+        """Return the name of a topic that is named by its id, if it is known, and the id as text."""
+        return (text(self.topics.get(topic)), _text_of(topic)) if isinstance(topic, UUID) else (None, None)
+
+    def _records(self, records: Sequence[RecordColumns], base: int | None, what: TableRow, time: int | None) -> None:
+        """Add the rows of records; `base` is the offset that the broker gave to the first, -1 where it did not."""
+        values = self.wanted.values
+        for count, (offset, *rest) in enumerate(records):
+            if base is not None:
+                offset = None if base < 0 else base + count
+            self.add("records", time, (*what, offset, *rest), (rest[1] or 0) + (rest[2] or 0) if values else 0)
+
+    def _events(self, capture: str, exchange: Exchange) -> None:
+        """Add the rows of `groups`."""
+        request, response = self._readable(exchange.request), self._readable(exchange.response)
+        if request is None:
+            return
+        who, time = self._connection(capture, exchange.peers), moment(exchange.time)
+        latency = None if exchange.latency is None else micros(exchange.latency)
+        for event in event_rows(request.api.name, request.body, response, exchange.client_id):
+            self.add("groups", time, (*who, time, *event, latency), 0)
 
 
-NOTHING = Amount()
-OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "asked_timestamp")
+def _opens(half: CapturedMessage, found: Told) -> bool:
+    """Return whether records in a half are opened, because its topics, named by id, are Kafka's own."""
+    *_, parts = found
+    for _, topic, _, _, _, held, _ in parts:
+        if held is not None and type(topic) is UUID and (half.known or Known.nothing()).topics.get(topic) in TOPICS:
+            return True
+    return False
+
+
+def _merged(
+    asked: PartitionTold | None, answer: PartitionTold | None
+) -> tuple[int | None, Sequence[int | None], Amount, Sequence[RecordColumns] | None]:
+    """Return (error, offsets, amount, records) of a partition, as both messages tell of it."""
+    if asked is None or answer is None:
+        part = asked or answer
+        assert part is not None
+        _, _, _, code, offsets, held, records = part
+        return None if answer is None else code, offsets, held or NOTHING, records
+    *_, offsets, held, records = asked
+    _, _, _, code, answered, other, others = answer
+    if other and other[0] and not (held and held[0]):
+        held, records = other, others
+    offsets = tuple([one if later is None else later for one, later in zip(offsets, answered, strict=True)])
+    return code, offsets, held or NOTHING, records
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:
     """Return the columns that say which connection: the first ones of nearly every table."""
     return capture, peers.number, _ends(peers.client), _ends(peers.broker)
-
-
-def what_columns(exchange: Exchange, time: int | None) -> TableRow:
-    """Return the columns that say which exchange."""
-    api = exchange.api
-    known = api is not None and api.key >= 0
-    return (
-        None if api is None else api.name,
-        api.key if known and api is not None else None,
-        exchange.version if known else None,
-        exchange.correlation_id if known or api is None else None,
-        text(exchange.client_id),
-        time,
-    )
 
 
 def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
@@ -171,35 +253,6 @@ def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
 
 
 _ends = lru_cache(1 << 16)(endpoint)
+_text_of: Callable[[UUID], str] = lru_cache(1 << 12)(str)
 NO_EXCHANGE: TableRow = (None,) * 6
-"""Stands for `what_columns` where a problem belongs to none."""
-
-
-def _kept(api: str, sides: dict[str, Part]) -> dict[str, int]:
-    """Return the values of the fields that the tables keep, by column."""
-    kept: dict[str, int] = {}
-    for side, fields in KEPT[api].items():
-        value = sides[side].value if side in sides else {}
-        for name, column in fields.items():
-            said = value.get(name)
-            number = integer(said[0] if isinstance(said, list) and said else said)
-            if number is not None:
-                kept[column] = number
-    return kept
-
-
-def _last(held: Amount, base: int | None) -> int | None:
-    """Return the offset of the last record; in a produce request it counts from the one that the broker answers."""
-    if held.last_offset is None or base is None:
-        return held.last_offset
-    return base + held.last_offset if base >= 0 else None
-
-
-def _error(part: Part | None) -> tuple[int | None, str | None]:
-    code = integer(part.value.get("error_code")) if part is not None else None
-    return code, None if code is None else error_name(code)
-
-
-def _latency(exchange: Exchange) -> int | None:
-    """Return the latency in microseconds, None without a response."""
-    return None if exchange.latency is None else micros(exchange.latency)
+"""Stands for the exchange's columns where a problem belongs to none."""

@@ -123,7 +123,7 @@ def by_spark(path: Path) -> list[int]:
     from kdbg.spark.alone import Alone
     from kdbg.spark.archive.plan import plan
     from kdbg.tables.columns import TABLES
-    from kdbg.tables.rows import Wanted
+    from kdbg.tables.told import Wanted
 
     sizes: list[int] = []
     place = list(TABLES["exchanges"]).index("response_bytes")

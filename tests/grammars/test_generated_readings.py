@@ -21,6 +21,8 @@ from kdbg.render.json_source import json_writer
 from kdbg.render.jsonlines import as_json, json_body, plain
 from kdbg.render.look import Look
 from kdbg.render.tree import Tree
+from kdbg.tables.straight import reader_of
+from kdbg.tables.told import Wanted, told
 from kdbg.wire.nodes import UnreadStruct
 from kdbg.wire.readings.compiled import UNREADABLE
 from kdbg.wire.readings.facts import facts_reader
@@ -96,11 +98,33 @@ def plain_tree(subject: Spoken) -> Read:
     return tree
 
 
+def fast_tables(wanted: Wanted) -> Callable[[Spoken], Read | None]:
+    return lambda subject: reader_of(subject.api, subject.version, subject.direction, wanted)
+
+
+def plain_tables(wanted: Wanted) -> Callable[[Spoken], Read]:
+    def of(subject: Spoken) -> Read:
+        def tells(data: bytes) -> Any:
+            message = read(subject.api, subject.version, subject.direction, data)
+            assert not message.findings
+            rows, groups, errors, *rest, partitions = told(open_payloads(message, data), wanted)
+            assert not message.findings
+            return tuple(rows), tuple(groups), tuple(errors), *rest, list(partitions)
+
+        return tells
+
+    return of
+
+
 LOOK = Look()
+RECORDS, VALUES = Wanted(records=True), Wanted(records=True, values=True)
 READINGS = {
     "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.2),
     "json": Pair(fast_json, plain_json, 0.5),
     "tree": Pair(fast_tree, plain_tree, 0.4),
+    "tables": Pair(fast_tables(Wanted()), plain_tables(Wanted()), 0.2),
+    "tables with records": Pair(fast_tables(RECORDS), plain_tables(RECORDS), 0.2),
+    "tables with values": Pair(fast_tables(VALUES), plain_tables(VALUES), 0.2),
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 every_reading = pytest.mark.parametrize("pair", READINGS.values(), ids=READINGS)

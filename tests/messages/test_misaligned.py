@@ -18,7 +18,8 @@ import kdbg
 from kdbg.cli import run
 from kdbg.messages.message import Message
 from kdbg.messages.message import read as read_message
-from kdbg.tables.rows import Rows, Wanted
+from kdbg.tables.rows import Rows
+from kdbg.tables.told import Wanted
 from tests.traffic import Talk, framed, packed, pcap
 
 PASSWORD = b"hunter2"

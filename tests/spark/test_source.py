@@ -20,7 +20,7 @@ import kdbg.spark
 from kdbg.errors import SparkError
 from kdbg.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
 from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import Wanted
+from kdbg.tables.told import Wanted
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
 from .archives import START, concatenated, records, rolled, write

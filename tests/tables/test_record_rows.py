@@ -16,8 +16,8 @@ COLUMNS = COLUMNS[COLUMNS.index("offset") :]
 NOTHING = WireStruct((), None)
 
 
-def rows(*entries: dict[str, Any], base: int | None = None, values: bool = True, secrets: bool = False) -> Any:
-    found = record_rows(list(entries), base, set(), "records", values=values, secrets=secrets)
+def rows(*entries: dict[str, Any], values: bool = True, secrets: bool = False) -> Any:
+    found = record_rows(list(entries), set(), "records", values=values, secrets=secrets)
     return [dict(zip(COLUMNS, row, strict=False)) for row in found]
 
 
@@ -56,11 +56,6 @@ def test_sequences_count_from_the_batchs_first_and_wrap() -> None:
     batches = batch(record(7), record(9), base_sequence=0), batch(record(7), record(8), base_sequence=2**31 - 1)
     assert column(rows(*batches), "sequence") == [[0], [2], [2**31 - 1], [0]]
     assert column(rows(batch(record(7), base_sequence=-1, producer_id=-1)), "sequence", "producer_id") == [[None, None]]
-
-
-def test_offsets_of_a_produce_request_are_the_brokers() -> None:
-    assert column(rows(batch(record(0), record(1)), base=40), "offset") == [[40], [41]]
-    assert column(rows(batch(record(0), record(1)), base=-1), "offset") == [[None], [None]]
 
 
 def test_messages_of_old_formats_are_records_and_so_are_those_inside_them() -> None:

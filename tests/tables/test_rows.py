@@ -16,7 +16,8 @@ from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import Exchange
 from kdbg.render.jsonlines import json_line
 from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import Rows, Wanted
+from kdbg.tables.rows import Rows
+from kdbg.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 

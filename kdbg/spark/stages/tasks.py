@@ -21,7 +21,8 @@ import pyarrow as pa
 from ...definitions import MessageDefinition, apis
 from ...filters.chosen import Filters
 from ...grammars import serving
-from ...tables.rows import Rows, Wanted
+from ...tables.rows import Rows
+from ...tables.told import Wanted
 from ..archive.counting import counted
 from ..archive.plan import Plan
 from ..parquet import Tables

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import cast
 
-from ..nodes import LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
+from ..nodes import Field, LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..nodes.children import children
 from ..records.node import RecordsNode
 from .batches import Batches
@@ -59,17 +59,21 @@ class Facts(Walk):
 
     def function(self, header: Node, body: WireStruct) -> FactsReader:
         """Return the reader of messages of this header and body."""
+        self.gather(header, body)
+        return self.define("read(data, pos=0)", "(tuple(rows), tuple(groups), tuple(errors))")  # type: ignore[no-any-return]
+
+    def gather(self, header: Node, body: WireStruct) -> None:
+        """Write what gathers rows, groups and errors, and proves all bytes."""
         self.names["best_name"] = best_name
         self.read(header, 1)
         self.line(1, "rows = []; groups = []; errors = []")
         self.about(body, {}, 1)
         self.flush(1)
         self.line(1, "if pos != len(data): raise Unreadable")
-        return self.define("read(data, pos=0)", "(tuple(rows), tuple(groups), tuple(errors))")  # type: ignore[no-any-return]
 
     def about(self, node: WireStruct, around: Around, depth: int) -> None:
         """Write what reads a structure that says something; `around` is what it stands in."""
-        tagged = any(relevant(field.node) for field in (node.tags or {}).values())
+        tagged = any(map(self.tells, (node.tags or {}).values()))
         if node.front and tagged:
             raise Unsuited
         if node.front:
@@ -78,11 +82,11 @@ class Facts(Walk):
         own, empty, place = dict(around), list[str](), cast(str | None, None)
         for field in node.fields:
             if not relevant(field.node):
-                self.read(field.node, depth)
+                self.other(field, own, depth)
             elif isinstance(field.node, RecordsNode):
                 own["records"] = self.count_of(field.node, depth)
             elif not children(field.node):
-                self.fact(field.node, own, place, depth)
+                self.fact(field.node, own, place, depth, field.name)
             else:
                 self.flush(depth)
                 if place is None:
@@ -110,25 +114,36 @@ class Facts(Walk):
         self.line(depth, f"{place}, {place}_errors = len(rows), len(errors)")
         return place
 
-    def fact(self, node: Node, own: Around, place: str | None, depth: int) -> None:
-        """Write what reads a leaf that says something; `place` is set behind structures that were read already."""
+    def tells(self, field: Field) -> bool:
+        """Return whether a field says anything that this reading gathers."""
+        return relevant(field.node)
+
+    def other(self, field: Field, own: Around, depth: int) -> None:
+        """Write what reads a field that says nothing of topics, groups and errors."""
+        self.read(field.node, depth)
+
+    def fact(self, node: Node, own: Around, place: str | None, depth: int, name: str = "") -> str:
+        """Write what reads a leaf that says something, the field of this name; return the variable with its value.
+
+        `place` is set behind structures that were read already.
+        """
         kind = node.kind if node.kind == "group" else KINDS[node.kind]
         if place is not None and kind != "error":
             raise Unsuited  # what was read already stands in it
-        before, name = own.get(kind), self.kept(node, depth)
+        before, value = own.get(kind), self.kept(node, depth)
         if place and before is not None:
             raise Unsuited
         if kind == "group":
-            self.line(depth, f"if {name} is not None: groups.append({name})")
+            self.line(depth, f"if {value} is not None: groups.append({value})")
         elif kind == "error":
             self.flush(depth)
-            add = f"insert({place}_errors, {name})" if place else f"append({name})"  # those inside come behind it
-            self.line(depth, f"if {name}: errors.{add}")
-            name = f"({before} or {name})" if before else name
+            add = f"insert({place}_errors, {value})" if place else f"append({value})"  # those inside come behind it
+            self.line(depth, f"if {value}: errors.{add}")
         elif kind == "topic" and before is not None:
             self.flush(depth)
-            self.line(depth, f"{name} = best_name({before}, {name})")
-        own[kind] = name
+            self.line(depth, f"{value} = best_name({before}, {value})")
+        own[kind] = f"({before} or {value})" if before and kind == "error" else value
+        return value
 
     def kept(self, node: Node, depth: int) -> str:
         """Write what reads a leaf; return the variable with its value, good once the run is flushed."""

@@ -26,7 +26,8 @@ from kdbg.messages.payloads import may_hold_payloads
 from kdbg.render.jsonlines import record_sets
 from kdbg.render.look import Look
 from kdbg.render.views import view
-from kdbg.tables.rows import Rows, Wanted
+from kdbg.tables.rows import Rows
+from kdbg.tables.told import Wanted
 from kdbg.wire import (
     Api,
     Array,

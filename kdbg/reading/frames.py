@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ..errors import InputError
 from ..extras import install
 from ..messages.exchange import Exchange
-from ..tables.columns import TABLES
 from ..tables.rows import Rows, TableRow
 from ..tables.told import Wanted
 
@@ -30,10 +29,9 @@ def arrow(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], tab
     import pyarrow as pa
 
     from ..tables.arrow import TABLES as SCHEMAS
+    from ..tables.arrow import batch
 
-    columns: Any = list(zip(*rows(name, exchanges, topics, table), strict=True)) or [()] * len(TABLES[table])
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMAS[table], strict=True)]
-    return pa.Table.from_arrays(arrays, schema=SCHEMAS[table])
+    return pa.Table.from_batches([batch(rows(name, exchanges, topics, table), SCHEMAS[table])])
 
 
 def rows(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> list[TableRow]:

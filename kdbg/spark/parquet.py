@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..tables.arrow import TABLES
+from ..tables.arrow import TABLES, batch
 from .archive.store import resolve
 from .commit import HIDDEN
 
@@ -84,10 +83,7 @@ class Tables:
 
     def _write(self, table: str, day: str) -> None:
         rows = self._rows.pop((table, day))
-        schema = TABLES[table]
-        columns = zip(*rows, strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        self._writer(table, day).write_table(pa.Table.from_arrays(arrays, schema=schema))
+        self._writer(table, day).write_batch(batch(rows, TABLES[table]))
 
     def _writer(self, table: str, day: str) -> pq.ParquetWriter:
         found = self._open.get((table, day))

@@ -32,7 +32,7 @@ from ..errors import SparkError
 from ..filters.chosen import Filters
 from ..filters.filter import Form
 from ..filters.table import FILTERS
-from ..tables.arrow import TABLES
+from ..tables.arrow import TABLES, batch
 from ..tables.rows import TableRow
 from ..tables.told import Wanted
 from .alone import Alone
@@ -224,9 +224,9 @@ class Captures(DataSourceReader):
             ports = frozenset(self.pushed.ports)
         for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
             if len(rows.rows) >= BATCH_ROWS or rows.size > BATCH:
-                yield _batch(rows.take(), schema)
+                yield batch(rows.take(), schema)
         for start in range(0, len(rows.rows), BATCH_ROWS):
-            yield _batch(rows.rows[start : start + BATCH_ROWS], schema)
+            yield batch(rows.rows[start : start + BATCH_ROWS], schema)
 
 
 class PushedDown(Captures):
@@ -255,12 +255,6 @@ class _Collected:
     def take(self) -> list[TableRow]:
         rows, self.rows, self.size = self.rows, [], 0
         return rows
-
-
-def _batch(rows: list[TableRow], schema: pa.Schema) -> pa.RecordBatch:
-    columns: Any = zip(*rows, strict=True)
-    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def register(spark: SparkSession) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
 import pyarrow as pa
 
 from .columns import TABLES as COLUMNS
@@ -27,3 +31,15 @@ TABLES: dict[str, pa.Schema] = {
     name: pa.schema([(column, TYPES[kind]) for column, kind in columns.items()]) for name, columns in COLUMNS.items()
 }
 """Every table's columns, as its files have them."""
+
+
+def columns(rows: Sequence[tuple[Any, ...]], width: int) -> Iterator[list[Any]]:
+    """Yield the columns of rows that have so many; `zip(*rows)` makes an iterator a row, which wakes the collector."""
+    for place in range(width):
+        yield list(map(itemgetter(place), rows))
+
+
+def batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows as an Arrow batch."""
+    arrays = [pa.array(column, field.type) for column, field in zip(columns(rows, len(schema)), schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

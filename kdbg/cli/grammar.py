@@ -44,11 +44,19 @@ if TYPE_CHECKING:
 @click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Only the request.")
 @click.option("--response", "direction", flag_value="response", help="Only the response.")
+@click.option(
+    "--source",
+    is_flag=False,
+    flag_value="values",
+    metavar="[READING]",
+    help="Print the Python that reads this version in bulk: its values, or facts, json, tree.",
+)
 @format_option
 @color_option
 @definitions_option
 def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
-            diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
+            diff: tuple[int, int] | None, direction: str | None, source: str | None, format: str,
+            color: str) -> int:  # fmt: skip
     """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
 
     API is a name, an alias or a key; or `frame`, `header` or `records`; or the name of a payload, and `payloads` for
@@ -60,6 +68,7 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
     kdbg grammar metadata --version 1
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
+    kdbg grammar fetch --version 4 --source
     kdbg grammar unsigned-varint
     kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
@@ -76,9 +85,13 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
         raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
     if api is None and not files and not compatible and (version is not None or diff or direction):
         raise click.UsageError("of which API? `kdbg apis` lists them")
+    if source is not None and (version is None or api is None):
+        raise click.UsageError("--source prints how one version of an API is read: with --version")
     writer, status = Writer(), 0
     shape, json = look(color, True, False), format == "json"
-    if compatible:
+    if source is not None and api is not None and version is not None:
+        writer.write(sources(api, version, direction, source))
+    elif compatible:
         verdict, status = check(names, shape, json)
         writer.write(verdict)
     else:
@@ -112,6 +125,22 @@ def pieces(
         yield from pages
     else:
         yield from told(api_or_payload(api), version, diff, direction, look, json)
+
+
+def sources(name: str, version: int, direction: str | None, reading: str) -> str:
+    """Return the source of a generated reading of one version, of both directions or of one."""
+    from ..errors import UnknownVersion
+    from ..grammars import api
+    from ..render.sources import SOURCES, source_of
+    from ..wire.language.api import DIRECTIONS
+
+    found = api(name)
+    if reading not in SOURCES:
+        raise click.UsageError(f"no reading {reading!r}; there are {', '.join(SOURCES)}")
+    if version not in found.versions:
+        raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
+    sides = [side for side in DIRECTIONS if direction in (None, side)]
+    return "\n".join(source_of(found, version, side, reading) for side in sides)
 
 
 def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..records.node import RecordsNode
 from . import runtime
-from .walk import UNREADABLE, Walk
+from .walk import UNREADABLE, Walk, fixed_size
 
 if TYPE_CHECKING:
     from ..records.sets import Readers
@@ -147,11 +148,36 @@ class Values(Walk):
             self.line(depth, f"{items} = list({name}[{count}](data, pos))")
             self.line(depth, f"pos += {count} * {item.size}")
             return items
+        numbers = isinstance(item, WireStruct) and all(isinstance(field.node, Fixed) for field in item.fields)
+        if numbers and fixed_size(item):
+            return self.numbers(item, items, count, depth)
         self.line(depth, f"{items} = []")
         self.line(depth, f"for _ in range({count}):")
         value = self.read(item, depth + 1)
         self.flush(depth + 1)
         self.line(depth + 1, f"{items}.append({value})")
+        return items
+
+    def numbers(self, item: Node, items: str, count: str, depth: int) -> str:
+        """Write what reads structures of nothing but numbers, all of them at once; many of them are remembered."""
+        assert isinstance(item, WireStruct)
+        codes = "".join(field.node.code for field in item.fields)  # type: ignore[attr-defined]
+        values = [self.fresh() for _ in item.fields]
+        entries = ", ".join(f"{field.name!r}: {value}" for field, value in zip(item.fields, values, strict=True))
+        many, end, raw = self.named("many", struct.Struct(">" + codes).iter_unpack), self.fresh("e"), self.fresh("raw")
+        again = self.named("again", runtime.Again())
+        self.line(depth, f"{end} = pos + {count} * {fixed_size(item)}")
+        self.line(depth, f"{raw} = data[pos:{end}]")
+        made = f"[{{{entries}}} for {', '.join(values)}, in {many}({raw})]"
+        self.line(depth, f"if {end} > len(data): raise Unreadable")
+        self.line(depth, f"if {count} < {runtime.MANY_ITEMS}:")
+        self.line(depth + 1, f"{items} = {made}")
+        self.line(depth, "else:")
+        self.line(depth + 1, f"try: {items} = [*map(copy, {again}[{raw}])]")
+        self.line(depth + 1, "except KeyError:")
+        self.line(depth + 2, f"{items} = {made}")
+        self.line(depth + 2, f"{again}.note({raw}, {items})")
+        self.line(depth, f"pos = {end}")
         return items
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:

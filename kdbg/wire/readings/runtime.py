@@ -91,3 +91,29 @@ class Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
 
 
 MANY = {code: Many(code) for code in "bBhHiIqd"}
+
+
+MANY_ITEMS, MOST_ARRAYS, LONGEST_ARRAY = 8, 256, 4096
+"""Items from which on an array is worth remembering; arrays that are remembered, and bytes of one of them."""
+
+
+class Again(dict[bytes, list[dict[str, Any]]]):
+    """Arrays of numbers that came twice, by their bytes: a copy is made in half the time that reading takes.
+
+    Brokers say the same of their APIs on each connection, and of the same partitions in each answer.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._once: set[bytes] = set()
+
+    def note(self, data: bytes, items: list[dict[str, Any]]) -> None:
+        """Take note of an array; remember it, as a copy, where it comes for the second time."""
+        if data in self._once:
+            if len(self) >= MOST_ARRAYS:
+                self.clear()
+            self[data] = list(map(dict.copy, items))
+        elif len(data) <= LONGEST_ARRAY:
+            if len(self._once) >= MOST_ARRAYS:
+                self._once.clear()
+            self._once.add(data)

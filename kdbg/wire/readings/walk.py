@@ -75,6 +75,7 @@ class Walk:
         self.names: dict[str, Any] = {
             "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "UUID": uuid.UUID,
             "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
+            "copy": dict.copy,
         }  # fmt: skip
         self._run: list[tuple[str, str]] = []
         self._checks: list[str] = []

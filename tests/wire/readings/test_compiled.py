@@ -244,3 +244,18 @@ class TestReader:
         node = NullableStruct(WireStruct((Field("a", INT8),), None))
         assert reader(node)(b"\xff", 0) == (None, 1)
         assert reader(node)(b"\x01\x05", 0) == ({"a": 5}, 2)
+
+
+def test_arrays_that_come_again_are_copies_of_their_own() -> None:
+    """Arrays of numbers are remembered once they came twice; what was handed out must not change what comes later."""
+    grammar = grammars.api("ApiVersions").at("response", 0)
+    body = {"error_code": 0, "api_keys": [{"api_key": n, "min_version": 0, "max_version": n} for n in range(30)]}
+    data = build(grammar, body)
+    read = [reader(grammar)(data, 0)[0] for _ in range(4)]
+    assert read == [body] * 4
+    for one in read[:3]:
+        one["api_keys"][0]["api_key"] = 99
+        one["api_keys"].append({})
+    assert read[3] == body
+    assert reader(grammar)(data, 0)[0] == body
+    assert reader(grammar)(data[:-6] + b"\0\7\0\0\0\7", 0)[0]["api_keys"][-1]["api_key"] == 7

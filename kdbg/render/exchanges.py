@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -13,10 +13,11 @@ from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
-from .heading import Headings, encode, findings_of
+from .heading import Headings, encode, findings_of, half_values, kind, title_values
 from .hexdump import hexdump
 from .look import Look
 from .tree import Tree
+from .values import Memo
 
 
 class TreeView:
@@ -32,8 +33,27 @@ class TreeView:
         self.headings: Headings = Headings(look)
         self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
         self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
+        self._tops: Memo[bytes] = Memo(lambda kind: self.top(*kind))
+        self._answer: bytes = b"%b%b\n" % (self.guides[1], self.headings.halves["response"])
 
     def __call__(self, exchange: Exchange) -> bytes:
+        request, response = exchange.request, exchange.response
+        if request is None or response is None or exchange.findings:
+            return self.in_parts(exchange)
+        out = [self._tops[kind(exchange)] % (*title_values(exchange), *half_values(request))]
+        self.half(request, out)
+        out.append(self._answer % half_values(response))
+        self.half(response, out)
+        out.append(b"\n")
+        return b"".join(out)
+
+    def top(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
+        """Return the template of all that stands above the lines of a request."""
+        title = self.headings.title_template(peers, api, version, client_id)
+        return b"%b%b%b\n" % (title, self.guides[0], self.headings.halves["request"])
+
+    def in_parts(self, exchange: Exchange) -> bytes:
+        """Return the text of an exchange that has findings of its own, or lacks a half."""
         headings, (mid, last) = self.headings, self.guides
         request, response = exchange.request, exchange.response
         out = [headings.title(exchange)]

@@ -47,7 +47,7 @@ def latency(nanoseconds: int | None) -> str:
 class Headings:
     """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once.
 
-    What is the same in many is a template that is remembered.
+    What is the same in many is a template: `title_template` is filled by `title_values`, `halves` by `half_values`.
     """
 
     bold: str
@@ -59,19 +59,15 @@ class Headings:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        self._titles: Memo[bytes] = Memo(lambda known: self._title(*known))
-        self._halves: dict[str, tuple[bytes, ...]] = {name: self._templates(name) for name in DIRECTIONS}
+        said = f"  {self.dim}%b bytes  %b.%06d UTC%b{self.undim}"
+        self.halves: dict[str, bytes] = {name: encode(f"{self.bold}{name}{self.plain}{said}") for name in DIRECTIONS}
 
     def title(self, exchange: Exchange) -> bytes:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
-        request, response = exchange.request, exchange.response
-        between = response.first_time - request.last_time if request is not None and response is not None else None
-        return self._titles[exchange.peers, exchange.api, exchange.version, exchange.client_id] % (
-            exchange.number, exchange.correlation_id, _latencies[between],
-        )  # fmt: skip
+        return self.title_template(*kind(exchange)) % title_values(exchange)
 
-    def _title(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
-        """Return the template of titles, for number, correlation id and latency."""
+    def title_template(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
+        """Return the template of the titles of exchanges of a kind."""
         correlation = " · correlation id %d"
         if api is None:
             words = f"Response{self.plain}{correlation}"
@@ -86,27 +82,33 @@ class Headings:
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
-        if half is None:
-            return encode(self._missing(exchange, name))
-        first, last, time = half.first_packet, half.last_packet, half.first_time
-        nowhere, one, several = self._halves[name]
-        known = _sizes[half.size], _moments[time // 1_000_000_000], time // 1000 % 1_000_000
-        if first == last and first:
-            return one % (*known, first)
-        return several % (*known, first, last) if first else nowhere % known
-
-    def _templates(self, name: str) -> tuple[bytes, ...]:
-        """Return the templates of a half's heading for no packet, one and several."""
-        return tuple(
-            encode(f"{self.bold}{name}{self.plain}  {self.dim}%b bytes  %b.%06d UTC{packets}{self.undim}")
-            for packets in ("", "  packet %d", "  packets %d–%d")
-        )
+        return encode(self._missing(exchange, name)) if half is None else self.halves[name] % half_values(half)
 
     def _missing(self, exchange: Exchange, name: str) -> str:
         """Return the heading of a half that there is not."""
         if name == "response" and not exchange.answered:
             return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
         return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
+
+
+def kind(exchange: Exchange) -> tuple[Peers, Api | None, int, str | None]:
+    """Return what exchanges have in common whose titles have the same template."""
+    return exchange.peers, exchange.api, exchange.version, exchange.client_id
+
+
+def title_values(exchange: Exchange) -> tuple[int, int, bytes]:
+    """Return what fills the template of a title: number, correlation id and latency."""
+    return exchange.number, exchange.correlation_id, _latencies[exchange.latency]
+
+
+def half_values(half: CapturedMessage) -> tuple[bytes, bytes, int, bytes]:
+    """Return what fills the template of a half's heading: size, second, microseconds and packets."""
+    first, last, time = half.first_packet, half.last_packet, half.first_time
+    if first == last:
+        packets = b"  packet %d" % first if first else b""
+    else:
+        packets = b"  packets %d\xe2\x80\x93%d" % (first, last) if first else b""
+    return _sizes[len(half.data) + half.missing + 4], _moments[time // 1_000_000_000], time // 1000 % 1_000_000, packets
 
 
 def template(text: str) -> str:

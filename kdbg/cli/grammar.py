@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="values",
     metavar="[READING]",
-    help="Print the Python that reads this version in bulk: its values, or facts, json, tree.",
+    help="Print the Python that reads this version in bulk: its values, or facts, json, tree, hex.",
 )
 @format_option
 @color_option

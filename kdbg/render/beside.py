@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import WireError
 from ..wire.language.payload import Opened
-from ..wire.nodes import Rest, Sized, UuidNode, WireArray, WireStruct
+from ..wire.nodes import Node, Rest, Sized, UuidNode, WireArray, WireStruct
 from ..wire.nodes.marked import Marked
 from ..wire.nodes.otlp import ResourceMetrics
 from ..wire.readings.spans import Span
@@ -72,20 +72,21 @@ class Describer:
             return self.broken.type or span.type
         if span.role != "value" or not isinstance(node, Sized) or isinstance(node, Marked):
             return span.type
-        if value is None:
-            return f"{span.type}: length {node.length.bias - 1} means null"
-        length = len(value.encode("utf-8", "surrogateescape")) if isinstance(value, str) else len(value)
-        written = f" written as {length + node.length.bias}" if node.length.bias else ""
-        return f"{span.type}: length {length}{written}, then the bytes"
+        data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        return span.type + note_on_length(node, None if data is None else len(data))
 
     def _meaning(self, span: Span) -> str:
         node, value = span.node, span.value
         if span.role == "size":
-            return _size(span)
+            return size_text(node, value)
         if span.role == "tag":
             return f"tag {value[0]}, {count(value[1], 'byte')}"
         if span.role == "raw" or isinstance(node, Rest):
             return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
+        return self.value(node, value)
+
+    def value(self, node: Node | None, value: Any) -> str:
+        """Return what the value of a field says."""
         if isinstance(node, ResourceMetrics):
             return count(len(value), "resource")
         if isinstance(node, UuidNode):
@@ -93,9 +94,18 @@ class Describer:
         if isinstance(node, Sized):
             if node.kind == "address" and len(value or b"") in values.ADDRESSES:
                 return str(ip_address(value))
-            return values.quote(value, self.most) if node.text else self._bytes(value)
-        write = values.number(node) if node is not None else None
-        return write(value).replace("  ", " = ", 1) if write is not None and value is not None else str(value)
+            return self.text(value) if node.text else self._bytes(value)
+        write = self.number(node) if node is not None else None
+        return write(value) if write is not None and value is not None else str(value)
+
+    def number(self, node: Node) -> Callable[[Any], str] | None:
+        """Return what says the values of a number and what they mean; None for those that are shown as digits."""
+        write = values.number(node)
+        return (lambda value: write(value).replace("  ", " = ", 1)) if write is not None else None
+
+    def text(self, value: str | None) -> str:
+        """Return a string in quotes."""
+        return values.quote(value, self.most)
 
     def _bytes(self, value: bytes | None) -> str:
         """Return the bytes in quotes if they are text, else only their count: the hexdump has them already."""
@@ -105,9 +115,16 @@ class Describer:
         return shown if value and shown.startswith('"') else count(len(value), "byte")
 
 
-def _size(span: Span) -> str:
+def note_on_length(node: Sized, length: int | None) -> str:
+    """Return what is said behind the type of a string or bytes: how long it is in bytes, and how that is written."""
+    if length is None:
+        return f": length {node.length.bias - 1} means null"
+    written = f" written as {length + node.length.bias}" if node.length.bias else ""
+    return f": length {length}{written}, then the bytes"
+
+
+def size_text(node: Node | None, value: Any) -> str:
     """Return what the value of a length, count or presence field says."""
-    value, node = span.value, span.node
     if isinstance(value, Opened):
         return f"{value.name}, {count(len(value), 'byte')}"
     if value is None or value is False:
@@ -128,8 +145,3 @@ def _size(span: Span) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where needed: `1,234 bytes`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def printable(data: bytes) -> str:
-    """Return the bytes as ASCII text, with a dot for each byte that is not printable."""
-    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)

@@ -14,7 +14,6 @@ from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
 from .heading import Headings, encode, findings_of, half_values, kind, title_values
-from .hexdump import hexdump
 from .look import Look
 from .tree import Tree
 from .values import Memo
@@ -104,15 +103,3 @@ class TreeView:
         for finding in findings_of(half, message):
             self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")
         return self.tree.take()
-
-
-def hex_view(exchange: Exchange, look: Look, topics: Topics) -> str:
-    """Return an exchange as explained hexdumps of its request and response, under one heading."""
-    headings = Headings(look)
-    lines = [headings.title(exchange).decode(), *(f"  {finding_line(finding, look)}" for finding in exchange.findings)]
-    for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-        lines += ["", headings.half(half, exchange, name).decode()]
-        if half is not None:
-            asked = (half.data, exchange.api, exchange.version, half.direction, look, topics)
-            lines += hexdump(*asked, size=half.size - 4, text=True, context=half.context)
-    return "\n".join(lines) + "\n\n"

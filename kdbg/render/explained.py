@@ -20,9 +20,10 @@ from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
 from ..wire.readings.fields import walk
 from ..wire.readings.topic_names import ALWAYS
-from .beside import count, printable
+from .beside import count
 from .columns import aligned
 from .findings import finding_line, finding_object, note
+from .grid import printable
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
 from .tree import Tree

@@ -24,19 +24,16 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.spans import Inspection, Span
 from . import values
-from .beside import ByteLine, Describer, count, printable
+from .beside import ByteLine, Describer, count
 from .findings import finding_line, style
+from .grid import BYTES_AT, Grid, printable
 from .look import FIELD_COLOURS, Look
 from .meanings import meanings
 
-WIDE, WIDER = 110, 130
-"""Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
 MAX_LINES = 8
 """Lines of one field's bytes that are shown where long things are shortened."""
 WIDEST_NAME, WIDEST_MEANING, WIDEST_ESSENCE = 64, 44, 27
 """Columns for names and meanings: what is wider stands out of line in a pipe, and is cut on a terminal."""
-BYTES_AT = 6
-"""The column in which a line's bytes begin."""
 
 
 def hexdump(
@@ -102,6 +99,14 @@ def size_finding(size: int, length: int) -> Finding | None:
     return Finding(Kind.TRUNCATED if size > length else Kind.LEFTOVER, "", "", -4, 4, SizeWrong(size, length))
 
 
+def heading(look: Look, name: str, length: int) -> str:
+    """Return the heading of a decompressed buffer, shortened to the width at the left."""
+    what, name = f", decompressed: {count(length, 'byte')}", values.escape(name)
+    left = look.width - len(what)
+    name = name if look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
+    return look.paint("heading", name + what)
+
+
 class Columns(NamedTuple):
     """How wide the names and the meanings are."""
 
@@ -124,11 +129,8 @@ class Dump:
         self.look, self.offset, self.tail = look, offset, tail
         self.lines: list[str] = []
         self.shift = self.colour = 0
-        self.per_line = 16 if look.width >= WIDE else 8
-        self.text: bool = text or look.width >= WIDER
-        names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
-        self.room: int = max(look.width - names_at, 32)
-        """Columns for name, meaning and type."""
+        self.grid: Grid = Grid(look, text=text)
+        self.per_line, self.room = self.grid.per_line, self.grid.room
         self.describe: Describer = Describer(look, topics, self.room)
 
     def inspection(self, inspection: Inspection, size: int | None = None) -> None:
@@ -138,7 +140,7 @@ class Dump:
         placed = [finding for finding in inspection.findings if finding.start is not None]
         self.message(inspection.buffers[0].data, message, placed, size)
         for number, buffer in enumerate(inspection.buffers[1:], 1) if not self.tail else ():
-            self.lines += ["", self._heading(values.escape(buffer.name), len(buffer.data))]
+            self.lines += ["", heading(self.look, buffer.name, len(buffer.data))]
             self.shift = 0
             spans = [span for span in inspection.spans if span.buffer == number]
             self.rows([self.describe.row(span, buffer.data) for span in spans], [])
@@ -170,13 +172,6 @@ class Dump:
                 self._insert(lines, finding, row, number)
             self.lines += [line for _, line in lines]
 
-    def _heading(self, name: str, length: int) -> str:
-        """Return the heading of a decompressed buffer, shortened to the width at the left."""
-        what = f", decompressed: {count(length, 'byte')}"
-        left = self.look.width - len(what)
-        name = name if self.look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
-        return self.look.paint("heading", name + what)
-
     def _columns(self, rows: list[ByteLine]) -> Columns:
         """Return the widths of the columns for names and meanings.
 
@@ -196,28 +191,23 @@ class Dump:
         """Return (end, line) for each line of a field; `end` is the place up to which the line shows bytes."""
         style = f"field{self.colour % FIELD_COLOURS}"
         self.colour += 1
-        starts = range(0, len(row.data), self.per_line) or range(1)
-        shown = starts if self.look.full or len(starts) <= MAX_LINES else starts[: MAX_LINES - 1]
-        lines = []
-        for at in shown:
-            piece = row.data[at : at + self.per_line]
-            beside = "" if at else self._beside(row, columns)
-            line = self._line(row.start + at + self.shift, piece, beside, style, row.hidden)
-            lines.append((row.start + at + len(piece), line))
-        if len(shown) < len(starts):
-            rest = len(row.data) - len(shown) * self.per_line
+        size = self.per_line
+        count_of = len(range(0, len(row.data), size)) or 1
+        shown = count_of if self.look.full or count_of <= MAX_LINES else MAX_LINES - 1
+        data, place = row.data[: shown * size], row.start + self.shift
+        texts = [self._first(f"{place:04x}", data[:size], self._beside(row, columns), style, row.hidden)]
+        if shown > 1:
+            texts += self.grid.rest(place + size, data[size:], style, hidden=row.hidden).decode().split("\n")[:-1]
+        lines = [(min(row.start + at * size, row.end), text) for at, text in enumerate(texts, 1)]
+        if shown < count_of:
+            rest = len(row.data) - shown * size
             lines.append((row.end, self.look.paint("dim", f"{'':{BYTES_AT}}… {count(rest, 'more byte')}")))
         return lines
 
-    def _line(self, place: int, piece: bytes, beside: str, style: str, hidden: bool) -> str:
-        pairs = " ".join(["**"] * len(piece)) if hidden else piece.hex(" ")
-        parts = [self.look.paint("dim", f"{place:04x}"), self._painted(style, pairs, 3 * self.per_line - 1)]
-        if self.text:
-            parts.append(self._painted(style, "*" * len(piece) if hidden else printable(piece), self.per_line))
-        return "  ".join([*parts, beside]).rstrip()
-
-    def _painted(self, style: str, text: str, width: int) -> str:
-        return f"{self.look.paint(style, text)}{' ' * (width - len(text))}"
+    def _first(self, place: str, piece: bytes, beside: str, style: str, hidden: bool) -> str:
+        grid = self.grid
+        line = grid.line(grid.cell(len(piece), style), beside.replace("%", "%%"))
+        return (line % (place, *grid.columns(piece, hidden))).rstrip()
 
     def _beside(self, row: ByteLine, columns: Columns) -> str:
         """Return name, meaning and type, aligned in their columns, shortened where they do not fit."""
@@ -227,12 +217,12 @@ class Dump:
             left = self.room - 2 - columns.name
             meaning = meaning if len(meaning) <= left else row.essence
             meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
-        text = f"{self._painted('name', name, columns.name)}  {meaning:<{columns.meaning}}"
         left = self.room - max(len(name), columns.name) - max(len(meaning), columns.meaning) - 4
         type, _, more = row.type.partition(":")
         if more and len(row.type) <= left:
             type = row.type
-        return f"{text}  {look.paint('dim', type)}" if len(type) <= left or look.full else text
+        meaning = f"{meaning:<{columns.meaning}}"
+        return self.grid.beside(name, len(name), meaning, type if len(type) <= left or look.full else "", columns.name)
 
     def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""

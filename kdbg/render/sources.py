@@ -48,6 +48,13 @@ def _tree(header: Node, body: WireStruct) -> Generated:
     return drawing(Texts(Tree(Look(), {})), header, body, "")
 
 
+@reading("hex")
+def _hex(header: Node, body: WireStruct) -> Generated:
+    from .dumped import Texts, gathering
+
+    return gathering(Texts(Look(), {}), header, body)
+
+
 def source_of(api: Api, version: int, direction: Direction, name: str) -> str:
     """Return the source of a reading of one message, that of the readings which it calls in front of it."""
     header = NO_HEADER if api.headerless else header_grammar(api, version, direction)

@@ -92,9 +92,9 @@ def _summary_pieces_header(look: Look, file: File) -> str:
 
 
 def _hex(look: Look, topics: Topics) -> ExchangeView:
-    from .exchanges import hex_view
+    from .hex_view import HexView
 
-    return lambda exchange: hex_view(exchange, look, topics)
+    return HexView(look, topics)
 
 
 def _hex_pieces(look: Look, file: File, name: str) -> PieceView:

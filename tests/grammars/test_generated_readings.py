@@ -17,6 +17,9 @@ from kdbg.messages.message import read
 from kdbg.messages.payloads import open_payloads
 from kdbg.render.drawn import drawing
 from kdbg.render.drawn.texts import Texts
+from kdbg.render.dumped import Texts as DumpTexts
+from kdbg.render.dumped import dumping
+from kdbg.render.hexdump import hexdump
 from kdbg.render.json_source import json_writer
 from kdbg.render.jsonlines import as_json, json_body, plain
 from kdbg.render.look import Look
@@ -116,11 +119,27 @@ def plain_tables(wanted: Wanted) -> Callable[[Spoken], Read]:
     return of
 
 
+def fast_hex(subject: Spoken) -> Read | None:
+    dump = dumping(DumpTexts(LOOK, {}), subject.header, subject.grammar)
+    return (lambda data: b"".join(dump(data, ALWAYS))) if dump is not None else None
+
+
+def plain_hex(subject: Spoken) -> Read:
+    def lines(data: bytes) -> bytes:
+        message = open_payloads(read(subject.api, subject.version, subject.direction, data), data)
+        assert not message.findings
+        asked = subject.api, subject.version, subject.direction, LOOK, {}
+        return "".join(f"{line}\n" for line in hexdump(data, *asked, size=len(data), text=True)).encode()
+
+    return lines
+
+
 LOOK = Look()
 RECORDS, VALUES = Wanted(records=True), Wanted(records=True, values=True)
 READINGS = {
     "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.2),
     "json": Pair(fast_json, plain_json, 0.5),
+    "hex": Pair(fast_hex, plain_hex, 0.4),
     "tree": Pair(fast_tree, plain_tree, 0.4),
     "tables": Pair(fast_tables(Wanted()), plain_tables(Wanted()), 0.2),
     "tables with records": Pair(fast_tables(RECORDS), plain_tables(RECORDS), 0.2),

@@ -9,6 +9,7 @@ import pytest
 
 import kdbg
 from kdbg import grammars
+from kdbg.render.hex_view import HexView
 from kdbg.render.hexdump import hexdump, plain_hexdump, size_finding
 from kdbg.render.look import Look
 
@@ -230,9 +231,7 @@ def test_bytes_of_nothing_known_are_a_classic_dump() -> None:
 
 
 def test_the_hex_view_of_captures_explains_every_exchange() -> None:
-    from kdbg.render.exchanges import hex_view
-
-    capture = Path(__file__).parents[2] / "captures/first-contact.pcap"
-    texts = [hex_view(exchange, PIPE, {}) for exchange in kdbg.read(capture)]
+    capture, view = Path(__file__).parents[2] / "captures/first-contact.pcap", HexView(PIPE, {})
+    texts = [view(exchange).decode() for exchange in kdbg.read(capture)]
     assert texts
     assert all("api_version" in text for text in texts if "request  not seen" not in text)

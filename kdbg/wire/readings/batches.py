@@ -7,7 +7,7 @@ a control batch, append time) is unreadable here, as the plain reading knows it 
 
 from __future__ import annotations
 
-from ..nodes import LengthPrefixed, Node, Sized
+from ..nodes import Field, LengthPrefixed, Node, Sized
 from ..records.checksum import castagnoli
 from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
@@ -36,6 +36,10 @@ class Batches(Walk):
         self.names |= {"crc32c": castagnoli(), "decompress": decompress}
 
     # What a reading may add
+
+    def batch_field(self, field: Field, depth: int) -> str:
+        """Write what reads a field of a batch's header; return the variable with its value."""
+        return self.value(field.node, depth)
 
     def head(self, depth: int) -> None:
         """Write what becomes of a batch that is proved; `start` and `stop` are its places, `pos` its first record's."""
@@ -73,7 +77,7 @@ class Batches(Walk):
         self.line(depth, f"if data[start + 16] != 2 or end - start < {self.format.header_size}: raise Unreadable")
         for field in self.format.batch.fields:
             if self.deep or field.name in COUNTED:
-                self.fields[field.name] = self.value(field.node, depth)
+                self.fields[field.name] = self.batch_field(field, depth)
             else:
                 self.skip(field.node, depth)
         self.flush(depth)

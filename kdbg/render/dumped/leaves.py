@@ -1,0 +1,157 @@
+"""Source that makes the rows of leaves, and of what stands in front of others: lengths, counts, markers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...grammars.payloads import TOPICS
+from ...wire.nodes import Fixed, Length, Node, Sized, UuidNode, Varint
+from ...wire.readings.walk import Unsuited
+from .. import values
+from ..drawn.texts import Encoded
+from ..values import Memo
+from .rows import Rows
+from .texts import Texts
+
+NUMBERS = {number: b"%d" % number for number in range(-1, 1024)}
+"""Small numbers as digits."""
+
+
+class Leaves(Rows):
+    """Writes a function that makes the rows of leaves.
+
+    `records`: the messages hold record sets, which are dumped here only if they are not those of Kafka's own topics.
+    """
+
+    def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
+        super().__init__(texts, **rest)
+        self.holds_records = records
+        self.names |= {"ids": texts.ids, "TOPICS": TOPICS, "NUMBERS": NUMBERS}
+
+    def leaf(self, node: Node, depth: int) -> str:
+        if isinstance(node, Fixed):
+            return self.number(node)
+        if isinstance(node, Varint):
+            return self.varint_row(node, depth)
+        if isinstance(node, UuidNode):
+            self.uuid(node, depth)
+        elif isinstance(node, Sized):
+            self.sized_row(node, depth)
+        else:
+            raise Unsuited
+        return ""
+
+    def number(self, node: Fixed) -> str:
+        """Add the row of a number of fixed width; return the variable with it."""
+        value = self.fresh()
+        wrong = f"{value} > 1" if node.boolean else f"{value} & {node.unused}" if node.unused else ""
+        self.fixed(node.bnf, node.code, value, self.meaning(node, value), wrong)
+        return value
+
+    def meaning(self, node: Node, value: str) -> str:
+        """Return the expression of what a number says."""
+        if node.kind == "crc":
+            return f"{self.named('crc', values.CHECKSUM.encode())} % ({value} & 0xFFFFFFFF)"
+        texts = self.texts.number(node)
+        return self.digits(value) if texts is None else self.text_of(texts, value)
+
+    def digits(self, value: str) -> str:
+        """Return the expression of a number's digits."""
+        return f"(NUMBERS.get({value}) or b'%d' % {value})"
+
+    def text_of(self, texts: Memo[bytes] | Encoded, value: str) -> str:
+        """Return the expression of the text of a value."""
+        name = self.named("texts", texts)
+        return f"{name}[{value}]" if isinstance(texts, Memo) else f"{name}({value})"
+
+    def varint_row(self, node: Varint, depth: int) -> str:
+        """Write what reads a varint, and add its row; return the expression of the number."""
+        self.flush(depth)
+        start, place = self.start(depth)
+        value = self.value(node, depth)
+        cell, rest = self.pieces(f"data[{start}:pos]", place, "pos - " + start, depth)
+        self.varying(node.bnf, place, cell, self.meaning(node, value), rest)
+        return value
+
+    def start(self, depth: int) -> tuple[str, str]:
+        """Write what keeps `pos`, behind a flushed run; return the variable, and that with the place."""
+        start = self.fresh("s")
+        self.line(depth, f"{start} = pos")
+        return start, self.place_now(depth)
+
+    def pieces(self, raw: str, place: str, size: str, depth: int) -> tuple[str, str]:
+        """Write what makes the cell of bytes and the lines below; return the variables with them."""
+        cell, rest = self.fresh("c"), self.fresh("x")
+        self.line(depth, f"if {size} <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
+        self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
+        return cell, rest
+
+    def uuid(self, node: UuidNode, depth: int) -> None:
+        """Write what reads a UUID, and add its row."""
+        at, place, raw = self.run_length(), self.run_place(), self.take("16s", self.fresh())
+        self.flush(depth)
+        if node.kind == "topic_id" and self.holds_records:
+            self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
+        cell, rest = self.pieces(raw, f"{place} + {at}", "16", depth)
+        self.varying(node.bnf, f"{place} + {at}", cell, self.text_of(self.texts.uuids(node), raw), rest)
+
+    def sized_row(self, node: Sized, depth: int) -> None:
+        """Write what reads a string or bytes, and add its row."""
+        if node.text and node.kind == "address":
+            raise Unsuited
+        start, place = self.before_length(node.length, depth)
+        length = self.length(node.length, depth)
+        start = start or f"pos - {node.length.number.size}"  # type: ignore[attr-defined]
+        cell, meaning, rest, raw = (self.fresh(prefix) for prefix in "cmxr")
+
+        def null(depth: int) -> None:
+            self.line(depth, f"{cell}, {meaning}, {rest} = cells[data[{start}:pos]], {self.texts.null(node)!r}, b''")
+            if not node.text:
+                self.line(depth, f"meanings.append({meaning})")
+
+        self.guard_null(length, node.nullable, depth, null)
+        if node.holds is not None:
+            self.line(depth + 1, f"if {length}: raise Unreadable")  # it may be a payload
+        self.line(depth + 1, f"{raw} = data[{start}:pos + {length}]")
+        if node.text:
+            self.string(node, f"data[pos:pos + {length}]", (cell, meaning, rest, raw), place, depth + 1)
+        else:
+            octets = self.named("octets", self.texts.octets(node))
+            self.line(depth + 1, f"{cell}, {meaning}, {rest} = {octets}({raw}, {length}, {place}, meanings)")
+        self.line(depth + 1, f"pos += {length}")
+        note = f"{self.named('notes', self.texts.note(node))}[{length}]" if self.texts.noted else ""
+        self.varying(node.bnf, place, cell, meaning, rest, note, said=node.text)
+
+    def string(self, node: Sized, data: str, names: tuple[str, str, str, str], place: str, depth: int) -> None:
+        """Write what makes the parts of a string's row, given the expression of its bytes."""
+        cell, meaning, rest, raw = names
+        own = node.kind == "topic" and self.holds_records
+        texts = self.texts.other_topics if own else self.texts.strings
+        self.line(depth, f"{meaning} = {self.text_of(texts, data)}")
+        self.line(depth, f"if len({raw}) <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
+        self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
+
+    def before_length(self, length: Length, depth: int) -> tuple[str, str]:
+        """Return the variable with the position of a length, "" for a fixed width, and the expression of its place."""
+        if isinstance(length.number, Fixed):
+            at, place = self.run_length(), self.run_place()
+            return "", f"{place} + {at}" if at else place
+        if not isinstance(length.number, Varint):
+            raise Unsuited
+        self.flush(depth)
+        return self.start(depth)
+
+    def size_row(self, type: str, node: Node, length: Length, depth: int, name: str = "", *, nullable: bool) -> str:
+        """Write what reads a length or a count, and add its row; return the variable with it, -1 for null."""
+        least, texts = -1 if nullable else 0, self.named("sizes", self.texts.size(node))
+        if isinstance(length.number, Fixed):
+            count = self.fresh("n")
+            self.fixed(type, length.number.code, count, f"{texts}[{count}]", f"{count} < {least}", name)
+            return count
+        start, place = self.before_length(length, depth)
+        count = self.length(length, depth)
+        self.line(depth, f"if {count} < {least}: raise Unreadable")
+        cell = self.fresh("c")
+        self.line(depth, f"{cell} = cells[data[{start}:pos]]")
+        self.varying(type, place, cell, f"{texts}[{count}]", name=name)
+        return count

@@ -1,0 +1,88 @@
+"""The function that dumps clean messages of one layout straight from their bytes (see wire/readings/walk.py).
+
+`dumping(texts, header, body)` returns `dump(data, topics)`, which returns the lines in pieces, the size in front of the
+message included. They are those of hexdump.py; for all that only an inspection tells (payloads, secrets, tagged fields,
+faults) it raises one of `UNREADABLE`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from ...wire.nodes import Node, WireStruct
+from ...wire.nodes.children import contains
+from ...wire.readings.secrets import has_secrets
+from ...wire.readings.walk import Unsuited
+from ...wire.records.node import RecordsNode
+from ..hexdump import heading
+from .blocks import Buffer
+from .records import record_set
+from .structures import Structures
+from .texts import Texts
+
+Dumping: TypeAlias = Callable[[bytes, Mapping[uuid.UUID, str]], list[bytes]]
+Gathering: TypeAlias = Callable[[bytes, list[Buffer], Mapping[uuid.UUID, str]], None]
+
+
+def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
+    """Return the function that dumps messages of this grammar; None where only an inspection can.
+
+    `topics` are the names of topic ids by which records are told apart: those of Kafka's own topics hold payloads.
+    """
+    gather, look = gathering(texts, header, body), texts.describe.look
+    if gather is None:
+        return None
+
+    def dump(data: bytes, topics: Mapping[uuid.UUID, str]) -> list[bytes]:
+        buffers = [Buffer([], [])]
+        gather(data, buffers, topics)
+        out = buffers[0].lines(texts.grid)
+        for buffer in buffers[1:]:
+            out.append(f"\n{heading(look, buffer.name, buffer.size)}\n".encode())
+            out += buffer.lines(texts.grid)
+        return out
+
+    return dump
+
+
+def gathering(texts: Texts, header: Node, body: WireStruct) -> Gathering | None:
+    """Return the function that adds the rows of messages to buffers, of which there is one at first; None as above."""
+    look = texts.describe.look
+    if not look.full or look.colors or look.meanings or (has_secrets(body) and not look.show_secrets):
+        return None
+    try:
+        return Dumped(texts, records=contains(body, lambda node: isinstance(node, RecordsNode))).message(header, body)
+    except Unsuited:
+        return None
+
+
+class Dumped(Structures):
+    """Writes a function that gathers the rows of messages."""
+
+    def message(self, header: Node, body: WireStruct) -> Gathering:
+        """Return the function for messages of this header and body, four bytes of size in front of them."""
+        self.line(1, "(blocks, meanings, *_), shift = buffers[0], 4")
+        self.line(1, "add = blocks.append")
+        size = self.fresh("n")
+        self.line(1, f"{size} = len(data)")
+        self.inner = "size"
+        self.varying("INT32", "0", f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
+        self.inner = ""
+        self.read(header, 1)
+        self.read(body, 1)
+        self.emit(1)
+        self.line(1, "if pos != len(data): raise Unreadable")
+        return self.define("gather(data, buffers, topics, pos=0)", "None")  # type: ignore[no-any-return]
+
+    def records(self, node: RecordsNode, depth: int) -> str:
+        size = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
+        self.emit(depth)
+        gather = self.named("records", record_set(self.texts, node))
+        self.line(depth, f"if {size} > 0:")
+        self.line(depth + 1, f"if pos + {size} > len(data): raise Unreadable")
+        path = self.keep_path(depth + 1)
+        self.line(depth + 1, f"{gather}(data, pos, pos + {size}, {path}, buffers, shift)")
+        self.line(depth + 1, f"pos += {size}")
+        return ""

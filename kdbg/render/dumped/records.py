@@ -1,0 +1,105 @@
+"""The function that gathers the rows of record sets: sound batches, plain or compressed.
+
+Messages of magic 0 and 1 are left to an inspection, and control batches, whose records are payloads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ...wire.nodes import Field, LengthPrefixed
+from ...wire.readings.batches import Batches
+from ...wire.records.node import RecordsNode
+from ...wire.records.sets import CODEC_MASK, CONTROL
+from ..beside import count
+from ..drawn.texts import encoded
+from ..values import Memo
+from .blocks import Buffer
+from .structures import Structures
+from .texts import Texts
+
+GatherSet: TypeAlias = Callable[[bytes, int, int, bytes, list[Buffer], int], None]
+
+
+def record_set(texts: Texts, node: RecordsNode) -> GatherSet:
+    """Return the function that gathers the rows of record sets: `gather(data, start, end, path, buffers, shift)`.
+
+    `path` is that of the set. Decompressed bytes are added to the buffers, of which the first is the message.
+    """
+    return RecordRows(texts, node).record_set()
+
+
+def opened(buffers: list[Buffer], path: bytes, data: bytes) -> tuple[Any, list[bytes], int]:
+    """Add a buffer of decompressed bytes; return what takes its blocks, the list of its meanings, and its shift."""
+    buffer = Buffer([], [], path.decode(), len(data))
+    buffers.append(buffer)
+    return buffer.blocks.append, buffer.meanings, 0
+
+
+class RecordRows(Structures, Batches):
+    """Writes a function that gathers the rows of record sets."""
+
+    unusual = CONTROL
+
+    def __init__(self, texts: Texts, node: RecordsNode) -> None:
+        super().__init__(texts, records=False, format=node.format, cut=node.cut)
+        self.counts = self.named("counts", Memo(encoded(lambda size: count(size, "byte"))))
+        self.names["opened"] = opened
+
+    def record_set(self) -> GatherSet:
+        """Return the function."""
+        self.line(1, "(blocks, meanings, *_), number = buffers[0], 0")
+        self.line(1, "outside = add, meanings, shift = blocks.append, meanings, shift")
+        self.path = "set"
+        self.loop_over_batches(1)
+        return self.define("gather(data, pos, end, set, buffers, shift)", "None")  # type: ignore[no-any-return]
+
+    def batch_field(self, field: Field, depth: int) -> str:
+        outer, self.inner = self.inner, self.below(field.name)
+        value = self.leaf(field.node, depth)
+        self.inner = outer
+        return value
+
+    def at_number(self, depth: int) -> None:
+        """Write what keeps the path of the entry at hand; rows that follow stand inside it."""
+        self.path = "set"
+        self.path = self.keep_path(depth, "number")
+
+    def partial(self, depth: int) -> None:
+        (header, self._pending), outer = (self._pending, []), self.path
+        self.at_number(depth)
+        self.bytes_row("BYTES", "end", depth)
+        self.emit(depth)
+        self._pending, self.path = header, outer
+
+    def bytes_row(self, type: str, end: str, depth: int, name: str = "") -> None:
+        """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
+        _, place = self.start(depth)
+        cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
+        self.varying(type, place, cell, f"{self.counts}[{end} - pos]", rest, name=name)
+
+    def head(self, depth: int) -> None:
+        self.at_number(depth)
+        self.emit(depth)
+        self.line(depth, f"if {self.fields['attributes']} & {CODEC_MASK}:")
+        self.bytes_row("COMPRESSED", "stop", depth + 1, ".compressed_records")
+        self.emit(depth + 1)
+
+    def each(self, count: str, depth: int) -> None:
+        self.inner = ".records"
+        self.line(depth, f"if {self.fields['attributes']} & {CODEC_MASK}:")
+        path = self.keep_path(depth + 1)
+        self.line(depth + 1, f"add, meanings, shift = opened(buffers, {path}, data)")
+        self.numbered(count, depth, self.one)
+        self.inner = ""
+
+    def one(self, depth: int) -> None:
+        node = self.format.records.item
+        assert isinstance(node, LengthPrefixed)
+        self.prefixed(node, depth)
+
+    def foot(self, depth: int) -> None:
+        self.line(depth, "add, meanings, shift = outside")
+        self.line(depth, "number += 1")
+        self.path = "set"

@@ -1,0 +1,180 @@
+"""Source that gathers rows: what is filled into the templates of blocks, and where all of it stands."""
+
+from __future__ import annotations
+
+import struct
+from binascii import hexlify
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...wire.nodes import Field
+from ...wire.readings.walk import Walk
+from ..grid import PLACES, PRINTABLE
+from .blocks import Block, Row
+from .texts import Texts
+
+SMALL = 4
+"""Bytes of a field that stands alone, up to which its cell is looked for among those that were made before."""
+
+
+@dataclass
+class Pending:
+    """A row that was not written yet: what it is, and the expressions of what is filled in.
+
+    `at` is where it begins in the run of fields of fixed width at hand, until that is flushed. `said` is False for a
+    meaning that does not count for the width of its column, or counts already.
+    """
+
+    row: Row
+    place: str
+    cell: str
+    meaning: str
+    note: str = ""
+    rest: str = ""
+    said: bool = True
+    at: int = -1
+
+    def filled(self, path: str) -> list[str]:
+        """Return the expressions in the order of the template."""
+        rest = [self.rest or 'b""'] if self.row.size is None else []
+        return [f"PLACES[{self.place}]", self.cell, *([path] if path else []), self.meaning,
+                *([self.note] if self.row.noted else []), *rest]  # fmt: skip
+
+
+class Rows(Walk):
+    """Writes a function that adds blocks of rows by `add`, and their meanings to the list `meanings`.
+
+    `shift` is added to the places of bytes in `data`. `path` is the variable with the path of the item at hand, "" for
+    none, `inner` the path of the field inside it.
+    """
+
+    def __init__(self, texts: Texts, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.texts, self.grid = texts, texts.grid
+        self.path = self.inner = ""
+        self.names |= {"PLACES": PLACES, "PRINTABLE": PRINTABLE, "hexlify": hexlify, "cells": texts.cells,
+                       "parts": texts.parts}  # fmt: skip
+        self._pending: list[Pending] = []
+        self._place = ""
+
+    # Rows
+
+    def fixed(self, type: str, code: str, value: str, meaning: str, check: str = "", name: str = "") -> None:
+        """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
+        at, place = self.run_length(), self.run_place()
+        self.take(code, value, check)
+        row = Row(self.inner + name, type, struct.calcsize(">" + code))
+        self._pending.append(Pending(row, f"{place} + {at}" if at else place, "", meaning, at=at))
+
+    def varying(self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "", name: str = "",
+                *, said: bool = True) -> None:  # fmt: skip
+        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
+        row = Row(self.inner + name, type, None, noted=bool(note))
+        self._pending.append(Pending(row, place, cell, meaning, note, rest, said))
+
+    def run_length(self) -> int:
+        """Return the bytes of the run of fields at hand."""
+        return struct.calcsize(">" + "".join(code for code, _ in self._run))
+
+    def run_place(self) -> str:
+        """Return the variable with the place where the run at hand begins, good once it is flushed."""
+        if not self._place:
+            self._place = self.fresh("p")
+        return self._place
+
+    def place_now(self, depth: int) -> str:
+        """Write what keeps the place at `pos`, behind a flushed run; return the variable."""
+        place = self.fresh("p")
+        self.line(depth, f"{place} = pos + shift")
+        return place
+
+    def flush(self, depth: int) -> None:
+        """Write what reads the run, and what cuts the cells of its rows."""
+        place, self._place = self._place, ""
+        if place:
+            self.line(depth, f"{place} = pos + shift")
+        shown = [pending for pending in self._pending if pending.at >= 0]
+        if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
+            self._look_up(shown[0], depth)
+        elif shown:
+            self._cut(shown, depth)
+        for pending in shown:
+            pending.at = -1
+        super().flush(depth)
+
+    def _look_up(self, pending: Pending, depth: int) -> None:
+        """Write what looks for the cell of the only row of a run."""
+        pending.cell = self.fresh("c")
+        at, size = pending.at, pending.row.size or 0
+        pending.row = pending.row._replace(size=None)
+        self.line(depth, f"{pending.cell} = cells[data[pos + {at}:pos + {at + size}]]")
+
+    def _cut(self, shown: list[Pending], depth: int) -> None:
+        """Write what makes the hex digits and the text of all bytes of the run at once, and cuts them."""
+        first, end, hexed, text = shown[0].at, shown[0].at, "", ""
+        for pending in shown:
+            size, gap = pending.row.size or 0, pending.at - end
+            hexed += f"{3 * gap}x{3 * size - 1}sx"
+            text += f"{gap}x{size}s"
+            end = pending.at + size
+        raw, names = self.fresh("r"), [(self.fresh("h"), self.fresh("t")) for _ in shown]
+        self.line(depth, f"{raw} = data[pos + {first}:pos + {end}]")
+        cut_hex, cut_text = (self.named("cut", struct.Struct(codes).unpack) for codes in (hexed[:-1], text))
+        self.line(depth, f"{', '.join(name for name, _ in names)}, = {cut_hex}(hexlify({raw}, b' '))")
+        self.line(depth, f"{', '.join(name for _, name in names)}, = {cut_text}({raw}.translate(PRINTABLE))")
+        for pending, (hexed, text) in zip(shown, names, strict=True):
+            pending.cell = f"{hexed}, {text}"
+
+    def emit(self, depth: int) -> None:
+        """Write what adds the block of the rows that were gathered, and begin a new one."""
+        self.flush(depth)
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        block = self.named("B", Block(self.grid, [one.row for one in pending], inside=bool(self.path)))
+        filled = ", ".join(part for one in pending for part in one.filled(self.path))
+        self.line(depth, f"add(({block}, {self.path or repr(b'')}, ({filled},)))")
+        said = [one.meaning for one in pending if one.said]
+        if said:
+            self.line(depth, f"meanings += {', '.join(said)},")
+
+    # Paths
+
+    def below(self, name: str) -> str:
+        """Return the path of a field inside the one at hand, behind that of the item."""
+        return f"{self.inner}.{name}" if self.path or self.inner else name
+
+    def at_field(self, field: Field, depth: int) -> None:
+        """Write what reads a field, at its path."""
+        outer, self.inner = self.inner, self.below(field.name)
+        self.read(field.node, depth)
+        self.inner = outer
+
+    def in_item(self, path: str, write: Callable[[], None]) -> None:
+        """Write rows inside an item, whose path the variable `path` has."""
+        outer = self.path, self.inner
+        self.path, self.inner = path, ""
+        write()
+        self.path, self.inner = outer
+
+    def keep_path(self, depth: int, index: str = "", inner: str = "") -> str:
+        """Write what keeps the path at hand in a variable, with the expression of an index behind it; return that."""
+        path = self.fresh("f")
+        text = f"{'%b' if self.path else ''}{(self.inner + inner).replace('%', '%%')}{'[%d]' if index else ''}"
+        values = [*([self.path] if self.path else []), *([index] if index else [])]
+        self.line(depth, f"{path} = {text.encode()!r}" + (f" % ({', '.join(values)},)" if values else ""))
+        return path
+
+    def numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
+        """Write a loop over items, behind rows that were emitted; `write` writes the rows of one."""
+        index = self.fresh("i")
+        self.line(depth, f"if {count} > len(data): raise Unreadable")
+        self.line(depth, f"for {index} in range({count}):")
+        path = self.keep_path(depth + 1, index)
+
+        def inside() -> None:
+            write(depth + 1)
+            self.emit(depth + 1)
+
+        self.in_item(path, inside)

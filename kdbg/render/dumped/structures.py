@@ -1,0 +1,62 @@
+"""Source that makes the rows of what holds others: structures, arrays, items behind their length."""
+
+from __future__ import annotations
+
+from ...wire.nodes import Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ...wire.nodes.leaves import INT8
+from ...wire.nodes.tags import TAGGED
+from ...wire.readings.walk import Unsuited
+from ..beside import size_text
+from .leaves import Leaves
+
+
+class Structures(Leaves):
+    """Writes a function that gathers the rows of structures."""
+
+    def struct(self, node: WireStruct, depth: int) -> str:
+        if node.front:
+            raise Unsuited
+        for field in node.fields:
+            self.field(field, depth)
+        if node.tags is not None:
+            outer, self.inner = self.inner, self.below(TAGGED)
+            count, none = self.fresh(), self.named("none", size_text(node, 0).encode())
+            self.fixed("TAGGED_FIELDS", "B", count, none, count)
+            self.inner = outer
+        return ""
+
+    def field(self, field: Field, depth: int) -> None:
+        self.at_field(field, depth)
+
+    def array(self, node: WireArray, depth: int) -> str:
+        count = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
+        self.emit(depth)
+        self.numbered(count, depth, lambda depth: self.item(node.item, depth))
+        return ""
+
+    def nullable_struct(self, node: NullableStruct, depth: int) -> str:
+        marker = self.fresh("n")
+        texts = {there: size_text(INT8, there == 1).encode() for there in (node.null, 1)}
+        self.fixed(node.bnf, "b", marker, f"{self.named('texts', texts)}[{marker}]", f"{marker} not in {tuple(texts)}")
+        self.emit(depth)
+        self.line(depth, f"if {marker} == 1:")
+        self.read(node.struct, depth + 1)
+        self.emit(depth + 1)
+        self.line(depth + 1, "pass")
+        return ""
+
+    def prefixed(self, node: LengthPrefixed, depth: int) -> str:
+        end = self.begin_prefixed(node, depth)
+        self.read(node.item, depth)
+        self.flush(depth)
+        self.line(depth, f"if pos != {end}: raise Unreadable")
+        return ""
+
+    def begin_prefixed(self, node: LengthPrefixed, depth: int) -> str:
+        number, end = node.length.number, self.fresh("e")
+        outer, self.inner = self.inner, self.below("length")
+        length = self.size_row(number.bnf, number, node.length, depth, nullable=False)
+        self.inner = outer
+        self.flush(depth)
+        self.line(depth, f"{end} = pos + {length}")
+        return end

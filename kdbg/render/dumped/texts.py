@@ -1,0 +1,113 @@
+"""What stands beside the bytes of values: what a `Describer` says of them, encoded, remembered by what says it."""
+
+from __future__ import annotations
+
+from binascii import hexlify
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+from ...grammars.payloads import TOPICS
+from ...wire.nodes import Fixed, Node, Sized, UuidNode
+from ...wire.readings.runtime import Unreadable
+from ...wire.readings.topic_names import Topics
+from ..beside import Describer, note_on_length, size_text
+from ..drawn.texts import Encoded, Ids, encoded
+from ..grid import PRINTABLE, Grid
+from ..hexdump import WIDEST_MEANING
+from ..look import Look
+from ..values import Memo
+
+Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], tuple[bytes, bytes, bytes]]
+SHORTEST_NOTE, LEAST_BESIDE = 28, 20
+"""Columns of the shortest type with a note on a length, and of what stands in front of it at least."""
+
+
+class Texts:
+    """What is said of values in a look that shows all and has no colours; what is remembered serves all layouts."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.grid: Grid = Grid(look, text=True)
+        self.describe: Describer = Describer(look, topics, self.grid.room)
+        self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
+        """Whether there may be room for notes on lengths."""
+        self.ids: Ids = Ids()
+        self.cells: Memo[bytes] = Memo(self.cell)
+        """The cells of bytes that fit on a line."""
+        self.strings: Memo[bytes] = Memo(lambda raw: self._string(raw.decode()))
+        self.other_topics: Memo[bytes] = Memo(self._other_topic)
+        """As `strings`, but unreadable for a topic whose records are payloads."""
+        self._shared: dict[Hashable, Memo[bytes]] = {}
+
+    def cell(self, data: bytes) -> bytes:
+        """Return the cell of bytes, as many as fit on a line or less."""
+        return (self.grid.cell(len(data), "") % tuple(self.grid.columns(data, hidden=False))).encode()
+
+    def parts(self, data: bytes, place: int) -> tuple[bytes, bytes]:
+        """Return the cell of the first bytes, and the lines below; `place` is that of the first byte."""
+        size = self.grid.per_line
+        return self.cells[data[:size]], self.grid.rest(place + size, data[size:])
+
+    def number(self, node: Node) -> Memo[bytes] | Encoded | None:
+        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""
+        show = self.describe.number(node)
+        if show is None:
+            return encoded(str) if isinstance(node, Fixed) and node.code == "d" else None
+        return self._memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
+
+    def size(self, node: Node) -> Memo[bytes]:
+        """Return the texts of lengths and counts by their number; -1 is null."""
+        return self._memo(("size", type(node)), lambda size: size_text(node, None if size < 0 else size))
+
+    def note(self, node: Sized) -> Memo[bytes]:
+        """Return the notes on lengths by the length; -1 is null."""
+        return self._memo(("note", node.length.bias), lambda size: note_on_length(node, None if size < 0 else size))
+
+    def uuids(self, node: UuidNode) -> Encoded:
+        """Return what makes the texts of UUIDs from their bytes; the names of topics are looked up each time."""
+        ids, describe = self.ids, self.describe
+        return lambda raw: describe.value(node, ids[raw]).encode()
+
+    def null(self, node: Sized) -> bytes:
+        """Return what a null is said to be."""
+        return self.describe.value(node, None).encode()
+
+    def octets(self, node: Sized) -> Octets:
+        """Return what makes the cell of bytes, their meaning and the lines below.
+
+        It takes the bytes with their length in front, the length, the place of the first byte, and a list of meanings
+        that count for the width of their column: to those it adds its own, if it is short enough.
+        """
+        size, lines, plain = self.grid.per_line, self.grid.lines, node.kind != "address"
+        cell, describe = self.grid.cell(size, "").encode(), self.describe
+        hex_width = 3 * size - 1
+        one_line = f"%-{hex_width}s  %-{size}s".encode()
+
+        def octets(raw: bytes, length: int, place: int, meanings: list[bytes]) -> tuple[bytes, bytes, bytes]:
+            text, value, hexed = raw.translate(PRINTABLE), raw[len(raw) - length :], hexlify(raw, b" ")
+            if plain and length and text.endswith(value) and b"\\" not in value:
+                meaning = b'"%b"' % value
+            else:
+                meaning = describe.value(node, value).encode()
+            if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
+                meanings.append(meaning)
+            if len(raw) <= size:
+                return one_line % (hexed, text), meaning, b""
+            rest = lines(place + size, hexed[hex_width + 1 :], text[size:])
+            return cell % (hexed[:hex_width], text[:size]), meaning, rest
+
+        return octets
+
+    def _memo(self, key: Hashable, show: Callable[[Any], str]) -> Memo[bytes]:
+        """Return the texts that are shared under a key, made by `show`."""
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = Memo(encoded(show))
+        return found
+
+    def _string(self, text: str) -> bytes:
+        return self.describe.text(text).encode()
+
+    def _other_topic(self, raw: bytes) -> bytes:
+        if raw.decode() in TOPICS:
+            raise Unreadable
+        return self.strings[raw]

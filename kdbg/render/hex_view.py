@@ -1,0 +1,61 @@
+"""The view of exchanges as explained hexdumps: clean messages straight from their bytes, all others by inspection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.message import grammar_of, header_grammar
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.readings.topic_names import ALWAYS, Topics
+from ..wire.readings.walk import UNREADABLE
+from .dumped import Dumping, Texts, dumping
+from .findings import finding_line
+from .heading import Headings, encode, kind, title_values
+from .hexdump import hexdump
+from .look import Look
+from .values import Memo
+
+
+class HexView:
+    """Renders exchanges: one heading, then the hexdumps of request and response."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look, self.topics = look, topics
+        self.headings: Headings = Headings(look)
+        self._titles: Memo[bytes] = Memo(lambda kind: self.headings.title_template(*kind))
+        self.texts: Texts = Texts(look, topics)
+        self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        out = [self._titles[kind(exchange)] % title_values(exchange)]
+        out += [encode(f"\n  {finding_line(finding, self.look)}") for finding in exchange.findings]
+        for half, name in ((exchange.request, "request"), (exchange.response, "response")):
+            out += b"\n\n" if name == "request" else b"\n", self.headings.half(half, exchange, name), b"\n"
+            if half is not None:
+                out += self.half(half, exchange)
+        out.append(b"\n")
+        return b"".join(out)
+
+    def half(self, half: CapturedMessage, exchange: Exchange) -> list[bytes]:
+        """Return the lines below the heading of one half, in pieces."""
+        api, version = exchange.api, exchange.version
+        dump = self.dumping(api, version, half.direction) if api is not None and not half.missing else None
+        if dump is not None:
+            try:
+                lines = dump(half.data, half.known.topics if half.known is not None else ALWAYS)
+            except UNREADABLE:
+                pass
+            else:
+                half.sound = True
+                return lines
+        asked = half.data, api, version, half.direction, self.look, self.topics
+        return [encode(f"{line}\n") for line in hexdump(*asked, size=half.size - 4, text=True, context=half.context)]
+
+    def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
+        """Return what dumps such messages straight from their bytes; None where nothing does."""
+        if version not in api.versions or not api.reads(direction, version) or api.headerless:
+            return None
+        return dumping(self.texts, header_grammar(api, version, direction), grammar_of(api, version, direction))

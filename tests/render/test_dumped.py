@@ -1,0 +1,165 @@
+"""Hexdumps straight from bytes say, to the byte, what those by inspection say; what is odd is left to these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import kdbg
+from kdbg.grammars.payloads import TOPICS
+from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.render.dumped import Dumping
+from kdbg.render.hex_view import HexView
+from kdbg.render.look import Look
+from kdbg.wire.language.api import Api, Direction
+from kdbg.wire.readings.topic_names import Topics
+
+from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
+from .test_drawn import CAPTURES, captured, fetched, halves, produce
+
+LOOKS = {
+    "pipe": Look(),
+    "16 bytes a line": Look(width=120),
+    "room for notes on lengths": Look(width=250),
+    "secrets": Look(show_secrets=True),
+}
+OTHERS = {
+    "terminal": Look("TRUECOLOR", 80, full=False),
+    "colour": Look("STANDARD"),
+    "meanings": Look(meanings=True),
+}
+"""Looks that are left to inspection."""
+in_looks = pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+
+
+class ByInspection(HexView):
+    """The view without what dumps straight from bytes."""
+
+    def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
+        return None
+
+
+@in_looks
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
+def test_every_capture_is_dumped_the_same_by_bytes_and_by_inspection(path: Path, look: Look) -> None:
+    topics: dict[UUID, str] = {}
+    exchanges = list(kdbg.read(path))
+    for exchange in exchanges:
+        for half in halves(exchange):
+            topics |= half.known.topics if half.known is not None else {}
+    fast, plain = HexView(look, topics), ByInspection(look, topics)
+    for exchange in exchanges:
+        assert fast(exchange) == plain(exchange)
+
+
+def test_nearly_all_messages_of_clients_that_send_and_fetch_are_dumped_by_their_bytes() -> None:
+    for name in ("first-contact.pcap", "codecs.pcap", "real-codecs-4.4.0.pcap"):
+        view = HexView(Look(), {})
+        sent = [half for exchange in kdbg.read(CAPTURES / name) if view(exchange) for half in halves(exchange)
+                if exchange.api and exchange.api.name in ("Produce", "Fetch")]  # fmt: skip
+        assert sum(half.sound for half in sent) > 0.9 * len(sent)
+
+
+@pytest.mark.parametrize("look", OTHERS.values(), ids=OTHERS)
+def test_looks_that_are_left_to_inspection(look: Look) -> None:
+    view = HexView(look, {})
+    for exchange in kdbg.read(CAPTURES / "first-contact.pcap"):
+        assert view(exchange) == ByInspection(look, {})(exchange)
+        assert not any(half.sound for half in halves(exchange))
+
+
+def dumped(half: CapturedMessage, topics: Topics | None = None, look: Look = LOOKS["pipe"]) -> tuple[str, bool]:
+    """The lines of a message, the same by its bytes and by inspection, and whether its bytes were enough."""
+    exchange = Exchange(Peers(1, ("a", 1), ("b", 2)), half.api, half.version, 1, None)
+    fast, plain = ("".join(part.decode() for part in view(look, topics or {}).half(half, exchange))
+                   for view in (HexView, ByInspection))  # fmt: skip
+    assert fast == plain
+    return fast, half.sound
+
+
+class TestRecordSets:
+    @in_looks
+    @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+    def test_several_batches_with_headers_in_every_codec(self, codec: int, look: Look) -> None:
+        text, fast = dumped(produce([batch(codec), batch(), batch(codec)]), look=look)
+        assert fast
+        assert text.count("topic_data[0].partition_data[0].records[2].records, decompressed: ") == bool(codec)
+        assert text.count("headers[1].key") == 3
+
+    def test_entries_that_a_broker_cut_off(self) -> None:
+        for records in ([batch(), {"partial": CUT_OFF}], [{"partial": CUT_OFF[:9]}], [{"partial": CUT_OFF[:16]}]):
+            text, fast = dumped(fetched(records, UUID(int=9), {}))
+            assert fast
+            assert f"records[{len(records) - 1}]  " in text
+
+    def test_none_at_all_and_other_times(self) -> None:
+        for records in ([], [batch(records=[])], [append_time()]):
+            assert dumped(produce(records))[1]
+
+    def test_what_is_left_to_inspection(self) -> None:
+        wrong = produce([batch()])
+        wrong.data = wrong.data[:-1] + bytes([wrong.data[-1] ^ 1])
+        for half in (produce([message(1, 0)]), produce([control()]), wrong):
+            assert not dumped(half)[1]
+
+
+class TestValues:
+    @in_looks
+    @pytest.mark.parametrize("value", [
+        b"", b"v", b"\\", b'"', b"%s %d %", b" " * 9, b" " * 100, "κενό".encode(), "κενό".encode() * 9, b"\xff" * 50,
+        "日本".encode() + b"x" * 40, b"x" * 43 + b"\n", *(b"ab " * n for n in (2, 3, 30, 333, 5000)), bytes(range(256)),
+    ], ids=lambda value: value[:10].hex())  # fmt: skip
+    def test_of_every_kind(self, value: bytes, look: Look) -> None:
+        records = [record(0, 0, key=value, value=value), record(1, 1, key=value[:40], value=None)]
+        for codec in (0, 1):
+            assert dumped(produce([batch(codec, records=records)]), look=look)[1]
+
+    @in_looks
+    def test_at_places_of_more_than_four_digits(self, look: Look) -> None:
+        for before in range(0xFF90, 0xFFF0, 7):
+            records = [record(0, 0, value=b"x" * before), record(1, 1, value=b"y " * 5000), record(2, 2, value=b"z")]
+            assert dumped(produce([batch(records=records)]), look=look)[1]
+
+    def test_are_padded_by_letters(self) -> None:
+        lines = dumped(produce([batch(records=[record(0, 0, key="日本".encode(), value=b"v")])], "t"))[0].splitlines()
+        ends = {line.index("NULLABLE_VARINT_BYTES") for line in lines if line.endswith("NULLABLE_VARINT_BYTES")}
+        assert len(ends) == 1
+
+
+class TestTopics:
+    @pytest.mark.parametrize("topic", TOPICS)
+    def test_the_records_of_kafkas_own_topics_are_payloads(self, topic: str) -> None:
+        assert not dumped(produce([batch()], topic))[1]
+        assert not dumped(fetched([batch()], UUID(int=9), {UUID(int=9): topic}))[1]
+
+    def test_names_are_looked_up_when_ids_are_dumped(self) -> None:
+        topics: dict[UUID, str] = {}
+        view, half = HexView(Look(), topics), fetched([batch()], UUID(int=9), {})
+        exchange = Exchange(Peers(1, ("a", 1), ("b", 2)), half.api, half.version, 1, None)
+        assert b"or\\x1bders" not in b"".join(view.half(half, exchange))
+        topics[UUID(int=9)] = "or\x1bders"
+        assert b"or\\x1bders" in b"".join(view.half(half, exchange))
+        assert half.sound
+
+
+def member(metadata: bytes) -> CapturedMessage:
+    protocols: list[dict[str, Any]] = [{"name": "range", "metadata": metadata}]
+    body = {"group_id": "g", "session_timeout_ms": 1, "member_id": "", "protocol_type": "consumer",
+            "protocols": protocols}  # fmt: skip
+    return captured("JoinGroup", 0, "request", body)
+
+
+def test_fields_that_hold_payloads_are_dumped_if_they_are_empty() -> None:
+    assert dumped(member(b""))[1]
+    assert not dumped(member(b"\0\0\0\0\0\0\0\0\0\0"))[1]
+
+
+def test_bytes_that_are_missing_are_left_to_inspection() -> None:
+    half = produce([batch()])
+    half.missing = 3
+    text, fast = dumped(half)
+    assert "3 bytes are missing" in text
+    assert not fast

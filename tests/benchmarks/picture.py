@@ -8,10 +8,10 @@ from .results import Table
 from .stages import STAGES
 
 COLOURS = dict(zip(STAGES, ("#4e79a7", "#76b7b2", "#f28e2b", "#b07aa1"), strict=True))
-WIDTH, PANEL, BAR, TALL = 760, 120, 64, 190
+WIDTH, BAR, TALL = 760, 64, 190
 LEFT, TOP, GROUND = 52, 54, 40
 """Room at the left of a panel, above it and below it, in pixels; a bar of the tallest is `TALL` high."""
-STYLE = "font: 12px sans-serif; fill: #57606a"
+STYLE = 'font-family="sans-serif" font-size="12" fill="#57606a"'
 
 
 def draw(stages: Table) -> str:
@@ -61,4 +61,5 @@ def _time(microseconds: float) -> str:
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", weight: str = "normal") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" font-weight="{weight}" style="{STYLE}">{text}</text>'
+    place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" font-weight="{weight}"'
+    return f"<text {place} {STYLE}>{text}</text>"

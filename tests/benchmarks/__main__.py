@@ -105,10 +105,17 @@ def captures(folder: Path) -> dict[str, Path]:
 
 
 def setting(rounds: int) -> str:
-    """When, where and with what."""
-    tshark = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
-    where = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}, tshark {tshark}"
-    return f"{where}; medians of {rounds} rounds in turn"
+    """When, what, with what, and how often."""
+    tshark = told("tshark", "--version").split()[2]
+    what = (
+        f"{datetime.now(UTC):%Y-%m-%d}, kdbg at {told('git', '-C', str(HERE), 'rev-parse', '--short', 'HEAD').strip()}"
+    )
+    where = f"Python {platform.python_version()}, {platform.machine()}, tshark {tshark}"
+    return f"{what}, {where}; rounds: {rounds}"
+
+
+def told(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def main() -> None:

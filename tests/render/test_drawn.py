@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -126,6 +127,21 @@ class TestRecordSets:
     def test_no_records_and_none_at_all(self) -> None:
         for records in ([], [batch(records=[])]):
             assert drawn(produce(records))[1]
+
+
+@pytest.mark.parametrize("counts", list(product((0, 1, 3), repeat=4)), ids=str)
+def test_arrays_of_none_one_and_several_items_in_each_other(counts: tuple[int, ...]) -> None:
+    topics, partitions, aborted, records = counts
+    said = record(0, 0, headers=[{"key": "h%d", "value": None}] * (topics % 3))
+    partition = {
+        "partition_index": 7, "aborted_transactions": [{"producer_id": 5, "first_offset": 6}] * aborted,
+        "preferred_read_replica": 2, "records": [batch(records=[said] * records)] * max(aborted, 1),
+    }  # fmt: skip
+    topic = {"topic": "50%d", "partitions": [partition] * partitions}
+    text, fast = drawn(captured("Fetch", 11, "response", {"responses": [topic] * topics}))
+    assert fast
+    assert text.count("aborted_transactions  ") == topics * partitions
+    assert text.count(f"records  {records}\n") == topics * partitions * max(aborted, 1)
 
 
 class TestTopics:

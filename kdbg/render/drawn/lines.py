@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ...wire.readings.walk import Walk
+from ...wire.readings.walk import Inside, Walk
 from ..tree import Tree
 
 HEAD, BELOW = 0, 1
@@ -77,13 +77,22 @@ class Lines(Walk):
         self.scope: Scope = Scope()
         self._parts: list[Part] = []
         self._values: list[str] = []
-        self._outside: list[tuple[Scope, str, int]] = []
+        self._outside: list[tuple[Scope, str, int, str | None, str]] = []
+        self._head: str | None = None
+        self._deeper: str = ""
+        self._straight = True
 
     # Blocks
 
     def text(self, *texts: str | int) -> None:
         """Add texts to the block; `HEAD` and `BELOW` stand for prefixes."""
-        self._parts += [text if isinstance(text, int) else literal(text) for text in texts]
+        for text in texts:
+            if not isinstance(text, int):
+                self._parts.append(literal(text))
+            elif self._head is None:
+                self._parts.append(text)
+            else:
+                self._parts += BELOW, literal(self._head if text == HEAD else self._deeper)
 
     def put(self, value: str, code: str = "%b") -> None:
         """Add the value of an expression to the block, formatted by `code`."""
@@ -105,24 +114,34 @@ class Lines(Walk):
             self.scope.add(name, lambda prefixes: filled(parts, prefixes) % ())
         self.line(depth, to.format(name))
 
+    def either(self, condition: str, depth: int, one: Inside, other: Inside) -> None:
+        """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
+        self.flush(depth)
+        parts, values = self._parts, self._values
+        for line, write in ((f"if {condition}:", one), ("else:", other)):
+            self._parts, self._values = parts[:], values[:]
+            self.line(depth, line)
+            write(depth + 1)
+            self.emit(depth + 1)
+
     # Scopes
 
     def enter(self, scope: Scope, source: str) -> None:
         """Begin the lines of a scope, whose tuple the expression `source` gives."""
-        self._outside.append((self.scope, source, len(self.lines)))
-        self.scope = scope
+        self._outside.append((self.scope, source, len(self.lines), self._head, self._deeper))
+        self.scope, self._head, self._deeper = scope, None, ""
 
     def leave(self, depth: int) -> None:
         """End the lines of the scope."""
         self.emit(depth)
         names = ", ".join(self.scope.names)
-        self.scope, source, at = self._outside.pop()
+        self.scope, source, at, self._head, self._deeper = self._outside.pop()
         if names:
             self.lines.insert(at, f"{'    ' * depth}{names}, = {source}")
 
     def items(self, below: str) -> tuple[Scope, str]:
         """Return a scope for items below the prefix, and the name of the pair of its tuples: the last item's second."""
-        scope, name = Scope(), self.fresh("S")
+        scope, name, below = Scope(), self.fresh("S"), self._deeper + below
         pair = scope.items(
             (BELOW, literal(below + self.mid)), literal(below + self.mid_below),
             (BELOW, literal(below + self.last)), literal(below + self.last_below),
@@ -130,10 +149,40 @@ class Lines(Walk):
         self.scope.add(name, pair)
         return scope, name
 
+    def below(self, below: str, scope: Scope) -> Callable[[Prefixes], Any]:
+        """Return what makes the tuple of another function's scope, for lines below the prefix."""
+        deeper = literal(self._deeper + below)
+        return lambda prefixes: scope.at((b"", prefixes[BELOW] + deeper))
+
     def numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
-        """Write a loop over items; `write` writes the lines of one, given the expression of its index."""
-        self.emit(depth)
+        """Write what draws items; `write` writes the lines of one, given the expression of its index.
+
+        Most arrays have one item: it joins the block at hand, without a loop.
+        """
         self.no_more_than_shown(count, depth)
+        if not self._straight:
+            self.loop_numbered(count, below, depth, write)
+            return
+
+        def several(depth: int) -> None:
+            self._straight = False
+            self.loop_numbered(count, below, depth, write)
+            self._straight = True
+
+        self.either(f"{count} == 1", depth, lambda depth: self.only(below, depth, write), several)
+
+    def only(self, below: str, depth: int, write: Callable[[str, int], None]) -> None:
+        """Write what draws the only item of an array."""
+        outside = self._head, self._deeper
+        below = self._deeper + below
+        self._head, self._deeper = below + self.last, below + self.last_below
+        write("0", depth)
+        self.emit(depth)
+        self._head, self._deeper = outside
+
+    def loop_numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
+        """Write the loop over items."""
+        self.emit(depth)
         scope, pair = self.items(below)
         i, last = self.fresh("i"), self.fresh("m")
         self.line(depth, f"if {count} > len(data): raise Unreadable")
@@ -150,6 +199,9 @@ class Lines(Walk):
 
     def number(self, index: str) -> None:
         """Add the beginning of an item's line to the block: its number, the value of an expression."""
+        if index.isdigit():
+            self.text(HEAD, f"[{index}]")
+            return
         self.text(HEAD, "[")
         self.put(index, "%d")
         self.text("]")

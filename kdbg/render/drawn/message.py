@@ -116,7 +116,7 @@ class Drawn(Leaves):
         self.emit(depth)
         self.guard_null(size, node.nullable, depth, self.draw_null)
         depth, drawn, lines = depth + 1, self.named("records", draw), self.fresh("S")
-        self.scope.add(lines, lambda prefixes: scope.at((b"", prefixes[BELOW] + literal(below))))
+        self.scope.add(lines, self.below(below, scope))
         self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
         self.line(depth, f"{drawn}({lines}, data, pos, pos + {size}, out)")
         self.line(depth, f"pos += {size}")

@@ -5,9 +5,6 @@ Messages of magic 0 and 1 are left to the tree, and control batches, whose recor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
 from ...wire.nodes import Node, Sized, WireArray
 from ...wire.nodes.children import children
 from ...wire.readings.batches import Batches
@@ -18,15 +15,16 @@ from ..record_tree import BATCH, EQUALS, OFFSET, TIMESTAMP, RecordTree
 from ..values import Memo
 from .leaves import Leaves
 from .lines import BELOW, Scope
-from .texts import PLAIN, Encoded, Texts, encoded
-
-DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes]], None]
+from .texts import PLAIN, DrawSet, Encoded, Texts, encoded
 
 
 def record_set(texts: Texts, node: RecordsNode) -> tuple[DrawSet, Scope]:
     """Return the function that draws record sets, `draw(tuple, data, start, end, out)`, and the scope of the tuple."""
-    walk = RecordLines(texts, node)
-    return walk.record_set(), walk.scope
+    found = texts.record_sets.get(node)
+    if found is None:
+        walk = RecordLines(texts, node)
+        found = texts.record_sets[node] = walk.record_set(), walk.scope
+    return found
 
 
 class RecordLines(Leaves, Batches):
@@ -81,7 +79,6 @@ class RecordLines(Leaves, Batches):
         self.text(BELOW, f"{self.last}{tree.labels['records']}  ")
         self.put(self.text_of(Memo(encoded(tree.total)), read["records_count"]))
         self.text("\n")
-        self.emit(depth)
 
     def each(self, count: str, depth: int) -> None:
         def one(index: str, depth: int) -> None:
@@ -117,13 +114,10 @@ class RecordLines(Leaves, Batches):
         self.loop(count, depth + 1, header)
 
     def record(self, depth: int) -> None:
-        self.line(depth, "if headers:")
-        self.record_lines(depth + 1, headers=True)
-        self.line(depth, "else:")
-        self.record_lines(depth + 1, headers=False)
+        self.either("headers", depth, lambda depth: self.record_lines(True), lambda depth: self.record_lines(False))
 
-    def record_lines(self, depth: int, *, headers: bool) -> None:
-        """Write what adds the lines of a record, with its headers if it has some."""
+    def record_lines(self, headers: bool) -> None:
+        """Add the lines of a record to the block, with its headers if it has some."""
         of, batch, tree = self.of_record, self.fields, self.record_tree
         time = f"{batch['base_timestamp']} + {of['timestamp_delta']}"
         if_appended = f"{batch['max_timestamp']} if {batch['attributes']} & {APPEND_TIME} else {time}"
@@ -140,7 +134,6 @@ class RecordLines(Leaves, Batches):
             self.text("\n", BELOW, tree.headers)
             self.put("b', '.join(headers)")
         self.text("\n")
-        self.emit(depth)
 
     def of_bytes(self, node: Sized, data: str) -> str:
         if not self.in_record:

@@ -10,10 +10,13 @@ from ...grammars.payloads import TOPICS
 from ...wire.nodes import Node, Rest, Sized, UuidNode, WireArray
 from ...wire.readings.compiled import reader
 from ...wire.readings.runtime import Unreadable
+from ...wire.records.node import RecordsNode
 from ..tree import Tree
 from ..values import MOST_KEPT, Memo, quote, timestamp, topic_id
+from .lines import Scope
 
 Encoded: TypeAlias = Callable[[Any], bytes]
+DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes]], None]
 
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 """What stands in quotes as it is."""
@@ -39,6 +42,8 @@ class Texts:
         """The name of a header of a record."""
         self.timestamps: Memo[bytes] = Memo(encoded(timestamp))
         """Times without a colour, as records have them."""
+        self.record_sets: dict[RecordsNode, tuple[DrawSet, Scope]] = {}
+        """What draws the record sets of fields (records.py)."""
         self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
         self._shared: dict[Hashable, Memo[bytes]] = {}
 

@@ -189,11 +189,15 @@ class Run:
 
     def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> list[Text]:
         """Return the texts of exchanges, and count what is odd in them."""
-        texts = []
+        texts, shallow = [], self.view.shallow
+        names_grow = exchanges[0].names != exchanges[-1].names
+        names.at(exchanges[0].names)
         for exchange in exchanges:
-            names.at(exchange.names)
+            if names_grow:
+                names.at(exchange.names)
             texts.append(render(exchange))
-            self.note_all(exchange, shallow=self.view.shallow)  # behind the view, which may have proved it
+            if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
+                self.note_all(exchange, shallow=shallow)
         return texts
 
     def note(self, finding: Finding) -> None:

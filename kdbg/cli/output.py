@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeGuard
 
 import click
 
@@ -84,6 +84,10 @@ def encoded(piece: str | bytes) -> bytes:
     return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
 
 
+def _all_text(pieces: Sequence[str | bytes]) -> TypeGuard[Sequence[str]]:
+    return all(isinstance(piece, str) for piece in pieces)
+
+
 class Writer:
     """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set."""
 
@@ -108,9 +112,9 @@ class Writer:
 
     def write_all(self, pieces: Sequence[str | bytes]) -> None:
         """Write pieces; where somebody watches, together."""
-        data = list(map(encoded, pieces))
-        self._parts += data
-        self._size += sum(map(len, data))
+        data = encoded("".join(pieces)) if _all_text(pieces) else b"".join(map(encoded, pieces))
+        self._parts.append(data)
+        self._size += len(data)
         if self.live or self._size > FLUSH_AT:
             self.flush()
 

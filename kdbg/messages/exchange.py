@@ -15,7 +15,7 @@ from ..wire.language.payload import Around
 from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
-from .message import Message, facts_of, read
+from .message import Message, facts_of, facts_of_both, read
 from .payloads import Context, may_hold_payloads, open_payloads
 
 MANY = 1 << 62
@@ -255,6 +255,30 @@ class Exchange:
         """Return the messages of the halves that could be read, request first."""
         halves = (half.message(shallow=shallow) for half in (self.request, self.response) if half is not None)
         return [message for message in halves if message is not None]
+
+    def facts(self) -> tuple[Outline, Outline] | None:
+        """Return the facts of both halves, as `CapturedMessage.facts`; None where not both have some."""
+        request, response = self.request, self.response
+        if request is None or response is None or self.api is None:
+            return None
+        if request._facts is None and response._facts is None:
+            both = facts_of_both(self.api, self.version)
+            if both is not None:
+                try:
+                    request._facts, response._facts = both[0](request.data), both[1](response.data)
+                except UNREADABLE:
+                    both = None  # which of them, they find out
+        asked, answered = request.facts(), response.facts()
+        return (asked, answered) if asked is not None and answered is not None else None
+
+    def is_sound(self, *, shallow: bool = False) -> bool:
+        """Return whether nothing is odd about it, as far as that is known without reading anything."""
+        request, response = self.request, self.response
+        return (
+            not self.findings
+            and (request is None or request.sound or bool(shallow and request._facts))
+            and (response is None or response.sound or bool(shallow and response._facts))
+        )
 
     def outlines(self) -> list[Outline]:
         """Return what the halves are about, as far as they could be read, request first."""

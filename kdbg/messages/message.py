@@ -190,6 +190,13 @@ def facts_of(api: Api, version: int, direction: Direction) -> FactsReader | None
     return facts_reader(head, grammar_of(api, version, direction))
 
 
+@cache
+def facts_of_both(api: Api, version: int) -> tuple[FactsReader, FactsReader] | None:
+    """Return `facts_of` of request and response; None where one of them has none."""
+    asks, answers = facts_of(api, version, "request"), facts_of(api, version, "response")
+    return (asks, answers) if asks is not None and answers is not None else None
+
+
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:
     """Return the grammar of a body; for a version that kdbg does not know, one that keeps the body as bytes."""
     if version in api.versions:

@@ -15,7 +15,7 @@ from ..wire.language.api import Direction
 from ..wire.readings.walk import UNREADABLE
 from .heading import endpoint
 from .json_source import JsonWriter, json_writer
-from .jsonlines import Topics, has_uuids, json_line, printable
+from .jsonlines import DELETE, Topics, has_uuids, json_line, printable
 from .look import Look
 
 MOST = 4096
@@ -38,7 +38,7 @@ class JsonView:
     def __init__(self, look: Look, topics: Topics) -> None:
         self.topics, self.show_secrets = topics, look.show_secrets
         self._writers: dict[tuple[Api, int], Writers] = {}
-        self._heads: dict[tuple[Peers, Api, int, str | None], bytes] = {}
+        self._heads: dict[tuple[int, Api, int, str | None], bytes] = {}
 
     def __call__(self, exchange: Exchange) -> bytes:
         """Return the line of an exchange, newline included."""
@@ -73,7 +73,8 @@ class JsonView:
             return None
         request.sound = True
         out.append(b"}}\n" if response is not None else UNANSWERED)
-        return printable(b"".join(out)[:-1]) + b"\n"
+        line = b"".join(out)
+        return line if line.isascii() and DELETE not in line else printable(line[:-1]) + b"\n"
 
     def _compiled(self, api: Api, version: int) -> Writers:
         """Return the writers of an API's version, made on first use."""
@@ -105,12 +106,12 @@ class JsonView:
 
     def _head(self, exchange: Exchange, api: Api) -> bytes:
         """Return the template of the beginning of a line, up to the body of the request."""
-        key = exchange.peers, api, exchange.version, exchange.client_id
+        key = exchange.peers.number, api, exchange.version, exchange.client_id
         found = self._heads.get(key)
         if found is None:
             if len(self._heads) >= MOST:
                 self._heads.clear()
-            found = self._heads[key] = self._template(*key)
+            found = self._heads[key] = self._template(exchange.peers, *key[1:])
         return found
 
     def _template(self, peers: Peers, api: Api, version: int, client_id: str | None) -> bytes:

@@ -64,14 +64,12 @@ class Summary:
 
     def _about(self, exchange: Exchange) -> About:
         """Return what an exchange was about, and what went wrong in it, with the style of that."""
-        request, response = exchange.request, exchange.response
-        if not exchange.findings and request is not None and response is not None:
-            asked, answer = request.facts(), response.facts()
-            if asked is not None and answer is not None:
-                found = self._abouts.get((asked, answer))
-                return found if found is not None else self._clean(asked, answer)
+        facts = exchange.facts() if not exchange.findings else None
+        if facts is not None:
+            found = self._abouts.get(facts)
+            return found if found is not None else self._clean(facts)
         outlines, findings = [], exchange.findings
-        for half in (request, response):
+        for half in (exchange.request, exchange.response):
             message = half.message(shallow=True) if half is not None else None
             if message is not None:
                 if message.findings:
@@ -80,14 +78,14 @@ class Summary:
                     outlines.append(outline(message.grammar)(message.body))
         return about(outlines, findings, self.topics)
 
-    def _clean(self, asked: Outline, answer: Outline) -> About:
+    def _clean(self, facts: tuple[Outline, Outline]) -> About:
         """Return the same of two messages without findings, and remember it where nothing can become known later."""
-        found = about([asked, answer], (), self.topics)
-        rows = len(asked[0]) + len(answer[0])
-        if rows <= FEW_ROWS and all(type(row[0]) is not uuid.UUID for part in (asked, answer) for row in part[0]):
+        found = about(list(facts), (), self.topics)
+        rows = [row for part in facts for row in part[0]]
+        if len(rows) <= FEW_ROWS and all(type(row[0]) is not uuid.UUID for row in rows):
             if len(self._abouts) >= MOST_KEPT:
                 self._abouts.clear()
-            self._abouts[asked, answer] = found
+            self._abouts[facts] = found
         return found
 
 

@@ -8,24 +8,23 @@ capture.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
 from ..capture.packet import Packet
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
-from ..messages.message import grammar_of
+from ..messages.exchange import Exchange, Known, Peers
 from ..tcp.stream import NOBODY, Receiver
 from ..tcp.table import Connection, Table
-from ..wire import Api
-from ..wire.language.api import DIRECTIONS, Direction
-from ..wire.readings.topic_names import NamesThen, learn, topic_names
+from ..wire.readings.topic_names import NamesThen
 from .classifier import Budget, Classifier
 from .conversation import Conversation
+from .names import Learner
 from .outbox import Outbox
-from .sides import HOLD, Depth
+from .sides import Depth
 
+STRIDE = 64
+"""Packets after which is looked what is final by now: few enough that little is held."""
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
@@ -63,6 +62,7 @@ class Engine:
         self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
         self.names_then: NamesThen = NamesThen(self.topic_names)
+        self._learner = Learner(self.topic_names)
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget: Budget = Budget()
@@ -78,18 +78,14 @@ class Engine:
         """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
         return self._tell(self._outbox.settle())
 
-    def receive_all(self, packets: Iterable[Packet]) -> Iterator[list[Exchange]]:
-        """Take the next packets; yield the exchanges that are final as soon as they are, before the next packet."""
-        held, take = self._outbox.held, self._outbox.take
-        by_others = self._outbox.reads is None
-        for now in self.table.receive_all(packets):
-            if not held:
-                continue
-            exchange, conversation, time, _ = held[0]
-            if time >= now - HOLD and exchange.response is conversation.broker.last and by_others:
-                continue  # what `take` would find, for nearly every second packet
-            if final := take(now):
-                yield self._tell(final)
+    def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
+        """Take the next packets; return the exchanges that are final behind the last of them."""
+        final: list[Exchange] = []
+        for start in range(0, len(packets), STRIDE):
+            some = packets[start : start + STRIDE]
+            self.table.receive_all(some)
+            final += self._outbox.take(some[-1][1])
+        return self._tell(final)
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield all exchanges that these packets complete, those of a block together; an empty block is `idle`.
@@ -97,7 +93,7 @@ class Engine:
         How the packets are divided into blocks makes no difference to the exchanges.
         """
         for packets in blocks:
-            chunk = [exchange for final in self.receive_all(packets) for exchange in final] if packets else self.idle()
+            chunk = self.receive_all(packets) if packets else self.idle()
             if chunk:
                 yield chunk
         if left := self.close():
@@ -158,29 +154,15 @@ class Engine:
 
     def _tell(self, final: list[Exchange]) -> list[Exchange]:
         """Give the exchanges their numbers, learn the topic names that they tell, and return them."""
-        count, names = self.count, len(self.topic_names)
+        count, topics, learn_from = self.count, self.topic_names, self._learner.learn_from
         for exchange in final:
             count += 1
             exchange.number = count
-            api, request, response = exchange.api, exchange.request, exchange.response
-            for direction in _telling(api, exchange.version) if api is not None else ():
-                names = self._learn(request if direction == "request" else response)
+            learn_from(exchange)
+            names, request, response = len(topics), exchange.request, exchange.response
             if request is not None:
                 request.names = names
             if response is not None:
                 response.names = names
         self.count = count
         return final
-
-    def _learn(self, half: CapturedMessage | None) -> int:
-        """Learn the topic names that a message tells; return how many are known now."""
-        message = half.message() if half is not None else None
-        if message is not None:
-            learn(message.grammar, message.body, self.topic_names)
-        return len(self.topic_names)
-
-
-@lru_cache(maxsize=4096)
-def _telling(api: Api, version: int) -> tuple[Direction, ...]:
-    """Return the directions whose messages may tell the names of topic ids, of this API and version."""
-    return tuple(each for each in DIRECTIONS if topic_names(grammar_of(api, version, each)) is not None)

@@ -23,6 +23,7 @@ class Outbox:
     def __init__(self, reads: Depth | None = None) -> None:
         self.reads = reads
         self.held: deque[tuple[Exchange, Conversation, int, int]] = deque()
+        self._ready: list[Exchange] = []
         self._size = 0
 
     def add(self, conversation: Conversation, exchange: Exchange) -> None:
@@ -33,6 +34,8 @@ class Outbox:
         self._size += size
         held.append((exchange, conversation, half.last_time, size))
         if self._size > MOST_BYTES or len(held) > MOST:
+            self._ready += self._final(half.last_time)
+        if self._size > MOST_BYTES or len(held) > MOST:
             oldest, its, _, _ = held[0]
             its.settle(oldest)
             if oldest is not exchange:  # of this one it may still be said that its length is wrong
@@ -40,6 +43,12 @@ class Outbox:
 
     def take(self, now: int) -> list[Exchange]:
         """Return the exchanges that are final at this time, in nanoseconds."""
+        final = self._final(now)
+        if self._ready:
+            self._ready, final = [], [*self._ready, *final]
+        return final
+
+    def _final(self, now: int) -> list[Exchange]:
         final: list[Exchange] = []
         held, reads, limit = self.held, self.reads, now - HOLD
         while held:

@@ -134,7 +134,8 @@ class CapturedMessage:
     def context(self) -> Context:
         """What its payloads may be told by, beside the message itself."""
         known = self.known or Known.nothing()
-        return Context(names_by_then(known.topics, self.names), lambda: self._around(known.facts))
+        names = names_by_then(known.topics, self.names)
+        return Context(ChainMap({}, names), lambda: self._around(known.facts))  # what it tells itself stays its own
 
     def _around(self, facts: dict[str, Any]) -> Around:
         asked = self.asked.message() if self.asked is not None else None

@@ -8,7 +8,7 @@ known what they should have been, a finding of the kind "payload" says what is w
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -42,7 +42,7 @@ class Context:
     response the body of its request, then what its connection has told, such as SASL's `mechanism`.
     """
 
-    topics: dict[UUID, str] = field(default_factory=ALWAYS.copy)
+    topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
     around: Callable[[], Around] = dict
 
 

@@ -77,21 +77,13 @@ def octets(data: bytes) -> bytes:
     return b'{"base64":"%b"}' % b64encode(data)
 
 
-def content(data: bytes) -> bytes:
-    """Return a record's key or value: a string where it is valid UTF-8."""
-    try:
-        return dumps(data.decode())
-    except UnicodeDecodeError:
-        return octets(data)
-
-
 class Json(Walk):
     """Writes a function that appends text: a template for every stretch of fields without a loop or a choice."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names |= {
-            "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "content": content, "dumps": dumps,
+            "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "dumps": dumps,
             "TRUTH": (b"false", b"true"), "compressed": compressed,
             "SPECIAL": frozenset(name.encode() for name in TOPICS),
         }  # fmt: skip
@@ -100,6 +92,7 @@ class Json(Walk):
 
     def message(self, header: Node, body: WireStruct) -> JsonWriter:
         """Return the writer of bodies behind such headers."""
+        self.line(1, "add = out.append")
         self.prove(header, 1)
         self.read(body, 1)
         self.emit(1)
@@ -124,9 +117,9 @@ class Json(Walk):
             text = b"".join(self.template)
             if self.arguments:
                 name = self.named("text", text)
-                self.line(depth, f"out.append({name} % ({', '.join(self.arguments)},))")
+                self.line(depth, f"add({name} % ({', '.join(self.arguments)},))")
             else:
-                self.line(depth, f"out.append({self.named('text', text.replace(b'%%', b'%'))})")
+                self.line(depth, f"add({self.named('text', text.replace(b'%%', b'%'))})")
         self.template, self.arguments = [], []
 
     # Nodes
@@ -182,7 +175,7 @@ class Json(Walk):
         def inside(count: str, depth: int) -> None:
             if isinstance(node.item, Fixed) and not node.item.boolean and node.item.code != "d":
                 many = self.named("many", runtime.MANY[node.item.code])
-                self.line(depth, f"out.append(dumps({many}[{count}](data, pos)))")
+                self.line(depth, f"add(dumps({many}[{count}](data, pos)))")
                 self.line(depth, f"pos += {count} * {node.item.size}")
             else:
                 self.items(count, depth, lambda depth: self.item(node.item, depth))
@@ -194,7 +187,7 @@ class Json(Walk):
         """Write what reads a count or size and, by `inside`, what comes behind it; null where that may be null."""
         name = self.length(node.length, depth)
         self.emit(depth)
-        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, 'out.append(b"null")'))
+        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, 'add(b"null")'))
         inside(name, depth + 1)
 
     def items(self, count: str, depth: int, item: Callable[[int], None]) -> None:
@@ -208,7 +201,7 @@ class Json(Walk):
             self.line(depth, f'{between} = b","')
 
         self.loop(count, depth, inside)
-        self.line(depth, f'out.append(b"]" if {count} else b"[]")')
+        self.line(depth, f'add(b"]" if {count} else b"[]")')
 
     def item(self, node: Node, depth: int) -> None:
         self.read(node, depth)
@@ -216,7 +209,7 @@ class Json(Walk):
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         self.emit(depth)
-        self.marked(node, depth, lambda depth: self.line(depth, 'out.append(b"null")'),
+        self.marked(node, depth, lambda depth: self.line(depth, 'add(b"null")'),
                     lambda depth: self.item(node.struct, depth))  # fmt: skip
         return ""
 
@@ -250,9 +243,10 @@ class JsonBatches(Batches, Json):
 
     def function(self) -> Callable[[bytes, int, int, list[bytes]], None]:
         """Return the function."""
+        self.line(1, "add = out.append")
         self.line(1, 'between = b"["')
         self.loop_over_batches(1)
-        self.line(1, """out.append(b"[]" if between == b"[" else b"]")""")
+        self.line(1, """add(b"[]" if between == b"[" else b"]")""")
         return self.define("write(data, pos, end, out)", "None")  # type: ignore[no-any-return]
 
     def head(self, depth: int) -> None:
@@ -268,18 +262,19 @@ class JsonBatches(Batches, Json):
         self.items(count, depth, self.one)
 
     def foot(self, depth: int) -> None:
-        self.line(depth, 'out.append(b"}")')
+        self.line(depth, 'add(b"}")')
         self.line(depth, 'between = b","')
 
     def partial(self, depth: int) -> None:
-        self.line(depth, """out.append(b'%b{"partial":%b}' % (between, octets(data[pos:end])))""")
+        self.line(depth, """add(b'%b{"partial":%b}' % (between, octets(data[pos:end])))""")
         self.line(depth, 'between = b","')
 
     def content(self, node: Node, depth: int) -> str:
         assert isinstance(node, Sized)
         name, text = self.length(node.length, depth), self.fresh("t")
         self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, f'{text} = b"null"'))
-        self.line(depth + 1, f"{text} = content(data[pos:pos + {name}])")
+        self.line(depth + 1, f"try: {text} = dumps(data[pos:pos + {name}].decode())")
+        self.line(depth + 1, f"except UnicodeDecodeError: {text} = octets(data[pos:pos + {name}])")
         self.line(depth + 1, f"pos += {name}")
         return text
 
@@ -304,7 +299,7 @@ class JsonBatches(Batches, Json):
             self.emit(depth)
 
         self.items(count, depth + 1, header)
-        self.line(depth + 1, 'out.append(b"}")')
+        self.line(depth + 1, 'add(b"}")')
         self.line(depth, "else:")
         self.template, self.arguments = before
         self.text("[]}")

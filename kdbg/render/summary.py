@@ -35,22 +35,23 @@ class Summary:
 
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
+        self._most = look.max_line
         self._kinds: dict[tuple[int, Api | None, int], str] = {}
         self._abouts: dict[tuple[Outline, Outline], About] = {}
 
     def __call__(self, exchange: Exchange) -> str:
         """Return the line of an exchange, newline included."""
         line = (
-            f"{exchange.number:>5} {clock(exchange.time)} {self._kind(exchange)} "
-            f"{_size_of(exchange.request)} {_size_of(exchange.response)} {short(exchange.latency):>5} "
+            f"{exchange.number:5d} {clock(exchange.time)} {self._kind(exchange)} "
+            f"{_size_of(exchange.request)} {_size_of(exchange.response)} {_latency_of(exchange)} "
         )
         about, style = self._about(exchange)
-        room = self.look.max_line - len(line)
+        if not about:
+            return line.rstrip() + "\n"
+        room = self._most - len(line)
         if len(about) > room or not about.isascii():
             about = cut(about, room)
-        if style:
-            about = self.look.paint(style, about)
-        return f"{line}{about}".rstrip() + "\n"
+        return f"{line}{about}\n" if not style else f"{line}{self.look.paint(style, about)}\n"
 
     def _kind(self, exchange: Exchange) -> str:
         """Return connection, API and version, which come again and again."""
@@ -143,6 +144,14 @@ def _size_of(half: CapturedMessage | None) -> str:
     return f"{bytes_on_wire:4d}" if bytes_on_wire < 10_000 else f"{size(bytes_on_wire):>4}"
 
 
+def _latency_of(exchange: Exchange) -> str:
+    """Return the latency in five columns."""
+    latency = exchange.latency
+    if latency is not None and 9_950 <= latency < 999_500:  # most of them
+        return f"{latency / 1e3:3.0f}µs"
+    return f"{short(latency):>5}"
+
+
 def _name(topic: uuid.UUID, topics: Topics) -> str:
     return topics.get(topic) or str(topic)
 
@@ -178,8 +187,6 @@ def short(nanoseconds: int | None) -> str:
     """Return a latency in nanoseconds in five columns at most, as `1.2ms`."""
     if nanoseconds is None:
         return "–"
-    if 9_950 <= nanoseconds < 999_500:  # most of them
-        return f"{nanoseconds / 1e3:.0f}µs"
     for unit, scale in (("µs", 1e3), ("ms", 1e6)):
         value = nanoseconds / scale
         if abs(value) < 9.95:

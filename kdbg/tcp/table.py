@@ -6,7 +6,7 @@ connection on the same ports, and when the table is full the least recently acti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, endpoint, reverse
@@ -121,8 +121,8 @@ class Table:
         if not stream.regular:
             stream.overdue(seen)
 
-    def receive_all(self, packets: Iterable[Packet]) -> Iterator[int]:
-        """Take the next packets of the capture; yield the time of each once it is taken.
+    def receive_all(self, packets: Iterable[Packet]) -> None:
+        """Take the next packets of the capture.
 
         Bytes that come in order, and packets without any, are handled here, as in `receive`, with fewer calls.
         """
@@ -147,7 +147,6 @@ class Table:
                     receive(packet)
             else:
                 receive(packet)
-            yield time
 
     def close(self) -> None:
         """End every connection; for the end of the capture."""

@@ -42,8 +42,7 @@ def packets(blocks: Blocks) -> None:
 def tcp(blocks: Blocks) -> None:
     table = Connections(lambda connection: (NOBODY, NOBODY))
     for block in blocks:
-        for _ in table.receive_all(block):
-            pass
+        table.receive_all(block)
 
 
 def engine(blocks: Blocks) -> int:

@@ -43,8 +43,7 @@ class Pairer:
             self._end()
             self._now, self._capture = (capture, run.key), capture
             self._session = Engine(watch=self._spoken.watch)
-        for done in self._session.receive_all(run.unpack()):
-            self._keep(done)
+        self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
 
     def close(self) -> dict[str, Any]:

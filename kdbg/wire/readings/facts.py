@@ -60,7 +60,8 @@ class Facts(Walk):
     def function(self, header: Node, body: WireStruct) -> FactsReader:
         """Return the reader of messages of this header and body."""
         self.gather(header, body)
-        return self.define("read(data, pos=0)", "(tuple(rows), tuple(groups), tuple(errors))")  # type: ignore[no-any-return]
+        lists = [f"tuple({name})" if self.adds_to(name) else "()" for name in ("rows", "groups", "errors")]
+        return self.define("read(data, pos=0)", f"({', '.join(lists)})")  # type: ignore[no-any-return]
 
     def gather(self, header: Node, body: WireStruct) -> None:
         """Write what gathers rows, groups and errors, and proves all bytes."""
@@ -70,6 +71,10 @@ class Facts(Walk):
         self.about(body, {}, 1)
         self.flush(1)
         self.line(1, "if pos != len(data): raise Unreadable")
+
+    def adds_to(self, name: str) -> bool:
+        """Return whether anything that was written adds to a list."""
+        return any(f"{name}.append(" in line or f"{name}.insert(" in line for line in self.lines)
 
     def about(self, node: WireStruct, around: Around, depth: int) -> None:
         """Write what reads a structure that says something; `around` is what it stands in."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import cache
 from itertools import islice
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ MOST = 100_000
 """Names that are remembered: a hostile capture may tell any number of them."""
 
 
-def learn(grammar: WireStruct, value: Any, topics: dict[UUID, str]) -> None:
+def learn(grammar: WireStruct, value: Any, topics: MutableMapping[UUID, str]) -> None:
     """Add what a value tells to `topics`."""
     pairs = topic_names(grammar)
     for topic_id, name in pairs(value) if pairs is not None else ():

@@ -6,7 +6,7 @@ that form and says so; one of an unknown API or version keeps its body as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -21,11 +21,13 @@ from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
-from ..wire.nodes import WireStruct
+from ..wire.nodes import Node, WireStruct
+from ..wire.nodes.children import children, contains
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
 from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all
+from ..wire.records.node import RecordsNode
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -82,7 +84,38 @@ def read(
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
             notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)),) if form.name else ()
             return Message(api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow)
-    return read_slowly(api, version, direction, data, header=header)
+    too_long = read_too_long(api, version, direction, data, header=header)
+    return too_long if too_long is not None else read_slowly(api, version, direction, data, header=header)
+
+
+def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, header: bool) -> Message | None:
+    """Read a message that is sound but for bytes behind it; return None for any other.
+
+    What `read_slowly` says of it is known without looking at every byte; not where it may be of several forms.
+    """
+    form, *others = forms(api, version, direction, header, False)
+    if others or not api.reads(direction, version):
+        return None
+    try:
+        (head, body), end = form.read(data, 0)
+    except UNREADABLE:
+        return None
+    left = len(data) - end
+    if left <= 0:
+        return None
+    finding = Finding(Kind.LEFTOVER, direction, "", end, left, LeftoverFault(left))
+    unexplained = left + sum(_cut_off(form.grammar, body))
+    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), unexplained)
+
+
+def _cut_off(node: Node, value: Any) -> Iterator[int]:
+    """Yield the lengths of the entries of record sets that a broker cut off."""
+    if isinstance(node, RecordsNode):
+        yield from (len(entry["partial"]) for entry in value or () if "partial" in entry)
+    elif contains(node, lambda inner: isinstance(inner, RecordsNode)):
+        for child in children(node):
+            for inside in child.values(value):
+                yield from _cut_off(child.node, inside)
 
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from kdbg.messages.message import read
+from kdbg.messages.message import read, read_slowly
 from kdbg.messages.payloads import open_payloads
 from kdbg.render.drawn import drawing
 from kdbg.render.drawn.texts import Texts
@@ -194,3 +194,11 @@ def test_sound_messages_are_seldom_refused(pair: Pair) -> None:
             except UNREADABLE:
                 count[False] += 1
     assert count[False] <= pair.refused * count.total(), count
+
+
+@pytest.mark.parametrize("subject", SPOKEN, ids=str)
+def test_a_message_that_is_too_long_is_what_the_explaining_reading_makes_of_it(subject: Spoken) -> None:
+    asked = subject.api, subject.version, subject.direction
+    for value in variants(subject):
+        data = subject.whole(value) + b"\1\2\3"
+        assert read(*asked, data) == read_slowly(*asked, data)

@@ -57,16 +57,16 @@ def test_a_message_with_something_odd_is_explained_once(monkeypatch: pytest.Monk
         return slowly(*asked, **named)
 
     monkeypatch.setattr(room, "read_slowly", noted)
-    odd = half(request(5) + b"?")
-    assert [finding.kind for finding in odd.findings(shallow=True)] == ["leftover"]
+    odd = half(request(5)[:-1])
+    assert [finding.kind for finding in odd.findings(shallow=True)] == ["truncated"]
     assert odd.message() is odd.message(shallow=True)
     taken = odd.take()
     assert taken is not None
     taken.body.clear()
-    assert [finding.kind for finding in odd.findings()] == ["leftover"]
+    assert [finding.kind for finding in odd.findings()] == ["truncated"]
     assert len(explained) == 1
     odd.forget()
-    assert [finding.kind for finding in odd.findings()] == ["leftover"]
+    assert [finding.kind for finding in odd.findings()] == ["truncated"]
     assert len(explained) == 2
 
 

@@ -13,7 +13,7 @@ from ..wire import Api
 from ..wire.readings.topic_names import NamesThen
 from .output import Writer, encoded
 
-MOST, MOST_BYTES = 4096, 8 << 20
+MOST, MOST_BYTES = 8192, 16 << 20
 """Exchanges of a chunk, and bytes of their messages."""
 
 

@@ -13,7 +13,7 @@ from .look import Look
 from .values import Memo, quote
 
 _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
-_clocks = Memo(lambda second: _seconds[second][11:])
+clocks = Memo(lambda millisecond: f"{_seconds[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
 _moments = Memo(lambda second: _seconds[second].encode())
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
@@ -22,11 +22,6 @@ _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" ·
 def moment(time: int) -> str:
     """Return a time in nanoseconds since 1970 as date and time of day in UTC, to the microsecond."""
     return f"{_seconds[time // 1_000_000_000]}.{time // 1000 % 1_000_000:06d}"
-
-
-def clock(time: int) -> str:
-    """Return the time of day of a time in nanoseconds since 1970, in UTC, to the millisecond."""
-    return f"{_clocks[time // 1_000_000_000]}.{time // 1_000_000 % 1000:03d}"
 
 
 def endpoint(end: tuple[str, int]) -> str:

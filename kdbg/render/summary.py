@@ -9,17 +9,19 @@ from typing import TypeAlias
 
 from ..findings import Finding
 from ..grammars.errors import error_name
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import Exchange
 from ..wire import Api
 from ..wire.readings.outline import Outline, outline
 from .findings import mark, style
-from .heading import clock
+from .heading import clocks
 from .look import Look
 from .values import MOST_KEPT, cut, escape
 
 Topics: TypeAlias = Mapping[uuid.UUID, str]
 About: TypeAlias = "tuple[str, str]"
 """What an exchange was about, and the style in which that is shown: "" where nothing went wrong."""
+WHOLE = 10_000
+"""Sizes below are written as they are."""
 FEW_ROWS = 8
 """Rows of two outlines whose text is worth remembering: longer ones seldom come twice."""
 
@@ -41,10 +43,7 @@ class Summary:
 
     def __call__(self, exchange: Exchange) -> str:
         """Return the line of an exchange, newline included."""
-        line = (
-            f"{exchange.number:5d} {clock(exchange.time)} {self._kind(exchange)} "
-            f"{_size_of(exchange.request)} {_size_of(exchange.response)} {_latency_of(exchange)} "
-        )
+        line = self._beginning(exchange)
         about, style = self._about(exchange)
         if not about:
             return line.rstrip() + "\n"
@@ -52,6 +51,20 @@ class Summary:
         if len(about) > room or not about.isascii():
             about = cut(about, room)
         return f"{line}{about}\n" if not style else f"{line}{self.look.paint(style, about)}\n"
+
+    def _beginning(self, exchange: Exchange) -> str:
+        """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
+        request, response = exchange.request, exchange.response
+        if request is not None and response is not None:
+            sent, got, latency = request.size, response.size, response.first_time - request.last_time
+            if sent < WHOLE > got and 9_950 <= latency < 999_500:
+                clock = clocks[request.first_time // 1_000_000]
+                return f"{exchange.number:5d} {clock} {self._kind(exchange)} {sent:4d} {got:4d} {latency / 1e3:3.0f}µs "
+        sent_text, got_text = (size(half.size) if half is not None else "–" for half in (request, response))
+        return (
+            f"{exchange.number:5d} {clocks[exchange.time // 1_000_000]} {self._kind(exchange)} "
+            f"{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
+        )
 
     def _kind(self, exchange: Exchange) -> str:
         """Return connection, API and version, which come again and again."""
@@ -136,22 +149,6 @@ def _subjects(outlines: list[Outline], topics: Topics) -> str:
     return " ".join(words)
 
 
-def _size_of(half: CapturedMessage | None) -> str:
-    """Return the size of a message in four columns."""
-    if half is None:
-        return "   –"
-    bytes_on_wire = half.size
-    return f"{bytes_on_wire:4d}" if bytes_on_wire < 10_000 else f"{size(bytes_on_wire):>4}"
-
-
-def _latency_of(exchange: Exchange) -> str:
-    """Return the latency in five columns."""
-    latency = exchange.latency
-    if latency is not None and 9_950 <= latency < 999_500:  # most of them
-        return f"{latency / 1e3:3.0f}µs"
-    return f"{short(latency):>5}"
-
-
 def _name(topic: uuid.UUID, topics: Topics) -> str:
     return topics.get(topic) or str(topic)
 
@@ -171,7 +168,7 @@ def _places(places: dict[str, dict[int, None]]) -> list[str]:
 
 def size(count: int) -> str:
     """Return a number of bytes in four columns at most, as `9.8k`."""
-    if count < 10_000:
+    if count < WHOLE:
         return str(count)
     for unit in "kMG":
         count_in_unit = count / 1024

@@ -36,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions",
     },
-    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "forks"},
+    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "forks", "wire"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
         "extras",

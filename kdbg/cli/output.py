@@ -49,7 +49,7 @@ meanings_option: Final = click.option(
 
 jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Cores to work on: one pairs what was said, the others show it. The output is the same.",
+    help="Cores to work on: one pairs what was said, the others do the rest. The output is the same.",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options
+from .output import jobs_option
 from .pipeline import Setting
 
 
@@ -20,8 +21,9 @@ from .pipeline import Setting
 @click.option(
     "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
 )
+@jobs_option
 @definitions_option
-def command(sources: tuple[str, ...], output: str, force: bool, **options: Any) -> int:
+def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
     """Make a page for people who would rather look: traffic, latency, errors, lag, rebalances, clients, problems.
 
     Of captures, which are decoded here (filters as decode has them), or of a folder of tables that `kdbg pipeline`
@@ -33,4 +35,4 @@ def command(sources: tuple[str, ...], output: str, force: bool, **options: Any) 
     """
     from .reporting import run
 
-    return run(sources, output, options, force=force)
+    return run(sources, output, options, force=force, jobs=jobs)

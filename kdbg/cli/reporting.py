@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NEEDED = ("plotly", "jinja2")
 
 
-def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool) -> int:
+def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool, jobs: int) -> int:
     """Make the page; return the exit status."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
@@ -34,7 +34,7 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
         check(Path(output))
     tables = [source for source in sources if is_folder(source)]
     if not tables:
-        return of_captures(sources, output, options)
+        return of_captures(sources, output, options, jobs)
     if len(sources) > 1:
         raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
     for name in take_filters(dict(options)).given:
@@ -47,12 +47,12 @@ def is_folder(source: str) -> bool:
     return "://" in source or Path(source).is_dir()
 
 
-def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any]) -> int:
+def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], jobs: int) -> int:
     """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
     from ..report.collected import Collected
 
     status, read = 0, []
-    with closing(Collected(take_filters(options))) as collected:
+    with closing(Collected(take_filters(options), jobs)) as collected:
         for source in sources:
             try:
                 with open_capture(source) as capture:

@@ -11,6 +11,7 @@ from ..capture import Capture
 from ..engine.driver import Drive, Fits
 from ..engine.engine import Engine
 from ..filters.chosen import Filters
+from ..forks import Forks
 from ..messages.exchange import Exchange
 from ..render.values import escape
 from ..tables.columns import TABLES
@@ -18,6 +19,7 @@ from ..tables.connections import Connections
 from ..tables.rows import NO_EXCHANGE, Rows, TableRow, problem_columns
 from ..tables.told import Wanted
 from ..tables.values import moment
+from ..wire import Api
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """
@@ -25,6 +27,8 @@ ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client,
 CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
 """
 BATCH = 1000
+CHUNK = 4096
+"""Exchanges whose rows are made in one copy of the process."""
 
 
 class Largest:
@@ -43,13 +47,17 @@ class Largest:
 
 
 class Collected:
-    """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all."""
+    """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all.
+
+    With more `jobs` than one, copies of this process make the rows while it pairs and keeps them.
+    """
 
     filters: Filters
     left: Any
+    jobs: int
 
-    def __init__(self, filters: Filters) -> None:
-        self.filters, self.left = filters, filters.limit
+    def __init__(self, filters: Filters, jobs: int = 1) -> None:
+        self.filters, self.left, self.jobs = filters, filters.limit, jobs
         self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
@@ -121,13 +129,20 @@ class _Decoding:
     def run(self, capture: Capture) -> None:
         blocks = capture.blocks(singly=self.to.left is not None)
         drive = Drive(self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
+        take = self.rows_of if self.to.jobs == 1 else _Apart(self).take
         for exchange in drive:
             number = exchange.peers.number
             self.shown.add(number)
             exchange.peers = self.connections[number].peers
-            self.rows.exchange(self.name, exchange)
+            take(exchange)
+        take(None)
         self.to.left = drive.left
         self._tell()
+
+    def rows_of(self, exchange: Exchange | None) -> None:
+        """Add the rows of an exchange; None says that there are no more."""
+        if exchange is not None:
+            self.rows.exchange(self.name, exchange)
 
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
         self.connections.heard(exchange)
@@ -142,3 +157,42 @@ class _Decoding:
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
                 spoken.tell(self.name, findings.get(number, ()), self.to.add)
+
+
+class _Apart:
+    """Makes the rows of exchanges in copies of this process, a chunk in each; those of each kind's first here."""
+
+    def __init__(self, decoding: _Decoding) -> None:
+        self.decoding, self.rows = decoding, decoding.rows
+        self._chunk: list[Exchange] = []
+        self._seen: set[tuple[Api | None, int]] = set()
+        self._forks: Forks[list[Exchange]] = Forks(decoding.to.jobs, self._work, lambda made: made, self._add)
+
+    def take(self, exchange: Exchange | None) -> None:
+        """Take an exchange; None says that there are no more, and waits for the rows."""
+        if exchange is None:
+            self._forks.give(self._chunk)
+            self._forks.close()
+        elif (exchange.api, exchange.version) not in self._seen:
+            self._seen.add((exchange.api, exchange.version))
+            self.decoding.rows_of(exchange)
+        else:
+            self._chunk.append(exchange)
+            if len(self._chunk) >= CHUNK:
+                self._forks.give(self._chunk)
+                self._chunk = []
+
+    def _work(self, chunk: list[Exchange]) -> dict[str, list[TableRow]]:
+        """Return the rows of a chunk by their tables; in a copy."""
+        made: dict[str, list[TableRow]] = {table: [] for table in KEPT}
+        add, self.rows.add = self.rows.add, lambda table, time, row, size: made[table].append(row)
+        for exchange in chunk:
+            self.decoding.engine.names_then.at(exchange.names)
+            self.decoding.rows_of(exchange)
+        self.rows.add = add
+        return made
+
+    def _add(self, made: dict[str, list[TableRow]]) -> None:
+        for table, rows in made.items():
+            for row in rows:
+                self.decoding.to.add(table, None, row)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from kdbg.capture import open_capture
 from kdbg.cli import apart
 from kdbg.cli.decoding import Run
 from kdbg.cli.output import Writer
 from kdbg.filters.chosen import Filters
 from kdbg.render.look import Look
+from kdbg.report import collected
+from kdbg.report.collected import Collected
 
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, call
 
@@ -56,3 +60,24 @@ def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
         assert process.wait(timeout=30) in (0, 1, 141)
+
+
+def test_the_report_is_the_same(tmp_path: Path) -> None:
+    pages = []
+    for jobs in (1, 3):
+        page = tmp_path / f"{jobs}.html"
+        outcome = call("report", *sorted(CAPTURES.glob("*.pcap"))[:4], "-o", page, "--jobs", jobs)
+        assert outcome.status in (0, 1)
+        pages.append((page.read_text(), outcome.err.replace(str(page), "")))
+    assert pages[0] == pages[1]
+
+
+def test_the_rows_of_many_small_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collected, "CHUNK", 3)
+    found = []
+    for jobs in (1, 4):
+        with closing(Collected(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:
+            all_.capture(capture)
+            found.append({table: sorted(map(str, all_.ask(f"SELECT * FROM {table}"))) for table in collected.KEPT})
+    assert found[0] == found[1]
+    assert len(found[0]["exchanges"]) > 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..capture import Capture
@@ -98,9 +98,9 @@ class Collected:
 
     def _write(self, table: str) -> None:
         places = ", ".join("?" * len(TABLES[table]))
-        rows = (map(_stored, row) for row in self._waiting[table])
+        rows = [_stored(row, LISTS[table]) for row in self._waiting[table]]
         with self._database:
-            self._database.executemany(f"INSERT INTO {table} VALUES ({places})", map(tuple, rows))
+            self._database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
         self._waiting[table].clear()
 
 
@@ -108,8 +108,21 @@ NO_ENDS: TableRow = (None,) * 3
 """Stands for the rest of a connection where a problem is a capture's."""
 
 
-def _stored(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list) else value
+LISTS = {
+    table: [place for place, kind in enumerate(columns.values()) if kind in ("texts", "shorts")]
+    for table, columns in TABLES.items()
+}
+"""Table by table, where in a row its lists stand."""
+
+
+def _stored(row: TableRow, lists: list[int]) -> Sequence[Any]:
+    """Return a row with its lists as JSON."""
+    if not lists:
+        return row
+    stored = list(row)
+    for place in lists:
+        stored[place] = json.dumps(stored[place]) if stored[place] else "[]"
+    return stored
 
 
 class _Decoding:
@@ -118,10 +131,7 @@ class _Decoding:
     def __init__(self, to: Collected, name: str) -> None:
         self.to, self.name = to, name
         self.connections = Connections()
-        reads_all = not to.filters.but(limit=None, port=None)
-        self.engine = Engine(
-            ports=to.filters.port or (), watch=self.connections.watch, reads="shallow" if reads_all else None
-        )
+        self.engine = Engine(ports=to.filters.port or (), watch=self.connections.watch)
         self.rows = Rows(to.add, Wanted(), self.engine.names_then)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
@@ -129,12 +139,14 @@ class _Decoding:
     def run(self, capture: Capture) -> None:
         blocks = capture.blocks(singly=self.to.left is not None)
         drive = Drive(self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
-        take = self.rows_of if self.to.jobs == 1 else _Apart(self).take
-        for exchange in drive:
-            number = exchange.peers.number
-            self.shown.add(number)
-            exchange.peers = self.connections[number].peers
-            take(exchange)
+        take, at = self.rows_of if self.to.jobs == 1 else _Apart(self).take, self.engine.names_then.at
+        for chunk in drive.chunks():
+            for exchange in chunk:
+                at(exchange.names)
+                number = exchange.peers.number
+                self.shown.add(number)
+                exchange.peers = self.connections[number].peers
+                take(exchange)
         take(None)
         self.to.left = drive.left
         self._tell()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import click
 from ..capture import Capture, Packet
 from ..engine.driver import PAUSE, Drive, Fits
 from ..engine.engine import Engine
+from ..engine.garbage import seldom_collected
 from ..engine.sides import Depth
 from ..errors import CaptureError
 from ..filters.chosen import Filters
@@ -31,9 +30,6 @@ from .output import Writer
 
 if TYPE_CHECKING:
     from .segment import SegmentRun
-
-SELDOM = 10_000, 20, 50
-"""Thresholds of the garbage collector's generations while captures are decoded."""
 
 
 class Run:
@@ -238,20 +234,6 @@ class Run:
 
 def deaf(how: int, signals: set[int]) -> None:
     """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""
-
-
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector run seldom: what is decoded refers to nothing that refers back to it.
-
-    It would find nothing, and go over all that is held for many thousand connections each time.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def number(count: int, noun: str) -> str:

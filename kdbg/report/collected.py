@@ -10,6 +10,7 @@ from typing import Any
 from ..capture import Capture
 from ..engine.driver import Drive, Fits
 from ..engine.engine import Engine
+from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
 from ..forks import Forks
 from ..messages.exchange import Exchange
@@ -79,7 +80,8 @@ class Collected:
     def capture(self, capture: Capture) -> None:
         """Decode a capture to its end, or to the limit."""
         name = escape(capture.name)
-        _Decoding(self, name).run(capture)
+        with seldom_collected():
+            _Decoding(self, name).run(capture)
         problems = capture.problems
         for finding in problems:
             self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)))

@@ -41,5 +41,17 @@ def columns(rows: Sequence[tuple[Any, ...]], width: int) -> Iterator[list[Any]]:
 
 def batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
     """Return rows as an Arrow batch."""
-    arrays = [pa.array(column, field.type) for column, field in zip(columns(rows, len(schema)), schema, strict=True)]
+    arrays = [_array(column, field.type) for column, field in zip(columns(rows, len(schema)), schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(column: list[Any], type: pa.DataType) -> pa.Array:
+    """Return a column as Arrow has it; of lists, nearly all are empty in most tables."""
+    if pa.types.is_list(type) and not any(column) and None not in column:
+        return pa.ListArray.from_buffers(
+            type,
+            len(column),
+            [None, pa.py_buffer(bytes(4 * len(column) + 4))],
+            children=[pa.array([], type.value_type)],
+        )
+    return pa.array(column, type)

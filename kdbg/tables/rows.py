@@ -27,7 +27,7 @@ from ..wire.readings.walk import UNREADABLE
 from .groups import EVENTS, event_rows
 from .partitions import KEPT, Amount
 from .record_rows import RecordColumns
-from .straight import ToldReader, reader_of
+from .straight import ToldReader, names_by_id, reader_of
 from .told import PartitionTold, Told, Wanted, told
 from .values import micros, moment, text, topic_name
 
@@ -36,15 +36,19 @@ Add = Callable[[str, int | None, TableRow, int], None]
 """Takes (table, microseconds since the epoch, row, bytes of its large values)."""
 MOST = 1 << 16
 """Connections, or versions of APIs, whose columns are remembered."""
-NOTHING = Amount()
+NOTHING, UNTOLD = Amount(), Told((), (), (), None, None, ())
 
 
 class Spoken(NamedTuple):
-    """A version of an API: its columns, what reads its clean messages, whether `partitions` and `groups` tell of it."""
+    """A version of an API: its columns, what reads its clean messages, and which tables tell of it.
+
+    `by_id`: topics may be named by ids.
+    """
 
     columns: TableRow
     request: ToldReader | None
     response: ToldReader | None
+    by_id: bool
     partitions: bool
     events: bool
 
@@ -67,14 +71,15 @@ class Rows:
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
         """Add all rows of one exchange."""
-        spoken = self._spoken.get((exchange.api, exchange.version)) or self._learnt(exchange.api, exchange.version)
+        api, request, response = exchange.api, exchange.request, exchange.response
+        spoken = self._spoken.get((api, exchange.version)) or self._learnt(api, exchange.version)
         if spoken.events:
             self._events(capture, exchange)
-        asked = self._told(exchange.request, spoken.request)
-        answer = self._told(exchange.response, spoken.response)
-        who, time = self._connection(capture, exchange.peers), moment(exchange.time)
-        known = exchange.api is None or spoken.columns[1] is not None
-        what = (*who, *spoken.columns, exchange.correlation_id if known else None, text(exchange.client_id), time)
+        asked = None if request is None else self._told(request, spoken.request, spoken.by_id)
+        answer = None if response is None else self._told(response, spoken.response, spoken.by_id)
+        time = moment(exchange.time)
+        number = exchange.correlation_id if api is None or spoken.columns[1] is not None else None
+        what = (*self._connection(capture, exchange.peers), *spoken.columns, number, text(exchange.client_id), time)
         findings = exchange.all_findings()
         self.add("exchanges", time, (*what, *self._exchange(exchange, asked, answer, findings)), 0)
         for finding in findings:
@@ -86,12 +91,12 @@ class Rows:
     def _learnt(self, api: Api | None, version: int) -> Spoken:
         """Return what there is to know of a version, and remember it."""
         if api is None:
-            found = Spoken((None,) * 3, None, None, partitions=False, events=False)
+            found = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False)
         else:
-            events = api.name in EVENTS  # these need the values of both messages
+            events, by_id = api.name in EVENTS, names_by_id(api, version)  # events need the values of both messages
             asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
-            numbers = (api.key, version) if api.key >= 0 else (None, None)
-            found = Spoken((api.name, *numbers), asks, answers, partitions=api.name in KEPT, events=events)
+            columns = (api.name, *((api.key, version) if api.key >= 0 else (None, None)))
+            found = Spoken(columns, asks, answers, by_id=by_id, partitions=api.name in KEPT, events=events)
         if len(self._spoken) >= MOST:
             self._spoken.clear()
         self._spoken[api, version] = found
@@ -106,17 +111,15 @@ class Rows:
             found = self._who[peers.number] = peers, capture, who_columns(capture, peers)
         return found[2]
 
-    def _told(self, half: CapturedMessage | None, read: ToldReader | None) -> Told | None:
+    def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> Told | None:
         """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
-        if half is None:
-            return None
         if read is not None and not half.missing:
             try:
                 found = read(half.data)
             except UNREADABLE:
                 pass
             else:
-                if not _opens(half, found):
+                if not (by_id and _opens(half, found)):
                     half.sound = True
                     return found
         message = self._readable(half)
@@ -131,18 +134,11 @@ class Rows:
         self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
     ) -> TableRow:
         """Return the columns of `exchanges` from `response_time` on."""
-        topics: dict[Any, None] = {}
-        groups: dict[str | None, None] = {}
-        codes: list[int] = []
-        throttle = None
-        for said in (asked, answer):
-            if said is not None:
-                rows, named, errors, _, throttle, _ = said
-                for row in rows:
-                    topics[row[0]] = None
-                for group in named:
-                    groups[group] = None
-                codes += errors
+        topics, groups, codes, _, throttle, _ = answer or UNTOLD
+        if asked is not None:
+            others, named, errors, *_ = asked
+            topics, groups, codes = [*others, *topics], [*named, *groups], [*errors, *codes]
+        by_id = self.topics
         request, response = exchange.request, exchange.response
         latency = None if request is None or response is None else micros(response.first_time - request.last_time)
         return (
@@ -153,11 +149,15 @@ class Rows:
             request.first_packet if request is not None else None,
             response.first_packet if response is not None else None,
             True if response is not None else None if exchange.answered else False,
-            [topic if type(topic) is str else topic_name(topic, self.topics) for topic in topics if topic is not None],
-            [group for group in groups if group is not None],
+            [
+                topic if type(topic) is str else topic_name(topic, by_id)
+                for topic in dict.fromkeys(topics)
+                if topic is not None
+            ],
+            [group for group in dict.fromkeys(groups) if group is not None],
             codes,
             [error_name(code) for code in codes],
-            throttle if answer is not None else None,
+            throttle,
             [escape(str(finding)) for finding in findings],
         )
 
@@ -165,17 +165,16 @@ class Rows:
         self, spoken: Spoken, asked: Told | None, answer: Told | None, what: TableRow, time: int | None
     ) -> None:
         """Add the rows of `partitions`, request and response merged, and those of their records."""
-        found: dict[tuple[Any, int, str | None], list[PartitionTold | None]] = {}
-        around = None
-        for side, said in enumerate((asked, answer)):
-            if said is None:
-                continue
-            *_, group, _, parts = said
-            if not side:
-                around = group
-            for part in parts:
-                around = part[0] or around  # a response does not repeat the group
-                found.setdefault((part[1], part[2], around), [None, None])[side] = part
+        found: dict[tuple[Any, int, str | None], tuple[PartitionTold | None, PartitionTold | None]] = {}
+        *_, around, _, parts = asked or UNTOLD
+        for part in parts:
+            around = part[0] or around
+            found[part[1], part[2], around] = part, None
+        *_, parts = answer or UNTOLD
+        for part in parts:
+            around = part[0] or around  # a response does not repeat the group
+            place = part[1], part[2], around
+            found[place] = found[place][0] if place in found else None, part
         produced = spoken.columns[0] == "Produce"
         for (topic, partition, group), (one, other) in found.items():
             name, topic_id = (topic, None) if type(topic) is str else self._by_id(topic)
@@ -226,16 +225,21 @@ def _merged(
     asked: PartitionTold | None, answer: PartitionTold | None
 ) -> tuple[int | None, Sequence[int | None], Amount, Sequence[RecordColumns] | None]:
     """Return (error, offsets, amount, records) of a partition, as both messages tell of it."""
-    if asked is None or answer is None:
-        part = asked or answer
-        assert part is not None
-        _, _, _, code, offsets, held, records = part
-        return None if answer is None else code, offsets, held or NOTHING, records
-    *_, offsets, held, records = asked
-    _, _, _, code, answered, other, others = answer
-    if other and other[0] and not (held and held[0]):
-        held, records = other, others
-    offsets = tuple([one if later is None else later for one, later in zip(offsets, answered, strict=True)])
+    if answer is None:
+        assert asked is not None
+        *_, offsets, held, records = asked
+        return None, offsets, held or NOTHING, records
+    _, _, _, code, offsets, held, records = answer
+    if asked is None:
+        return code, offsets, held or NOTHING, records
+    *_, (one, two, three, four, five), of_request, in_request = asked
+    if not (held and held[0]) or (of_request and of_request[0]):
+        held, records = of_request, in_request
+    first, second, third, fourth, fifth = offsets
+    offsets = (
+        one if first is None else first, two if second is None else second, three if third is None else third,
+        four if fourth is None else fourth, five if fifth is None else fifth,
+    )  # fmt: skip
     return code, offsets, held or NOTHING, records
 
 

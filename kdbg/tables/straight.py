@@ -8,12 +8,13 @@ a value tells: payloads that are opened, control batches, the records of Kafka's
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from ..grammars.payloads import TOPICS
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
-from ..wire.language.api import Direction
+from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import Field, Fixed, Node, Rest, Sized, Varint, WireStruct
 from ..wire.nodes.children import contains
 from ..wire.readings.facts import Around, Facts
@@ -48,6 +49,13 @@ def told_reader(header: Node, body: WireStruct, columns: Columns | None, wanted:
         return None
 
 
+@cache
+def names_by_id(api: Api, version: int) -> bool:
+    """Return whether messages of a version may name topics by their ids."""
+    grammars = (grammar_of(api, version, direction) for direction in DIRECTIONS)
+    return any(contains(grammar, lambda node: node.kind == "topic_id") for grammar in grammars)
+
+
 def holds_payload(node: Node) -> bool:
     """Return whether the bytes of a leaf may be a payload."""
     return isinstance(node, (Sized, Rest)) and node.holds is not None
@@ -71,7 +79,7 @@ class Telling(Facts):
         """Return the reader of messages of this header and body."""
         self.line(1, "parts = []")
         self.gather(header, body)
-        result = f"(tuple(rows), tuple(groups), tuple(errors), {self.group}, {self.throttle}, parts)"
+        result = f"(rows, groups, errors, {self.group}, {self.throttle}, parts)"
         return self.define("read(data, pos=0)", result)  # type: ignore[no-any-return]
 
     def about(self, node: WireStruct, around: Around, depth: int) -> None:
@@ -157,6 +165,10 @@ class Telling(Facts):
                      lambda depth: self.line(depth, f"{held} = {records} = None"))  # fmt: skip
         self.of_set = held, records
         return f"({held}[1] if {held} else 0)"
+
+    def tuple(self, own: Around) -> str:
+        """Return the expression of a topic: all that the tables want of a row."""
+        return str(own.get("topic"))
 
     def row(self, own: Around, around: Around, empty: list[str], place: str | None, depth: int) -> None:
         said = {kind: own.pop(kind) for kind in list(own) if kind.startswith(".")}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..findings import Kind
 from ..messages.message import Message
-from ..wire.readings.outline import Part, PartitionOutline, outline, parts
+from ..wire.readings.outline import Part, outline, parts
 from .partitions import KEPT, OFFSETS, Amount, amount
 from .record_rows import RecordColumns, path_to, record_rows
 from .values import integer, text
@@ -43,13 +43,13 @@ class PartitionTold(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a message tells: its outline, the group at its top, the time that it throttles, and its partitions.
+    """What a message tells: topics, groups and errors in their order, the group at its top, the time that it throttles.
 
-    Captured text is as the tables have it.
+    Captured text is as the tables have it, a topic is its id where it has no name and None where it is not said.
     Readings give plain tuples in the place of all three: what is in them is taken by its order.
     """
 
-    rows: Sequence[PartitionOutline]
+    topics: Sequence[Any]
     groups: Sequence[str]
     errors: Sequence[int]
     group: str | None
@@ -63,7 +63,7 @@ def told(message: Message, wanted: Wanted) -> Told:
     rows, groups, errors = outline(message.grammar)(body)
     found = [_partition(message, part, wanted) for part in parts(message.grammar)(body)] if api in KEPT else ()
     return Told(
-        [(_shown(topic), *rest) for topic, *rest in rows], [_shown(group) for group in groups], errors,
+        [_shown(topic) for topic, *_ in rows], [_shown(group) for group in groups], errors,
         _shown(body.get("group_id")), integer(body.get("throttle_time_ms")), found,
     )  # fmt: skip
 

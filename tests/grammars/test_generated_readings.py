@@ -110,9 +110,9 @@ def plain_tables(wanted: Wanted) -> Callable[[Spoken], Read]:
         def tells(data: bytes) -> Any:
             message = read(subject.api, subject.version, subject.direction, data)
             assert not message.findings
-            rows, groups, errors, *rest, partitions = told(open_payloads(message, data), wanted)
+            *most, partitions = told(open_payloads(message, data), wanted)
             assert not message.findings
-            return tuple(rows), tuple(groups), tuple(errors), *rest, list(partitions)
+            return *most, list(partitions)
 
         return tells
 

@@ -18,9 +18,6 @@ from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import Plan, Split
 from .stages.reading import Reading
 
-PAUSE = 64
-"""Exchanges after which the rows can be taken away."""
-
 
 class Alone:
     """Gives the rows of one capture to `add`: those that the pipeline makes of it.
@@ -46,12 +43,14 @@ class Alone:
         self._reports: list[dict[str, Any]] = []
 
     def run(self) -> Iterator[None]:
-        """Read the capture; pauses now and then, so that the rows can be taken away."""
+        """Read the capture; pauses behind each block of packets, so that the rows can be taken away."""
         drive = Drive(self._engine, self._blocks(), lambda: self._wants)
-        for number, exchange in enumerate(drive, 1):
-            self._rows.exchange(self.name, exchange)
-            if not number % PAUSE:
-                yield
+        at = self._engine.names_then.at
+        for chunk in drive.chunks():
+            for exchange in chunk:
+                at(exchange.names)
+                self._rows.exchange(self.name, exchange)
+            yield
         self._tell()
         self._files()
         yield

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..tables.arrow import TABLES, batch
@@ -19,12 +20,25 @@ from .commit import HIDDEN
 TableRow = tuple[Any, ...]
 ROWS = 16_384
 """Rows of a table and day that are held before they are written, as one row group."""
-HELD = 64 << 20
+ROWS_AT_ONCE = 1024
+"""Rows that are held before they become columns: so few that a processor's cache still has them then."""
+MOST_HELD = 64 << 20
 """Bytes of values that are held in all of them together."""
 MOST_OPEN = 64
 """Files that are open at once; a capture can claim any number of days."""
 UNDATED = "1970-01-01"
 DAY = 86_400_000_000
+
+
+class _Held:
+    """What is held of a table and a day: rows, and the columns that were made of earlier ones."""
+
+    __slots__ = ("batches", "day", "number", "rows", "table")
+
+    def __init__(self, table: str, day: str, number: int | None) -> None:
+        self.table, self.day, self.number = table, day, number
+        self.rows: list[TableRow] = []
+        self.batches: list[pa.RecordBatch] = []
 
 
 class Tables:
@@ -38,22 +52,26 @@ class Tables:
         self.run: str = folder.rpartition(HIDDEN)[2]
         self.counts: dict[str, int] = dict.fromkeys(TABLES, 0)
         self.files: list[str] = []
-        self._rows: dict[tuple[str, str], list[TableRow]] = {}
+        self._held: dict[tuple[str, str], _Held] = {}
+        self._latest: dict[str, _Held] = {}
         self._open: dict[tuple[str, str], pq.ParquetWriter] = {}
-        self._held = 0
+        self._size = 0
         self._days: dict[int, str] = {}
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
         """Add one row; `size` is the bytes of its large values."""
-        day = self._day(time)
-        rows = self._rows.setdefault((table, day), [])
-        rows.append(row)
-        self.counts[table] += 1
-        self._held += size
-        if len(rows) >= ROWS:
-            self._write(table, day)
-        elif self._held > HELD:
-            self._write_all()
+        held = self._latest.get(table)
+        if held is None or time is None or time // DAY != held.number:
+            held = self._of_day(table, time)
+        held.rows.append(row)
+        if len(held.rows) >= ROWS_AT_ONCE:
+            self._pack(held)
+            if len(held.batches) >= ROWS // ROWS_AT_ONCE:
+                self._write(held)
+        if size:
+            self._size += size
+            if self._size > MOST_HELD:
+                self._write_all()
 
     def empty(self, table: str) -> None:
         """Write a file without rows, so that the table exists."""
@@ -76,14 +94,32 @@ class Tables:
             day = self._days[number] = f"{datetime.fromtimestamp(number * 86_400, UTC):%Y-%m-%d}"
         return day
 
-    def _write_all(self) -> None:
-        for table, day in list(self._rows):
-            self._write(table, day)
-        self._held = 0
+    def _of_day(self, table: str, time: int | None) -> _Held:
+        """Return what is held of a table for the day of a time, to which more may come."""
+        day = self._day(time)
+        held = self._held.get((table, day))
+        if held is None:
+            held = self._held[table, day] = _Held(table, day, None if time is None else time // DAY)
+        self._latest[table] = held
+        return held
 
-    def _write(self, table: str, day: str) -> None:
-        rows = self._rows.pop((table, day))
-        self._writer(table, day).write_batch(batch(rows, TABLES[table]))
+    def _write_all(self) -> None:
+        for held in list(self._held.values()):
+            self._write(held)
+        self._size = 0
+
+    def _pack(self, held: _Held) -> None:
+        """Make columns of the rows that are held."""
+        held.batches.append(batch(held.rows, TABLES[held.table]))
+        self.counts[held.table] += len(held.rows)
+        held.rows.clear()
+
+    def _write(self, held: _Held) -> None:
+        """Write all that is held of a table and a day, and forget it."""
+        del self._held[held.table, held.day]
+        self._latest.pop(held.table, None)
+        self._pack(held)
+        self._writer(held.table, held.day).write_table(pa.Table.from_batches(held.batches))
 
     def _writer(self, table: str, day: str) -> pq.ParquetWriter:
         found = self._open.get((table, day))

@@ -1,10 +1,11 @@
 """The pipeline: a plan and an output folder go in, tables come out.
 
-    count ─ read ═ shuffle and sort ═ pair ─ decode ─ commit
+    count ─ read ═ shuffle and sort ═ pair (─ decode) ─ commit
 
-Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair. Exchanges
-and tables are written by the tasks themselves into the run's hidden folder; a task's report names its files, and only
-reported files become part of anything, so that what an attempt wrote before it died is never read.
+Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair; these make
+the rows as well, but for what others must decode. Tables and such exchanges are written by the tasks themselves into
+the run's hidden folder; a task's report names its files, and only reported files become part of anything, so that what
+an attempt wrote before it died is never read.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .commit import Output
 from .failures import failure
 from .parquet import Tables
 from .stages import tasks
+from .stages.making import Making
 from .stages.spill import ROOM
 from .tracker import Tracker
 
@@ -136,9 +138,15 @@ class Pipeline:
     def _run(self, plan: Plan) -> Outcome:
         filters = self.options.filters
         plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
-        outcome = self._made(plan, self._paired(plan, tasks.pair(plan.captures, self.output.folder)), {})
+        making = self._making(plan)
+        outcome = self._made(plan, making, self._paired(plan, tasks.pair(making)), {})
         self._empty(outcome)
         return outcome
+
+    def _making(self, plan: Plan) -> Making:
+        """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
+        share = max(PER_TASK, 2 * plan.size // (self.options.partitions or self._partitions(plan)))
+        return Making(plan.captures, self.output.folder, self.options.filters, self.options.wanted, share)
 
     def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
@@ -153,19 +161,18 @@ class Pipeline:
         self.output.drop(ROOM)
         return paired
 
-    def _made(self, plan: Plan, paired: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
-        """Decode what was paired, and write the tables; `topics` are the names of topic ids, and learn more."""
-        options, folder = self.options, self.output.folder
+    def _made(self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
+        """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
         outcome = Outcome()
         for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, paired, outcome)
         shares = _shares(piece for report in paired for piece in report["pieces"])
-        job = tasks.Decoding(plan.captures, folder, shares, topics, options.filters, options.wanted)
-        decode = self._knowing(tasks.decode(job))
-        for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
-            outcome.take(report)
+        if shares:
+            decode = self._knowing(tasks.decode(making, shares, topics))
+            for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
+                outcome.take(report)
         return outcome
 
     def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: Outcome) -> None:
@@ -210,7 +217,7 @@ class Pipeline:
         }
 
     def _partitions(self, plan: Plan) -> int:
-        return max(2 * self._cores(), plan.size // PER_PARTITION)
+        return max(4 * self._cores(), plan.size // PER_PARTITION)
 
     def _cores(self) -> int:
         try:

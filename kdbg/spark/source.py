@@ -28,6 +28,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from ..engine.garbage import seldom_collected
 from ..errors import SparkError
 from ..filters.chosen import Filters
 from ..filters.filter import Form
@@ -222,9 +223,10 @@ class Captures(DataSourceReader):
         ports = self.chosen.filters.port or frozenset()
         if self.chosen.table != "files" and not ports and len(self.pushed.ports) == 1:
             ports = frozenset(self.pushed.ports)
-        for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
-            if len(rows.rows) >= BATCH_ROWS or rows.size > BATCH:
-                yield batch(rows.take(), schema)
+        with seldom_collected():
+            for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
+                if len(rows.rows) >= BATCH_ROWS or rows.size > BATCH:
+                    yield batch(rows.take(), schema)
         for start in range(0, len(rows.rows), BATCH_ROWS):
             yield batch(rows.rows[start : start + BATCH_ROWS], schema)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
 import pytest
 
 import kdbg
 from kdbg.filters.chosen import Filters
 from kdbg.library import read_definitions
+from kdbg.spark import pipeline
 from tests.capture.files import RAW, enhanced, interface, option, section
 from tests.cli.calls import MAIN, SHARED, SHIPPED, call
 from tests.traffic import Talk, pcap
@@ -101,3 +103,27 @@ def test_times_that_no_calendar_has(run: Run, tmp_path: Path) -> None:
     assert ask(out, "SELECT api, epoch(request_time), date FROM {exchanges}") == [("Metadata", 0, date(1970, 1, 1))]
     ((text,),) = ask(out, "SELECT text FROM {problems} WHERE kind = 'capture'")
     assert "outside of the years 1970 to 2262" in text
+
+
+def test_what_is_beyond_a_tasks_share_is_decoded_by_others(
+    run: Run, tmp_path: Path, packets: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write(tmp_path / "whole.pcap", packets)
+    monkeypatch.setattr(pipeline, "PER_TASK", 1 << 14)
+    out, outcome = run([whole], partitions=64)
+    assert tabled(out) == decoded([whole])
+    assert outcome.findings.total() == ask(out, "SELECT count(*) FROM {problems}")[0][0]
+
+
+def test_a_topic_id_goes_by_the_name_that_another_connection_was_told(run: Run, tmp_path: Path) -> None:
+    orders = UUID(int=7)
+    asked = {"topic_id": orders, "partitions": [{"partition": 1, "fetch_offset": 20}]}
+    told = {"topic_id": orders, "partitions": [{"partition_index": 1, "high_watermark": 30}]}
+    fetching = Talk(("10.0.0.1", 40001)).ask("Fetch", 13, topics=[asked]).answer(responses=[told])
+    learning = Talk(("10.0.0.1", 40002)).ask("Metadata", 12, topics=None)
+    learning.answer(topics=[{"name": "orders", "topic_id": orders, "partitions": []}])
+    capture = tmp_path / "ids.pcap"
+    capture.write_bytes(pcap(fetching, learning))
+    out, _ = run([capture])
+    assert ask(out, "SELECT topic, topic_id, high_watermark FROM {partitions}") == [("orders", str(orders), 30)]
+    assert ask(out, "SELECT topics FROM {exchanges} WHERE api = 'Fetch'") == [(["orders"],)]

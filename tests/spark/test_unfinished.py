@@ -14,19 +14,24 @@ import pyarrow as pa
 import pytest
 
 from kdbg.capture import Packet, open_capture
+from kdbg.filters.chosen import Filters
 from kdbg.findings import Finding, Kind
 from kdbg.findings.facts import BytesMissing
 from kdbg.spark.follow import unfinished
 from kdbg.spark.follow.unfinished import Rest, Told, follow, waited
+from kdbg.spark.stages.making import Making
 from kdbg.spark.stages.pieces import exchanges
 from kdbg.spark.stages.runs import runs
 from kdbg.spark.stages.tasks import IN_ROW, RUNS, run_batch
+from kdbg.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
 from .test_runs import said
 
 OVER = (1 << 63) - 1
+NOTHING = 0
+"""The bytes of exchanges of which rows are made where they are paired: all are handed on, to be looked at."""
 Found = tuple[list[str], dict[str, list[str]], int]
 
 
@@ -49,7 +54,8 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
-        [batch] = follow(["c"], str(here), str(here / "waiting"), [horizon])(iter(ordered.to_batches()))
+        making = Making(["c"], str(here), Filters(), Wanted(), NOTHING)
+        [batch] = follow(making, str(here / "waiting"), [horizon])(iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = json.loads(report)
         waiting = result["waiting"]["files"]

@@ -203,10 +203,10 @@ class Following(Pipeline):
         horizons = [ALL] * len(plan.captures) if over else before.horizons(plan.captures, self.patience)
         waiting = f"{output.own}/waiting-{number}"
         more = self._tasks(len(before.waiting)).mapInArrow(waited(before.waiting, plan.captures), RUN)
-        pair = follow(plan.captures, output.folder, waiting, horizons)
-        paired = self._paired(plan, pair, more if before.waiting else None)
+        making = self._making(plan)
+        paired = self._paired(plan, follow(making, waiting, horizons), more if before.waiting else None)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
-        made = self._made(plan, paired, topics)
+        made = self._made(plan, making, paired, topics)
         if not self.entry:
             self._empty(made)
         newest = dict(before.newest)

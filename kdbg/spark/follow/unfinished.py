@@ -28,10 +28,11 @@ from ...tables.connections import Connections, ConnectionStatistics
 from ...tcp.stream import MASK
 from ...tcp.table import LATE_SYN, Connection
 from ..archive.store import resolve
+from ..stages.making import Making
 from ..stages.pairing import Pairer
 from ..stages.runs import Run, runs
 from ..stages.spill import Claim
-from ..stages.tasks import IN_ROW, Stage, numbers, report, run_batch
+from ..stages.tasks import IN_ROW, Stage, at_full_speed, numbers, report, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -118,8 +119,8 @@ class Follower(Pairer):
     horizons: list[int]
     waiting: Waiting
 
-    def __init__(self, captures: list[str], folder: str, waiting: str, horizons: list[int]) -> None:
-        super().__init__(captures, folder)
+    def __init__(self, making: Making, waiting: str, horizons: list[int]) -> None:
+        super().__init__(making)
         self.horizons, self.waiting = horizons, Waiting(waiting)
         self.newest: dict[str, int] = {}
         self._clear()
@@ -305,11 +306,11 @@ def waited(files: list[str], captures: list[str]) -> Stage:
     return stage
 
 
-def follow(captures: list[str], folder: str, waiting: str, horizons: list[int]) -> Stage:
+def follow(making: Making, waiting: str, horizons: list[int]) -> Stage:
     """Return a stage like `stages.tasks.pair` that goes on from what waits; its report says what waits now."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        follower, spill, splits = Follower(captures, folder, waiting, horizons), Claim(folder), list[Any]()
+        follower, spill, splits = Follower(making, waiting, horizons), Claim(making.folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 capture, key, split, order, packets, payload, *where = row
@@ -324,4 +325,4 @@ def follow(captures: list[str], folder: str, waiting: str, horizons: list[int]) 
         spill.close()
         yield report(follower.close() | {"splits": splits})
 
-    return stage
+    return at_full_speed(stage)

@@ -1,8 +1,7 @@
 """The reduce side: the runs of a partition, sorted, go through the very engine that `kdbg decode` runs.
 
-One connection after the other, each through an `Engine` of its own; so memory holds one connection's loose ends.
-Exchanges are paired and proved here, and written as they are: decoding them is work for the next stage, where one large
-connection does not hold up the others.
+One connection after the other, each through an `Engine` of its own; so memory holds one connection's loose ends. What
+becomes of the exchanges, making.py says.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from ...messages.exchange import Exchange
 from ...tables.connections import Connections, ConnectionStatistics
 from ...wire.readings.topic_names import MOST
 from ..parquet import Tables
-from .pieces import Pieces
-from .raw import pack
+from .making import Here, Making
 from .runs import Run
 
 
@@ -25,11 +23,11 @@ class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
 
     tables: Tables
-    pieces: Pieces
 
-    def __init__(self, captures: list[str], folder: str) -> None:
-        self.captures = captures
-        self.tables, self.pieces = Tables(folder), Pieces(folder)
+    def __init__(self, making: Making) -> None:
+        self.captures: list[str] = making.captures
+        self.tables = Tables(making.folder)
+        self._here = Here(making, self.tables)
         self.counts: Counter[str] = Counter()
         self.topics: dict[UUID, str] = {}
         self._now: tuple[int, bytes] | None = None
@@ -50,21 +48,27 @@ class Pairer:
         """Return what was written, and what was counted."""
         self._end()
         return {
+            **self._here.close(),
             **self.tables.close(),
-            "pieces": self.pieces.close(),
             "counts": self.counts,
             "topics": {str(topic): name for topic, name in self.topics.items()},
         }
 
     def _keep(self, done: list[Exchange]) -> None:
-        """Pack exchanges, and add the rows of connections that are over."""
+        """Take exchanges, and add the rows of connections that are over."""
+        topics, frames, size = self._session.topic_names, 0, 0
         for exchange in done:
             exchange.peers = self._spoken.heard(exchange).peers
-            self.counts["exchanges"] += 1
-            self.counts["frames"] += (exchange.request is not None) + (exchange.response is not None)
-            self.counts["frame_bytes"] += exchange.size
-            self.pieces.add(pack(exchange, self._capture), exchange.size)
-        self._tell_all(but=1)
+            taken = exchange.size
+            frames += (exchange.request is not None) + (exchange.response is not None)
+            size += taken
+            self._here.add(self._capture, exchange, taken, topics)
+        counts = self.counts
+        counts["exchanges"] += len(done)
+        counts["frames"] += frames
+        counts["frame_bytes"] += size
+        if len(self._spoken) > 1:
+            self._tell_all(but=1)
 
     def _end(self) -> None:
         """End the connection, and all that used its ports before."""
@@ -81,7 +85,7 @@ class Pairer:
 
     def _tell_all(self, *, but: int) -> None:
         """Tell of the connections, `but` for the latest: those before it are over, for their ports are used anew."""
-        for number in list(self._spoken)[: len(self._spoken) - but] if len(self._spoken) > but else ():
+        for number in list(self._spoken)[: len(self._spoken) - but]:
             self._tell(self._spoken.pop(number))
 
     def _tell(self, spoken: ConnectionStatistics) -> None:

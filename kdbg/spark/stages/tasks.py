@@ -2,7 +2,7 @@
 
     count    the splits of captures that were cut or rolled → how many packets each holds
     read     splits → the packets of each connection, packed into runs
-    pair     runs, sorted by connection → exchanges, paired and proved, in files of bounded size
+    pair     runs, sorted by connection → the tables; and exchanges that others decode, in files of bounded size
     decode   such files → the tables
 
 Between `read` and `pair` stands the one shuffle. Each task of the other stages answers with one report, in JSON.
@@ -11,7 +11,6 @@ Between `read` and `pair` stands the one shuffle. Each task of the other stages 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -19,13 +18,12 @@ import orjson
 import pyarrow as pa
 
 from ...definitions import MessageDefinition, apis
-from ...filters.chosen import Filters
+from ...engine.garbage import seldom_collected
 from ...grammars import serving
-from ...tables.rows import Rows
-from ...tables.told import Wanted
 from ..archive.counting import counted
 from ..archive.plan import Plan
 from ..parquet import Tables
+from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
 from .reading import Reading
@@ -59,6 +57,16 @@ def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
             yield from stage(batches)
 
     return with_them if definitions else stage
+
+
+def at_full_speed(stage: Stage) -> Stage:
+    """Return the stage wrapped so that the garbage collector runs seldom meanwhile."""
+
+    def without_rests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with seldom_collected():
+            yield from stage(batches)
+
+    return without_rests
 
 
 def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
@@ -121,11 +129,11 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     )
 
 
-def pair(captures: list[str], folder: str) -> Stage:
-    """Make exchanges of the runs of a partition."""
+def pair(making: Making) -> Stage:
+    """Make exchanges of the runs of a partition, and rows of these."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        carrier, spill, splits = Pairer(captures, folder), Claim(folder), list[Any]()
+        carrier, spill, splits = Pairer(making), Claim(making.folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 capture, key, _, order, packets, payload, *where = row
@@ -136,34 +144,20 @@ def pair(captures: list[str], folder: str) -> Stage:
         spill.close()
         yield report(carrier.close() | {"splits": splits})
 
-    return stage
+    return at_full_speed(stage)
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """What the decoding needs to know: `tasks` are the files that each has, `topics` the names of topic ids."""
-
-    captures: list[str]
-    folder: str
-    tasks: list[list[str]]
-    topics: dict[UUID, str]
-    filters: Filters
-    wanted: Wanted
-
-
-def decode(job: Decoding) -> Stage:
-    """Make the rows of the tables."""
+def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str]) -> Stage:
+    """Make rows of the exchanges in files, each task of those in its share; `topics` are the names of topic ids."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        topics = dict(job.topics)
-        checks = job.filters.checks(topics)
+        known = dict(topics)
         for number in numbers(batches):
-            tables = Tables(job.folder)
-            rows = Rows(tables.add, job.wanted, topics)
-            for name in job.tasks[number]:
-                for capture, exchange in exchanges(job.folder, name, topics):
-                    if all(check(exchange) for check in checks):
-                        rows.exchange(job.captures[capture], exchange)
-            yield report(tables.close() | {"problems": rows.problems})
+            tables = Tables(making.folder)
+            maker = Maker(making, tables, known)
+            for name in shares[number]:
+                for capture, exchange in exchanges(making.folder, name, known):
+                    maker.make(capture, exchange)
+            yield report(tables.close() | {"problems": maker.problems})
 
-    return stage
+    return at_full_speed(stage)

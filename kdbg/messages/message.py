@@ -120,21 +120,16 @@ def _cut_off(node: Node, value: Any) -> Iterator[int]:
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
     """Read a message that is not clean, like `read` but with the place of every byte, and say what is wrong where."""
-    grammar, inspection = explain(api, version, direction, data, header=header)
-    head, body = inspection.header, inspection.value or {}
-    unexplained = sum(
-        span.end - span.start
-        for span in inspection.spans
-        if span.buffer == 0 and span.role == "raw" and span.type == "BYTES"
-    )
-    findings = tuple(inspection.findings)
-    return Message(api, version, direction, head, body, grammar, len(data), findings, unexplained)
+    places = not api.reads(direction, version)  # they tell where an unknown body begins
+    grammar, inspection = explain(api, version, direction, data, header=header, spans=places)
+    head, body, findings = inspection.header, inspection.value or {}, tuple(inspection.findings)
+    return Message(api, version, direction, head, body, grammar, len(data), findings, inspection.unexplained)
 
 
 def explain(
-    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True
+    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True, spans: bool = True
 ) -> tuple[WireStruct, Inspection]:
-    """Return the layout that fits best, and the inspection of every byte by it.
+    """Return the layout that fits best, and the inspection of every byte by it; without `spans` it has none.
 
     The layout is the real one, unless that leaves findings and a dialect reads the message to its last byte.
     """
@@ -143,7 +138,8 @@ def explain(
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None
     for form in forms(api, version, direction, header, False):
-        inspection = inspect(form.grammar, data, header=head, opaque=carries_secrets(form.grammar), side=direction)
+        secret = carries_secrets(form.grammar)
+        inspection = inspect(form.grammar, data, header=head, opaque=secret, side=direction, spans=spans)
         if form.name:
             inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)))
             if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):

@@ -150,7 +150,7 @@ class Opener:
         from ..wire.readings.spans import inspect
 
         secret = secret or has_secrets(reading.grammar)
-        inspection = inspect(reading.grammar, data, opaque=secret)
+        inspection = inspect(reading.grammar, data, opaque=secret, spans=False)
         broken = next((finding for finding in inspection.findings if finding.kind.shifts), None)
         if broken is not None:
             self.odd.append(Odd(path, broken, reading.name))

@@ -9,16 +9,13 @@ Decompressed bytes are buffers of their own: a span names the buffer that its pl
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from ...errors import BadLength, Truncated, WireError
-from ...findings import Finding, Kind, Side
-from ...findings.facts import Facts, Stopped
+from ...findings import Kind, Side
 from ...findings.faults import (
     BitsSet,
-    Leftover,
     LengthUnfilled,
     LongVarint,
     NegativeLength,
@@ -41,73 +38,44 @@ from ..nodes import (
     Node,
     NullableStruct,
     Sized,
+    Stream,
     Varint,
     WireArray,
     WireStruct,
     join,
-    take,
 )
 from ..nodes.tags import TagPosition, front_size
 from ..records.node import RecordsNode
-from .secrets import secret_members
+from .claims import Claims
+from .familiar import sound_part
+from .inspection import Buffer, Inspection, Span
 
+__all__ = ["Buffer", "Inspection", "Span", "Walker", "inspect"]
 PENDING: Any = object()
-
-
-class Span(NamedTuple):
-    """Bytes `start` to `end` (not included) of a buffer, and what they say.
-
-    `role` is "value" for a field, "size" for a length or count, "tag" for a tagged field's number and size, "raw"
-    for bytes that no field claims. `node` knows the type's name and what its values mean; `secret` that no view may
-    show them.
-    """
-
-    path: str
-    start: int
-    end: int
-    type: str
-    value: Any
-    node: Node | None = None
-    role: str = "value"
-    buffer: int = 0
-    secret: bool = False
-
-
-class Buffer(NamedTuple):
-    """Bytes that spans count in: number 0 is the message itself, the others were decompressed out of it."""
-
-    name: str
-    data: bytes
-
-
-@dataclass
-class Inspection:
-    """Everything there is to say about the bytes of one message."""
-
-    buffers: list[Buffer]
-    side: Side = ""
-    header: Any = None
-    value: Any = None
-    spans: list[Span] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    broken: WireError | None = None
-    end: int = 0
-    """Where reading ended in buffer 0."""
+Read = TypeVar("Read")
 
 
 def inspect(
-    node: Node, data: bytes, start: int = 0, *, header: Node | None = None, opaque: bool = False, side: Side = ""
+    node: Node,
+    data: bytes,
+    start: int = 0,
+    *,
+    header: Node | None = None,
+    opaque: bool = False,
+    side: Side = "",
+    spans: bool = True,
 ) -> Inspection:
     """Read a message with its places: its header, if that is given, and its body.
 
     `opaque` says that the message carries secrets: bytes of it that no field claims are then secret too. `side` is
-    which message of an exchange it is, for its findings.
+    which message of an exchange it is, for its findings. Without `spans` none are made, and everything else is the
+    same: familiar parts are then read at once, by their generated readings, where these find nothing odd in them.
     """
-    walker = Walker(data, start, opaque, side)
+    walker = Walker(data, start, opaque, side, spans)
     root: dict[str, Any] = {}
     try:
         if header is not None:
-            walker.read(header, "", root, "header")
+            walker.part(header, "", root, "header")
         walker.body_at = len(walker.result.spans)
         walker.read(node, "", root, "body")
     except WireError as error:
@@ -118,171 +86,147 @@ def inspect(
     return walker.result
 
 
-class Walker:
+class Walker(Claims):
     """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none."""
 
-    data: bytes
-    buffer: int
-    opaque: bool
-    stream: io.BytesIO
-
-    def __init__(self, data: bytes, start: int, opaque: bool, side: Side) -> None:
-        self.result: Inspection = Inspection([Buffer("", data)], side)
-        self.data, self.buffer, self.opaque = data, 0, opaque
-        self.stream = io.BytesIO(data)
-        self.stream.seek(start)
-        self.body_at = 0
-
-    def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:
-        end = self.stream.tell()
-        secret = role == "raw" and self.opaque
-        self.result.spans.append(Span(path, start, end, type, value, node, role, self.buffer, secret))
-
-    def finding(self, kind: Kind, facts: Facts, path: str, start: int, length: int = 0) -> None:
-        place = start if self.buffer == 0 else None
-        self.result.findings.append(Finding(kind, self.result.side, path, place, length, facts))
-
-    def stop(self, error: WireError) -> None:
-        """Remember why reading could not go on; the bytes from the break on belong to the broken field."""
-        self.result.broken = error
-        self.finding(error.kind, Stopped(error.start, error.fault), error.path, error.start)
-
-    def close(self) -> None:
-        """Claim the bytes that are left over, so that the spans tile the message to its end."""
-        covered = max((span.end for span in self.result.spans if span.buffer == 0), default=self.result.end)
-        self.result.end = self.stream.tell() if self.result.broken is None else covered
-        left = len(self.data) - self.result.end
-        if self.result.broken is None and left:
-            self.finding(Kind.LEFTOVER, Leftover(left), "", self.result.end, left)
-        if left:
-            self.stream.seek(0, io.SEEK_END)
-            path = "" if self.result.broken is None else self.result.broken.path
-            self.span(path, self.result.end, "BYTES", self.data[self.result.end :], role="raw")
-
-    def conceal(self) -> None:
-        """Make secret all text and bytes of a broken message that may hold secrets: its fields may be misaligned."""
-        if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
-            return
-        spans = self.result.spans
-        for i in range(self.body_at, len(spans)):
-            if isinstance(spans[i].node, Sized):
-                spans[i] = spans[i]._replace(secret=True)
+    def part(self, node: Node, path: str, holder: Any, key: Any) -> None:
+        """Read a part of the message into `holder[key]`: at once, if it is sound and nobody wants its spans."""
+        found = None if self.spans is not None else sound_part(node, self.data, self.pos, self.limit)
+        if found is None:
+            self.read(node, path, holder, key)
+        else:
+            holder[key] = found[0]
+            self.skip(found[1])
 
     def read(self, node: Node, path: str, holder: Any, key: Any) -> None:
         """Read one node into `holder[key]`."""
-        if isinstance(node, Fixed):
-            holder[key] = self.fixed(node, path)
-        elif isinstance(node, WireStruct):
-            holder[key] = {}
-            self.struct(node, path, holder[key])
-        elif isinstance(node, WireArray):
-            self.array(node, path, holder, key)
-        elif isinstance(node, Sized):
-            holder[key] = self.sized(node, path)
-        elif isinstance(node, NullableStruct):
-            self.nullable_struct(node, path, holder, key)
-        elif isinstance(node, LengthPrefixed):
-            self.prefixed(node, path, holder, key)
-        elif isinstance(node, RecordsNode):
-            from ..records.spans import read_records
+        READS[type(node)](self, node, path, holder, key)
 
-            read_records(self, node, path, holder, key)
-        else:
-            holder[key] = self.leaf(node, path)
-
-    def fixed(self, node: Fixed, path: str) -> Any:
-        stream = self.stream
-        start = stream.tell()
-        number = node.unpack(take(stream, node.size, path, node.bnf))[0]
-        value = number != 0 if node.boolean else number
-        if node.boolean and number > 1:
-            self.finding(Kind.BAD_VALUE, NoBoolean(number), path, start, 1)
-        elif node.unused and number & node.unused:
-            self.finding(Kind.UNUSED_BITS, BitsSet(number & node.unused), path, start, node.size)
-        self.result.spans.append(Span(path, start, start + node.size, node.bnf, value, node, "value", self.buffer))
-        return value
-
-    def leaf(self, node: Node, path: str) -> Any:
-        start = self.stream.tell()
-        value = self.varint(node, path) if isinstance(node, Varint) else node._parse(self.stream, None, path)
+    def leaf(self, node: Node, path: str, holder: Any, key: Any) -> None:
+        start = self.pos
+        value = holder[key] = self.streamed(lambda stream: node._parse(stream, None, path))
         self.span(path, start, node.bnf, value, node)
+
+    def streamed(self, read: Callable[[Stream], Read]) -> Read:
+        """Return what a node's own reading finds here, and go behind it."""
+        stream = io.BytesIO(self.data)
+        stream.seek(self.pos)
+        value = read(stream)
+        self.pos = stream.tell()
         return value
+
+    def fixed(self, node: Fixed, path: str, holder: Any, key: Any) -> None:
+        start = self.pos
+        value = self.number(node, path)
+        if node.boolean:
+            if value > 1:
+                self.finding(Kind.BAD_VALUE, NoBoolean(value), path, start, 1)
+            value = value != 0
+        elif node.unused and value & node.unused:
+            self.finding(Kind.UNUSED_BITS, BitsSet(value & node.unused), path, start, node.size)
+        holder[key] = value
+        self.ends.append(self.pos)
+        if self.spans is not None:
+            self.spans.append(Span(path, start, self.pos, node.bnf, value, node, "value", self.buffer))
+
+    def number(self, node: Fixed, path: str) -> Any:
+        start, size = self.pos, node.size
+        data = self.data[start : start + size]
+        if len(data) < size:
+            raise Truncated(path, start, node.bnf, size, len(data))
+        self.pos = start + size
+        return node.unpack(data)[0]
+
+    def varint_leaf(self, node: Varint, path: str, holder: Any, key: Any) -> None:
+        start = self.pos
+        value = holder[key] = self.varint(node, path)
+        self.span(path, start, node.bnf, value, node)
 
     def varint(self, node: Varint, path: str) -> int:
-        start = self.stream.tell()
-        value, minimal = node.measure(self.stream, path)
+        start = self.pos
+        if start < len(self.data) and (byte := self.data[start]) < 0x80:
+            self.pos = start + 1
+            return (byte >> 1) ^ -(byte & 1) if node.signed else byte
+        value, minimal = self.streamed(lambda stream: node.measure(stream, path))
         if not minimal:
-            size = self.stream.tell() - start
+            size = self.pos - start
             self.finding(Kind.NON_MINIMAL_VARINT, LongVarint(value, size), path, start, size)
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
         """Read a length or count, -1 for null; add a finding for a null that is not allowed and take it as null."""
-        start = self.stream.tell()
-        if isinstance(length.number, Varint):
-            number = self.varint(length.number, path) - length.bias
+        start, kind = self.pos, length.number
+        if isinstance(kind, Fixed):
+            number = int(self.number(kind, path)) - length.bias
+        elif isinstance(kind, Varint):
+            number = self.varint(kind, path) - length.bias
+        else:
+            number = self.streamed(lambda stream: length.parse(stream, path, node.bnf))
+        if number < 0:
             if number < -1:
                 raise BadLength(path, start, NegativeLength(node.bnf, number), node.bnf)
-        else:
-            number = length.parse(self.stream, path, node.bnf)
-        if number < 0 and not nullable:
-            self.finding(Kind.NULL, NullForbidden(node.bnf), path, start, self.stream.tell() - start)
+            if not nullable:
+                self.finding(Kind.NULL, NullForbidden(node.bnf), path, start, self.pos - start)
         return number
 
-    def sized(self, node: Sized, path: str) -> Any:
-        start = self.stream.tell()
+    def sized(self, node: Sized, path: str, holder: Any, key: Any) -> None:
+        start = self.pos
         length = self.length(node.length, path, node, node.nullable)
         value: Any = None
         if length >= 0:
-            at = self.stream.tell()
-            if length > len(self.data) - at:
-                raise Truncated(path, at, node.bnf, length, len(self.data) - at)
-            data = take(self.stream, length, path, node.bnf)
-            value = data.decode("utf-8", "surrogateescape") if node.text else data
-            if node.text and not value.isascii() and any("\udc80" <= letter <= "\udcff" for letter in value):
-                self.finding(Kind.NOT_UTF8, NotUtf8(node.bnf), path, at, length)
+            at = self.pos
+            value = self.data[at : at + length]
+            if len(value) < length:
+                raise Truncated(path, at, node.bnf, length, len(value))
+            self.pos = at + length
+            if node.text:
+                value = self.text(node, value, path)
+        holder[key] = value
         self.span(path, start, node.bnf, value, node)
-        return value
+
+    def text(self, node: Sized, data: bytes, path: str) -> str:
+        """Return bytes that were just read as text; add a finding where they are no UTF-8."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.finding(Kind.NOT_UTF8, NotUtf8(node.bnf), path, self.pos - len(data), len(data))
+            return data.decode("utf-8", "surrogateescape")
 
     def array(self, node: WireArray, path: str, holder: Any, key: Any) -> None:
-        start = self.stream.tell()
+        start = self.pos
         count = self.length(node.length, path, node, node.nullable)
         self.span(path, start, node.bnf, None if count < 0 else count, node, "size")
         holder[key] = None if count < 0 else []
         self.items(node.item, count, path, holder[key])
 
     def items(self, item: Node, count: int, path: str, items: list[Any]) -> None:
+        many = count > 1 and isinstance(item, (WireStruct, LengthPrefixed))  # an only one is odd, or its array were not
+        read = self.part if many else self.read
         for i in range(count):
             items.append(PENDING)
             try:
-                self.read(item, f"{path}[{i}]", items, i)
+                read(item, f"{path}[{i}]", items, i)
             except WireError:
                 if items[-1] is PENDING:
                     items.pop()
                 raise
 
+    def structure(self, node: WireStruct, path: str, holder: Any, key: Any) -> None:
+        holder[key] = {}
+        self.struct(node, path, holder[key])
+
     def struct(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
+        inside = f"{path}." if path else ""
         try:
             if node.front:
                 self.tags(node, path, value)
-            for known in node.fields:
-                self.read(known.node, join(path, known.name), value, known.name)
+            for name, kind, _, _, _ in node.fields:
+                READS[type(kind)](self, kind, inside + name, value, name)
             if node.tags is not None and not node.front:
                 self.tags(node, path, value)
         finally:
-            self.hide_secrets(node, path, value)
-
-    def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
-        """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
-        paths = [join(path, name) for name in secret_members(node, value)]
-        if not paths:
-            return
-        for i in range(len(self.result.spans) - 1, -1, -1):
-            span = self.result.spans[i]
-            if not span.path.startswith(path):
-                break
-            if span.role == "value" and any(span.path == one or span.path.startswith(f"{one}[") for one in paths):
-                self.result.spans[i] = span._replace(secret=True)
+            if self.spans is not None:
+                self.hide_secrets(node, path, value, self.spans)
 
     def tags(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         here, last = join(path, TAGGED), -1
@@ -295,51 +239,73 @@ class Walker:
 
     def entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
         """Yield (tag, start, size in bytes) of each tagged field behind a structure; the caller reads the values."""
-        start = self.stream.tell()
+        start = self.pos
         count = self.varint(UVARINT, here)
         self.span(here, start, "TAGGED_FIELDS", count, node, "size")
         for _ in range(count):
-            start = self.stream.tell()
+            start = self.pos
             yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
 
     def front_entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
         """Yield (tag, start, size in bytes) of each optional field in front of a structure, as `entries` does."""
         while True:
-            start = self.stream.tell()
+            start = self.pos
             size = front_size(self.varint(VARINT, here), here, start)
             if size == 0:
                 break
-            yield UINT16._parse(self.stream, None, here), start, size
+            yield self.number(UINT16, here), start, size
         self.span(here, start, "OPTIONAL_FIELDS", 0, node, "size")
 
     def tag(self, node: WireStruct, path: str, value: dict[str, Any], tag: int, size: int) -> None:
-        start = self.stream.tell()
+        start = self.pos
         known = (node.tags or {}).get(tag)
         if known is None:
             here = join(path, TAGGED)
-            data = take(self.stream, size, here, "BYTES")
+            data = self.data[start : start + size]
+            if len(data) < size:
+                raise Truncated(here, start, "BYTES", size, len(data))
             value.setdefault(TAGGED, {})[tag] = data
-            self.span(f"{here}.{tag}", start, "BYTES", data, role="raw")
+            self.unclaimed(f"{here}.{tag}", start, start + size)
             self.finding(Kind.UNKNOWN_TAG, TagUnknown(tag, size), here, start, size)
             return
         self.read(known.node, join(path, known.name), value, known.name)
-        if self.stream.tell() != start + size:
-            taken = self.stream.tell() - start
+        if self.pos != start + size:
+            taken = self.pos - start
             raise BadLength(join(path, known.name), start, TagUnfilled(tag, size, taken))
 
     def nullable_struct(self, node: NullableStruct, path: str, holder: Any, key: Any) -> None:
-        start = self.stream.tell()
-        present = node.present(self.stream, path)
+        start = self.pos
+        present = self.streamed(lambda stream: node.present(stream, path))
         self.span(path, start, node.bnf, present, INT8, "size")
         holder[key] = {} if present else None
         if present:
             self.struct(node.struct, path, holder[key])
 
     def prefixed(self, node: LengthPrefixed, path: str, holder: Any, key: Any) -> None:
-        start = self.stream.tell()
+        start = self.pos
         length = self.length(node.length, path, node, False)
         self.span(join(path, "length"), start, node.length.number.bnf, length, node.length.number, "size")
-        end = self.stream.tell() + length
+        end = self.pos + length
         self.read(node.item, path, holder, key)
-        if self.stream.tell() != end:
+        if self.pos != end:
             raise BadLength(path, start, LengthUnfilled(length), node.bnf)
+
+    def records(self, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
+        from ..records.spans import read_records
+
+        read_records(self, node, path, holder, key)
+
+
+class Reads(dict[type[Node], Callable[[Walker, Any, str, Any, Any], None]]):
+    """Class of node -> what reads it; a subclass goes by the nearest class that is listed."""
+
+    def __missing__(self, kind: type[Node]) -> Callable[[Walker, Any, str, Any, Any], None]:
+        self[kind] = next(self[base] for base in kind.__mro__[1:] if base in self)
+        return self[kind]
+
+
+READS = Reads({
+    Fixed: Walker.fixed, Varint: Walker.varint_leaf, Sized: Walker.sized, Node: Walker.leaf,
+    WireStruct: Walker.structure, WireArray: Walker.array, NullableStruct: Walker.nullable_struct,
+    LengthPrefixed: Walker.prefixed, RecordsNode: Walker.records,
+})  # fmt: skip

@@ -145,16 +145,21 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
         batch["compressed_records"] = data[start:end]
         data = decompress(codec, data[start:end])
         start, end = 0, len(data)
-    count, item = batch["records_count"], format.records.item
-    if batch["attributes"] & (APPEND_TIME | CONTROL):
-        raw, stop = readers.items(item)(data, start, count)
-        batch["records"] = absolute(batch, raw)
-    else:
-        bases = batch["base_offset"], batch["base_timestamp"]
-        batch["records"], stop = readers.records(item)(data, start, count, *bases)
+    batch["records"], stop = records_of(batch, data, start, format, readers)
     if stop != end:
         raise BadLength("records", stop, BatchUnfilled())
     return batch  # type: ignore[no-any-return]
+
+
+def records_of(
+    batch: Mapping[str, Any], data: bytes, start: int, format: RecordFormat, readers: Readers
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the records that begin at `start`, as many as the batch says, and where they end."""
+    count, item = batch["records_count"], format.records.item
+    if batch["attributes"] & (APPEND_TIME | CONTROL):
+        raw, stop = readers.items(item)(data, start, count)
+        return absolute(batch, raw), stop
+    return readers.records(item)(data, start, count, batch["base_offset"], batch["base_timestamp"])
 
 
 def absolute(batch: Mapping[str, Any], raw: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,11 +1,10 @@
-"""Record sets with their places: the slow reading of recordset.py's walk.
+"""Record sets with their places: the slow reading of the walk in sets.py.
 
 A batch or message that cannot be read is a finding of its own; the entries around it are read all the same.
 """
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Truncated, WireError
@@ -13,6 +12,8 @@ from ...findings import Kind
 from ...findings.facts import Stopped
 from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, MessageUnfilled, NoEntry
 from ..nodes import INT32, INT64
+from ..readings.familiar import sound_records
+from ..readings.inspection import Buffer
 from .checksum import crc32, crc32c
 from .compression import decompress
 from .node import RecordsNode
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
     """Read a record set into `holder[key]`."""
-    start = walker.stream.tell()
+    start = walker.pos
     length = walker.length(node.length, path, node, node.nullable)
     walker.span(path, start, node.bnf, None if length < 0 else length, node, "size")
     holder[key] = None if length < 0 else []
     if length < 0:
         return
-    start = walker.stream.tell()
+    start = walker.pos
     end = min(start + length, len(walker.data))
     _entries(walker, node.format, path, holder[key], (start, end), node.cut or end < start + length)
     if end < start + length:
@@ -54,11 +55,13 @@ def _entries(
 
 def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[str, bytes]:
     data = walker.data[entry.start : entry.end]
-    walker.stream.seek(entry.end)
-    walker.span(path, entry.start, "BYTES", data, role="raw")
-    if not (entry.partial and cut):
-        facts = EndsInBatch() if entry.partial else NoEntry()
-        walker.finding(Kind.RECORD_SET, facts, path, entry.start, len(data))
+    if entry.partial and cut:
+        walker.pos = entry.end
+        walker.span(path, entry.start, "BYTES", data, role="raw")
+        return {"partial": data}
+    walker.unclaimed(path, entry.start, entry.end)
+    facts = EndsInBatch() if entry.partial else NoEntry()
+    walker.finding(Kind.RECORD_SET, facts, path, entry.start, len(data))
     return {"partial" if entry.partial else "raw": data}
 
 
@@ -67,12 +70,15 @@ def _contained(
 ) -> dict[str, Any]:
     """Read one entry; where it breaks, the rest of its bytes stay raw and the walk goes on behind it."""
     value: dict[str, Any] = {}
+    walker.pos, outer, walker.limit = entry.start, walker.limit, entry.end
     try:
         read(walker, entry, path, value, format, depth)
     except WireError as error:
         _claim_rest(walker, path, entry.start, entry.end)
         walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path or path, error.start)
         return {"raw": walker.data[entry.start : entry.end]}
+    finally:
+        walker.limit = outer
     return value
 
 
@@ -81,29 +87,30 @@ def _claim_rest(walker: Walker, path: str, start: int, end: int) -> None:
 
     Findings that ran past the end go with them: they are about bytes of the next entry.
     """
-    spans, findings = walker.result.spans, walker.result.findings
+    ends, findings = walker.ends, walker.result.findings
     while findings and (findings[-1].start or 0) + findings[-1].length > end and walker.buffer == 0:
         findings.pop()
-    while spans and spans[-1].buffer >= walker.buffer and spans[-1].end > end:
-        spans.pop()
-    if spans and spans[-1].buffer == walker.buffer:
-        start = max(start, spans[-1].end)
-    walker.stream.seek(end)
+    while ends and ends[-1] > end:
+        ends.pop()
+        if walker.spans is not None:
+            walker.spans.pop()
+    walker.pos, start = end, max(start, ends[-1]) if ends else start
     if start < end:
-        walker.span(path, start, "BYTES", walker.data[start:end], role="raw")
+        walker.unclaimed(path, start, end)
 
 
 def _batch(
     walker: Walker, entry: RecordSetEntry, path: str, batch: dict[str, Any], format: RecordFormat, depth: int
 ) -> None:
-    walker.stream.seek(entry.start)
-    walker.struct(format.batch, path, batch)
+    holder: dict[str, Any] = {}
+    walker.part(format.batch, path, holder, "batch")
+    batch.update(holder["batch"])
     crc_at = entry.start + format.crc_at
     proved = crc32c(memoryview(walker.data)[crc_at + 4 : entry.end])
     if proved != batch["crc"]:
         facts = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
         walker.finding(Kind.CRC, facts, f"{path}.crc", crc_at, 4)
-    start, codec = walker.stream.tell(), batch["attributes"] & CODEC_MASK
+    start, codec = walker.pos, batch["attributes"] & CODEC_MASK
     if not codec:
         _records(walker, path, batch, format, entry.end)
         return
@@ -119,11 +126,15 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
 
     Compressed records that break stay `compressed_records`.
     """
-    start, raw = walker.stream.tell(), list[Any]()
+    start, raw = walker.pos, list[Any]()
+    if walker.spans is None and (sound := sound_records(format, batch, walker.data, start, end)) is not None:
+        batch["records"] = sound
+        walker.skip(end)
+        return
     try:
         walker.items(format.records.item, batch["records_count"], f"{path}.records", raw)
-        if walker.stream.tell() != end:
-            raise WireError(f"{path}.records", walker.stream.tell(), BatchUnfilled())
+        if walker.pos != end:
+            raise WireError(f"{path}.records", walker.pos, BatchUnfilled())
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
         walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
@@ -137,13 +148,12 @@ def _message(
     walker: Walker, entry: RecordSetEntry, path: str, message: dict[str, Any], format: RecordFormat, depth: int
 ) -> None:
     assert entry.magic is not None
-    walker.stream.seek(entry.start)
     for name, node in (("offset", INT64), ("message_size", INT32)):
-        message[name] = walker.fixed(node, f"{path}.{name}")
-    start = walker.stream.tell()
+        walker.fixed(node, f"{path}.{name}", message, name)
+    start = walker.pos
     walker.struct(format.messages[entry.magic], path, message)
-    if walker.stream.tell() != entry.end:
-        raise WireError(path, walker.stream.tell(), MessageUnfilled())
+    if walker.pos != entry.end:
+        raise WireError(path, walker.pos, MessageUnfilled())
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
         facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
@@ -162,7 +172,7 @@ def _message(
 def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack: Any) -> bytes | None:
     """Return what a compressed field holds; add a finding and return None where it does not decompress."""
     if end is not None:
-        walker.stream.seek(end)
+        walker.pos = end
         walker.span(path, start, "COMPRESSED", walker.data[start:end], role="raw")
     try:
         return unpack()  # type: ignore[no-any-return]
@@ -175,13 +185,14 @@ class _Inside:
     """Lets a walker read in a decompressed buffer for a while."""
 
     def __init__(self, walker: Walker, name: str, data: bytes) -> None:
-        from ..readings.spans import Buffer
-
-        self.walker, self.outer = walker, (walker.data, walker.buffer, walker.stream)
+        self.walker = walker
+        self.outer = walker.data, walker.pos, walker.limit, walker.buffer, walker.ends
         walker.result.buffers.append(Buffer(name, data))
-        walker.data, walker.buffer, walker.stream = data, len(walker.result.buffers) - 1, io.BytesIO(data)
+        walker.data, walker.pos, walker.limit = data, 0, len(data)
+        walker.buffer, walker.ends = len(walker.result.buffers) - 1, []
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, *_: object) -> None:
-        self.walker.data, self.walker.buffer, self.walker.stream = self.outer
+        walker = self.walker
+        walker.data, walker.pos, walker.limit, walker.buffer, walker.ends = self.outer

@@ -9,7 +9,7 @@ from ..grammars import sasl
 from ..grammars.records import record_format
 from ..wire import Api, Struct
 from ..wire.language.types import At
-from ..wire.nodes import Fixed, Length, Stream
+from ..wire.nodes import Length, Node, Stream
 from ..wire.records.checksum import crc32, crc32c
 from ..wire.records.node import RecordSet, RecordsNode
 from ..wire.records.sets import entries
@@ -37,8 +37,10 @@ def _is_record_set(data: bytes) -> bool:
     return crc32(memoryview(data)[16 : first.end]) == int.from_bytes(data[12:16], "big")
 
 
-class _Left(Fixed):
+class _Left(Node):
     """A length that does not stand on the wire: it is that of the bytes that are left."""
+
+    bnf = "LEFT"
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()
@@ -46,10 +48,13 @@ class _Left(Fixed):
         stream.seek(start)
         return end - start
 
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        return value
+
 
 class _RecordsAlone(RecordSet):
     def at(self, at: At, *, nullable: bool = False) -> RecordsNode:
-        return RecordsNode("RECORDS", Length(_Left("INT32", "i"), 0), record_format, nullable=False, cut=True)
+        return RecordsNode("RECORDS", Length(_Left(), 0), record_format, nullable=False, cut=True)
 
 
 _records = Struct("records" / _RecordsAlone(record_format))

@@ -6,7 +6,7 @@ that form and says so; one of an unknown API or version keeps its body as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -21,13 +21,11 @@ from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
-from ..wire.nodes import Node, WireStruct
-from ..wire.nodes.children import children, contains
+from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
 from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all
-from ..wire.records.node import RecordsNode
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -76,6 +74,7 @@ def read(
 
     `shallow` leaves the records of batches unread: enough to count and to prove them.
     """
+    more = False
     for form in forms(api, version, direction, header, shallow):
         try:
             (head, body), end = form.read(data, 0)
@@ -84,7 +83,8 @@ def read(
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
             notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)),) if form.name else ()
             return Message(api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow)
-    too_long = read_too_long(api, version, direction, data, header=header)
+        more = more or end < len(data)
+    too_long = read_too_long(api, version, direction, data, header=header) if more else None
     return too_long if too_long is not None else read_slowly(api, version, direction, data, header=header)
 
 
@@ -104,18 +104,7 @@ def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, 
     if left <= 0:
         return None
     finding = Finding(Kind.LEFTOVER, direction, "", end, left, LeftoverFault(left))
-    unexplained = left + sum(_cut_off(form.grammar, body))
-    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), unexplained)
-
-
-def _cut_off(node: Node, value: Any) -> Iterator[int]:
-    """Yield the lengths of the entries of record sets that a broker cut off."""
-    if isinstance(node, RecordsNode):
-        yield from (len(entry["partial"]) for entry in value or () if "partial" in entry)
-    elif contains(node, lambda inner: isinstance(inner, RecordsNode)):
-        for child in children(node):
-            for inside in child.values(value):
-                yield from _cut_off(child.node, inside)
+    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left)
 
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:

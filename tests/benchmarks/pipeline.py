@@ -127,15 +127,22 @@ class Session:
         return Run(taken, self._stages(), outcome.counts["packets"], memory["most"])
 
     def _stages(self) -> dict[str, float]:
-        """The seconds of the stages that were done since this was last asked; a file in one piece is not counted."""
+        """The seconds of the stages that were done since this was last asked.
+
+        A file in one piece is not counted, and where nothing was handed on there is no `decode`.
+        """
         time.sleep(LOGGED)
         (log,) = self._events.iterdir()
         done = [event["Stage Info"] for event in map(json.loads, log.read_text().splitlines())
                 if event["Event"] == "SparkListenerStageCompleted"]  # fmt: skip
         stages = sorted(done[self._known :], key=lambda stage: stage["Stage ID"])
         self._known = len(done)
-        seconds = [(stage["Completion Time"] - stage["Submission Time"]) / 1000 for stage in stages]
-        return dict(zip(STAGES, [0.0] * (len(STAGES) - len(seconds)) + seconds, strict=True))
+        shuffled = next(place for place, stage in enumerate(stages) if stage["Parent IDs"])  # that is `pair`
+        first = STAGES.index("pair") - shuffled
+        seconds = dict.fromkeys(STAGES, 0.0)
+        for name, stage in zip(STAGES[first:], stages, strict=False):
+            seconds[name] = (stage["Completion Time"] - stage["Submission Time"]) / 1000
+        return seconds
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.spark.stages import runs
 from kdbg.spark.stages.pieces import Pieces, exchanges
-from kdbg.spark.stages.raw import pack
 from tests.cli.calls import SHARED, SHIPPED
 
 FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]
@@ -73,7 +72,7 @@ def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
     with open_capture(path) as capture:
         wanted = list(session.run(capture.blocks()))
     for exchange in wanted:
-        pieces.add(pack(exchange, 7), exchange.size)
+        pieces.add(7, exchange, exchange.size)
     names = pieces.close()
     found = [each for name, _ in names for each in exchanges(str(tmp_path), name, session.topic_names)]
     assert {capture for capture, _ in found} <= {7}

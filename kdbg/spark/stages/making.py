@@ -21,7 +21,6 @@ from ...tables.told import Wanted
 from ...wire.readings.topic_names import Topics
 from ..parquet import Tables
 from .pieces import Pieces
-from .raw import pack
 
 AT_ONCE, AT_ONCE_BYTES = 64, 4 << 20
 """Exchanges, and bytes of them, that are held until rows are made of all: in turn, pairing and rows take a third more
@@ -91,7 +90,7 @@ class Here:
         """Take an exchange of so many bytes; `topics` are the names that its connection tells, more and more."""
         self._left -= size
         if self._left < 0:
-            self.pieces.add(pack(exchange, capture), size)
+            self.pieces.add(capture, exchange, size)
             return
         if topics is not self._names.topics:
             self.flush()
@@ -106,7 +105,7 @@ class Here:
         while self._held:
             capture, exchange = self._held.popleft()
             if self._unnamed(exchange):
-                self.pieces.add(pack(exchange, capture), exchange.size)
+                self.pieces.add(capture, exchange, exchange.size)
                 continue
             for half in (exchange.request, exchange.response):
                 if half is not None:

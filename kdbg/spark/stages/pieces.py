@@ -10,16 +10,16 @@ import pyarrow as pa
 
 from ...messages.exchange import Exchange
 from ..archive.store import resolve
-from .raw import SCHEMA, RawRow, batch, unpack
+from .raw import SCHEMA, Packed, unpack
 
-ROWS, BYTES = 256, 4 << 20
+AT_ONCE, BYTES = 1024, 4 << 20
 """Exchanges, and bytes of them, that are packed together."""
 PIECE = 32 << 20
 """Bytes of exchanges in one file."""
 
 
 class Pieces:
-    """Takes packed exchanges and writes them into files of about `PIECE` bytes."""
+    """Takes exchanges and writes them into files of about `PIECE` bytes."""
 
     folder: str
     system: Any
@@ -27,15 +27,16 @@ class Pieces:
     def __init__(self, folder: str) -> None:
         self.system, self.folder, _ = resolve(folder)
         self.names: list[tuple[str, int]] = []
-        self._rows: list[RawRow] = []
+        self._packed = Packed()
         self._held = self._written = 0
         self._name = ""
         self._writer: pa.RecordBatchFileWriter | None = None
 
-    def add(self, row: RawRow, size: int) -> None:
-        self._rows.append(row)
+    def add(self, capture: int, exchange: Exchange, size: int) -> None:
+        """Take an exchange of so many bytes."""
+        self._packed.add(exchange, capture)
         self._held += size
-        if len(self._rows) >= ROWS or self._held > BYTES:
+        if len(self._packed) >= AT_ONCE or self._held > BYTES:
             self._flush()
 
     def close(self) -> list[tuple[str, int]]:
@@ -45,15 +46,15 @@ class Pieces:
         return self.names
 
     def _flush(self) -> None:
-        if not self._rows:
+        if not len(self._packed):
             return
         if self._writer is None:
             self._name = f"{uuid4().hex}.arrow"
             self._sink = self.system.open_output_stream(f"{self.folder}/{self._name}")
             self._writer = pa.ipc.new_file(self._sink, SCHEMA)
-        self._writer.write_batch(batch(self._rows))
+        self._writer.write_batch(self._packed.take())
         self._written += self._held
-        self._rows, self._held = [], 0
+        self._held = 0
         if self._written > PIECE:
             self._end()
 

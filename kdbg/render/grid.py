@@ -24,17 +24,9 @@ FEW, MOST = 8, 1 << 9
 """Lines that are made one by one, and lines that are made in one go."""
 
 
-class Places(dict[int, bytes]):
-    """Places as text; those at the beginning of a message are remembered."""
-
-    def __missing__(self, place: int) -> bytes:
-        text = b"%04x" % place
-        if place < SEGMENT:
-            self[place] = text
-        return text
-
-
-PLACES = Places()
+PLACE, NEAR = b"%04x", 4096
+"""The template of a place, and up to where places are looked up."""
+PLACES = [PLACE % place for place in range(NEAR)]
 
 
 class Grid:
@@ -49,6 +41,7 @@ class Grid:
         self.text: bool = text or look.width >= WIDER
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
         self.room: int = max(look.width - names_at, 32)
+        self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
 
     def cell(self, size: int, style: str) -> str:
         """Return the template of so many bytes: of their hex digits and, where that is shown, their text."""
@@ -86,6 +79,15 @@ class Grid:
         pairs = " ".join(["**"] * len(data)) if hidden else data.hex(" ")
         return [pairs, "*" * len(data) if hidden else printable(data)] if self.text else [pairs]
 
+    def later(self, place: int, data: bytes, text: bytes) -> Rest | bytes:
+        """Return the lines of bytes that are given as text too, or what becomes these when a template is filled in.
+
+        So the lines of a message need not be kept while its other rows are gathered.
+        """
+        if len(data) > FEW * self.per_line:
+            return Rest(self, place, data, text)
+        return self._few(place, hexlify(data, b" "), text)
+
     def lines(self, place: int, hexed: bytes, text: bytes) -> bytes:
         """Return lines of bytes that are given in hex, with a space between them, and as text."""
         size = self.per_line
@@ -105,11 +107,12 @@ class Grid:
         return b"".join(pieces)
 
     def _few(self, place: int, hexed: bytes, text: bytes) -> bytes:
-        size, lines = self.per_line, []
+        size, template, lines = self.per_line, self._template, []
         for at in range(0, len(text), size):
-            pairs = hexed[3 * at : 3 * (at + size) - 1]
-            line = b"%b  %b  %b" % (PLACES[place + at], pairs.ljust(3 * size - 1), text[at : at + size])
-            lines.append(line.rstrip() + b"\n")
+            here, stop = place + at, at + size
+            named = PLACES[here] if here < NEAR else PLACE % here
+            line = template % (named, hexed[3 * at : 3 * stop - 1], text[at:stop])
+            lines.append(line if line[-2] != 32 else line.rstrip(b" \n") + b"\n")
         return b"".join(lines)
 
     def _many(self, at: int, high: int, count: int, hexed: bytes, text: bytes) -> bytes | bytearray:
@@ -129,7 +132,19 @@ class Grid:
         if not high:
             return lines
         more = b"%x" % high
-        return more + lines[:-1].replace(b"\n", b"\n" + more) + b"\n"
+        return b"".join((more, memoryview(lines.replace(b"\n", b"\n" + more))[: -len(more)]))
+
+
+class Rest:
+    """The lines of bytes, made when they are asked for; `place` is that of the first."""
+
+    __slots__ = ("data", "grid", "place", "text")
+
+    def __init__(self, grid: Grid, place: int, data: bytes, text: bytes) -> None:
+        self.grid, self.place, self.data, self.text = grid, place, data, text
+
+    def __bytes__(self) -> bytes:
+        return self.grid.lines(self.place, hexlify(self.data, b" "), self.text)
 
 
 def printable(data: bytes) -> str:

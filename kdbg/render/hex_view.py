@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
+from io import BytesIO
 
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import grammar_of, header_grammar
@@ -13,7 +14,7 @@ from ..wire.readings.topic_names import ALWAYS, Topics
 from ..wire.readings.walk import UNREADABLE
 from .dumped import Dumping, Texts, dumping
 from .findings import finding_line
-from .heading import Headings, encode, kind, title_values
+from .heading import Headings, encode, half_values, kind, title_values
 from .hexdump import hexdump
 from .look import Look
 from .values import Memo
@@ -25,21 +26,26 @@ class HexView:
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
         self.headings: Headings = Headings(look)
-        self._titles: Memo[bytes] = Memo(lambda kind: self.headings.title_template(*kind))
+        self._titles: Memo[bytes] = Memo(lambda kind: self.headings.title_template(*kind) + b"\n")
+        self._halves: dict[str, bytes] = {name: b"\n%b\n" % half for name, half in self.headings.halves.items()}
         self.texts: Texts = Texts(look, topics)
         self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
-        out = [self._titles[kind(exchange)] % title_values(exchange)]
-        out += [encode(f"\n  {finding_line(finding, self.look)}") for finding in exchange.findings]
+        out = BytesIO()  # it grows in place, and gives its bytes away without a copy
+        out.write(self._titles[kind(exchange)] % title_values(exchange))
+        for finding in exchange.findings:
+            out.write(encode(f"  {finding_line(finding, self.look)}\n"))
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-            out += b"\n\n" if name == "request" else b"\n", self.headings.half(half, exchange, name), b"\n"
-            if half is not None:
-                out += self.half(half, exchange)
-        out.append(b"\n")
-        return b"".join(out)
+            if half is None:
+                out.write(b"\n%b\n" % self.headings.half(half, exchange, name))
+            else:
+                out.write(self._halves[name] % half_values(half))
+                out.writelines(self.half(half, exchange))
+        out.write(b"\n")
+        return out.getvalue()
 
-    def half(self, half: CapturedMessage, exchange: Exchange) -> list[bytes]:
+    def half(self, half: CapturedMessage, exchange: Exchange) -> Iterable[bytes]:
         """Return the lines below the heading of one half, in pieces."""
         api, version = exchange.api, exchange.version
         dump = self.dumping(api, version, half.direction) if api is not None and not half.missing else None

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kdbg.render.grid import FEW, MOST, PLACES, SEGMENT, Grid
+from kdbg.render.grid import FEW, MOST, SEGMENT, Grid
 from kdbg.render.look import Look
 
 GRIDS = [Grid(Look(width=width), text=True) for width in (80, 120)]
@@ -53,9 +53,3 @@ def test_without_text_or_in_colour_the_bytes_are_the_same() -> None:
     lines, shown = (Grid(Look(), text=text).rest(4, data).splitlines() for text in (False, True))
     assert lines == [line[:29].rstrip() for line in shown]
     assert Grid(Look("STANDARD"), text=True).rest(4, data, "field0").count(b"\x1b[") == 13 * 6
-
-
-def test_places_far_into_a_message_are_not_remembered() -> None:
-    assert PLACES[0xFFFFF] == b"fffff"
-    assert 0xFFFFF not in PLACES
-    assert PLACES[7] == b"0007"

@@ -2,88 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter, mod
+from typing import Any, NamedTuple, TypeAlias
 
 from .. import values
-from ..grid import Grid
+from ..grid import Grid, Rest
 from ..hexdump import WIDEST_MEANING, WIDEST_NAME, Columns
 
 MOST = 256
-"""Templates that a block remembers."""
+"""Templates that are remembered of a block below paths of one length."""
+Filling: TypeAlias = bytes | Rest
 
 
 class Row(NamedTuple):
     """What is known of a row when its layout is: `name` is the end of its path, behind that of the item it is in.
 
-    `size` is how many bytes it has, None if that varies: then the whole cell is filled in, and lines below it. `noted`:
-    what is said of its length is filled in behind the type.
+    `size` is how many bytes it has, None if that varies: then the whole cell is filled in. `rest`: there may be lines
+    below, which are filled in. `noted`: what is said of its length is filled in behind the type. `said`: its meaning
+    counts for the width of the column; of others whoever gathers the rows tells those that do.
     """
 
     name: str
     type: str
-    size: int | None
+    size: int | None = None
+    rest: bool = False
     noted: bool = False
+    said: bool = True
 
 
-class Block:
-    """Rows of one item; `inside` says that there is one: then the path of the item is filled in before each name.
+class Block(dict[int, "Placed"]):
+    """Rows of one item, by the columns of its path; `inside` says that there is one, and its path in front of names.
 
-    For each row these are filled in: place, bytes in hex and as text or the whole cell, path, meaning, note, and
-    the lines below.
+    Of each row these are filled in: place, bytes in hex and as text or the whole cell, path, meaning, note, and lines
+    below.
     """
 
     def __init__(self, grid: Grid, rows: Sequence[Row], *, inside: bool) -> None:
+        super().__init__()
         self.grid, self.inside = grid, inside
         self.rows: list[Row] = [row._replace(name=values.escape(row.name)) for row in rows]
-        self.notes: list[tuple[int, int, int]] = list(self._notes())
-        self._widest: dict[int, int] = {}
-        self._templates: dict[tuple[int, int, int], bytes] = {}
+        meanings = list(self._meanings())
+        said = [at for at, row in zip(meanings, self.rows, strict=True) if row.said]
+        self.said: Callable[[tuple[Filling, ...]], Sequence[Any]] = _several(said)
+        """What takes the meanings that count out of what is filled in."""
+        self.notes: list[tuple[int, int, int]] = [
+            (at + 1, len(row.name), len(row.type)) for at, row in zip(meanings, self.rows, strict=True) if row.noted
+        ]
+        """Where notes are filled in, and the columns of names behind the path, and of types."""
 
-    def _notes(self) -> list[tuple[int, int, int]]:
-        """Return (where its note is filled in, columns of its name behind the path, columns of its type) of rows."""
-        found, at = [], 0
+    def _meanings(self) -> Iterator[int]:
+        """Yield where the meaning of each row is filled in."""
+        at = 0
         for row in self.rows:
-            at += 3 + (row.size is not None) + self.inside
-            if row.noted:
-                found.append((at, len(row.name), len(row.type)))
-            at += row.noted + (row.size is None)
-        return found
+            at += 2 + (row.size is not None) + self.inside
+            yield at
+            at += 1 + row.noted + row.rest
 
-    def widest(self, path: int) -> int:
-        """Return the columns of the widest name behind a path of so many columns, of those within the limit."""
-        found = self._widest.get(path)
-        if found is None:
-            names = [path + len(row.name) for row in self.rows if path + len(row.name) <= WIDEST_NAME]
-            found = self._widest[path] = max(names, default=0)
+    def __missing__(self, path: int) -> Placed:
+        found = self[path] = Placed(self, path)
         return found
 
     def template(self, path: int, columns: Columns) -> bytes:
         """Return the template of the rows behind a path of so many columns."""
-        key = path, *columns
-        found = self._templates.get(key)
-        if found is None:
-            if len(self._templates) >= MOST:
-                self._templates.clear()
-            found = self._templates[key] = "".join(self._line(row, path, columns) for row in self.rows).encode()
-        return found
+        return "".join(self._line(row, path, columns) for row in self.rows).encode()
 
     def _line(self, row: Row, path: int, columns: Columns) -> str:
         name = "%s" * self.inside + row.name.replace("%", "%%")
         type = row.type + "%s" * row.noted
         beside = self.grid.beside(name, path + len(row.name), f"%-{columns.meaning}s", type, columns.name)
         cell = "%s" if row.size is None else self.grid.cell(row.size, "")
-        return f"{self.grid.line(cell, beside)}\n{'%s' * (row.size is None)}"
+        return f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}"
 
 
-Filled: TypeAlias = "tuple[Block, bytes, tuple[bytes, ...]]"
-"""A block, the path of its item, and what is filled in."""
+class Placed(dict[Columns, bytes]):
+    """The templates of a block behind a path of so many columns, by the widths of columns.
+
+    `widest` are the columns of its widest name, of those within the limit.
+    """
+
+    def __init__(self, block: Block, path: int) -> None:
+        super().__init__()
+        self.block, self.path, self.said = block, path, block.said
+        names = [path + len(row.name) for row in block.rows if path + len(row.name) <= WIDEST_NAME]
+        self.widest: int = max(names, default=0)
+
+    def __missing__(self, columns: Columns) -> bytes:
+        if len(self) >= MOST:
+            self.clear()
+        found = self[columns] = self.block.template(self.path, columns)
+        return found
+
+    def with_notes(self, filled: tuple[Filling, ...], columns: Columns) -> tuple[Filling, ...]:
+        """Return what is filled in, without the notes for which there is no room."""
+        parts, room = list(filled), self.block.grid.room
+        for at, name, type in self.block.notes:
+            meaning = len(bytes(parts[at - 1]).decode())
+            left = room - max(self.path + name, columns.name) - max(meaning, columns.meaning) - 4
+            if type + len(bytes(parts[at])) > left:
+                parts[at] = b""
+        return tuple(parts)
+
+
+def _several(places: Sequence[int]) -> Callable[[tuple[Filling, ...]], Sequence[Any]]:
+    """Return what takes several parts out of a tuple."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1)) if places else itemgetter(slice(0))
+
+
+Filled: TypeAlias = "tuple[Placed, tuple[Filling, ...]]"
+"""A block behind the path of its item, and what is filled in."""
 
 
 class Buffer(NamedTuple):
     """The rows of a message, or of bytes that were decompressed out of it: those have a name, and so many bytes.
 
-    `meanings` are those that count for the width of their column.
+    `meanings` are those that count for the width of their column beside those that the blocks tell of.
     """
 
     blocks: list[Filled]
@@ -91,34 +126,29 @@ class Buffer(NamedTuple):
     name: str = ""
     size: int = 0
 
-    def lines(self, grid: Grid) -> list[bytes]:
-        """Return the lines, in pieces."""
-        ascii = b"".join(self.meanings).isascii()
-        widths = list(map(len, self.meanings if ascii else [meaning.decode() for meaning in self.meanings]))
-        meaning = max(widths, default=0)
-        if meaning > WIDEST_MEANING:
-            meaning = max((width for width in widths if width <= WIDEST_MEANING), default=0)
-        columns = Columns(max([block.widest(len(path)) for block, path, _ in self.blocks]), meaning)
-        out = []
-        for block, path, filled in self.blocks:
-            template = block.template(len(path), columns)
-            if block.notes:
-                filled = noted(block, grid, len(path), columns, filled)
-            out.append(template % filled if ascii else by_letters(template, filled))
-        return out
+    def lines(self, *, noted: bool) -> Iterator[bytes]:
+        """Return the lines, in pieces; `noted`: there may be room for notes."""
+        blocks, said = self.blocks, self.meanings
+        for one, filled in blocks:
+            said += one.said(filled)
+        ascii = b"".join(said).isascii()
+        meaning = widest(said if ascii else [part.decode() for part in said])
+        columns = Columns(max([one.widest for one, _ in blocks]), meaning)
+        templates = [one[columns] for one, _ in blocks]
+        values = [filled for _, filled in blocks]
+        if noted:
+            values = [one.with_notes(filled, columns) for one, filled in blocks]
+        return map(mod if ascii else by_letters, templates, values)
 
 
-def by_letters(template: bytes, filled: tuple[bytes, ...]) -> bytes:
+def widest(said: Sequence[bytes | str]) -> int:
+    """Return the length of the longest meaning, of those within the limit."""
+    found = max(map(len, said), default=0)
+    if found > WIDEST_MEANING:
+        found = max((length for length in map(len, said) if length <= WIDEST_MEANING), default=0)
+    return found
+
+
+def by_letters(template: bytes, filled: tuple[Filling, ...]) -> bytes:
     """Fill a template, and count the letters of what is padded, not the bytes."""
-    return (template.decode() % tuple(part.decode() for part in filled)).encode()
-
-
-def noted(block: Block, grid: Grid, path: int, columns: Columns, filled: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Return what is filled in, without the notes for which there is no room."""
-    parts = list(filled)
-    for at, name, type in block.notes:
-        meaning = len(parts[at - 1].decode())
-        left = grid.room - max(path + name, columns.name) - max(meaning, columns.meaning) - 4
-        if type + len(parts[at]) > left:
-            parts[at] = b""
-    return tuple(parts)
+    return (template.decode() % tuple(bytes(part).decode() for part in filled)).encode()

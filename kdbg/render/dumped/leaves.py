@@ -66,12 +66,31 @@ class Leaves(Rows):
 
     def varint_row(self, node: Varint, depth: int) -> str:
         """Write what reads a varint, and add its row; return the expression of the number."""
+        number = self.fresh()
+        self.varint_parts(node.bnf, Length(node, 0), number, self.meaning(node, number), depth)
+        return number
+
+    def varint_parts(self, type: str, length: Length, number: str, meaning: str, depth: int) -> None:
+        """Write what reads a varint into the variable `number`, and add its row; `meaning` is an expression of that."""
+        node, (cell, said, rest) = length.number, (self.fresh(prefix) for prefix in "cmx")
+        assert isinstance(node, Varint)
         self.flush(depth)
-        start, place = self.start(depth)
-        value = self.value(node, depth)
-        cell, rest = self.pieces(f"data[{start}:pos]", place, "pos - " + start, depth)
-        self.varying(node.bnf, place, cell, self.meaning(node, value), rest)
-        return value
+        place, raw = self.place_now(depth), self.varint(node, depth)
+        plain = f"({raw} >> 1) ^ -({raw} & 1)" if node.signed else raw
+        long = node.bits > 7 * self.grid.per_line
+        known = self.named("known", {})
+        self.line(depth, f"if {raw} in {known}: {number}, {cell}, {said} = {known}[{raw}]")
+        self.line(depth, "else:")
+        self.line(depth + 1, f"{number} = {plain}{f' - {length.bias}' if length.bias else ''}")
+        self.line(depth + 1, f"{said} = {meaning}")
+        self.line(depth + 1, f"{cell} = cells[data[{place} - shift:pos][:{self.grid.per_line}]]")
+        self.line(depth + 1, f"if {raw} < 128: {known}[{raw}] = {number}, {cell}, {said}")
+        if long:
+            self.line(depth, f"{rest} = b''")
+            self.line(
+                depth, f"if {raw} >> {7 * self.grid.per_line}: _, {rest} = parts(data[{place} - shift:pos], {place})"
+            )
+        self.varying(type, (place, 0), cell, said, rest if long else "")
 
     def start(self, depth: int) -> tuple[str, str]:
         """Write what keeps `pos`, behind a flushed run; return the variable, and that with the place."""
@@ -79,9 +98,15 @@ class Leaves(Rows):
         self.line(depth, f"{start} = pos")
         return start, self.place_now(depth)
 
-    def pieces(self, raw: str, place: str, size: str, depth: int) -> tuple[str, str]:
-        """Write what makes the cell of bytes and the lines below; return the variables with them."""
+    def pieces(self, raw: str, place: str, size: str, depth: int, most: int = 1 << 31) -> tuple[str, str]:
+        """Write what makes the cell of bytes and the lines below; return the variables with them, "" for no lines.
+
+        `size` is the expression of how many bytes there are, `most` how many there can be.
+        """
         cell, rest = self.fresh("c"), self.fresh("x")
+        if most <= self.grid.per_line:
+            self.line(depth, f"{cell} = cells[{raw}]")
+            return cell, ""
         self.line(depth, f"if {size} <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
         self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
         return cell, rest
@@ -92,14 +117,15 @@ class Leaves(Rows):
         self.flush(depth)
         if node.kind == "topic_id" and self.holds_records:
             self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
-        cell, rest = self.pieces(raw, f"{place} + {at}", "16", depth)
-        self.varying(node.bnf, f"{place} + {at}", cell, self.text_of(self.texts.uuids(node), raw), rest)
+        cell, rest = self.pieces(raw, f"{place} + {at}", "16", depth, 16)
+        self.varying(node.bnf, (place, at), cell, self.text_of(self.texts.uuids(node), raw), rest)
 
     def sized_row(self, node: Sized, depth: int) -> None:
         """Write what reads a string or bytes, and add its row."""
         if node.text and node.kind == "address":
             raise Unsuited
-        start, place = self.before_length(node.length, depth)
+        start, at = self.before_length(node.length, depth)
+        place = f"{at[0]} + {at[1]}" if at[1] else at[0]
         length = self.length(node.length, depth)
         start = start or f"pos - {node.length.number.size}"  # type: ignore[attr-defined]
         cell, meaning, rest, raw = (self.fresh(prefix) for prefix in "cmxr")
@@ -120,7 +146,7 @@ class Leaves(Rows):
             self.line(depth + 1, f"{cell}, {meaning}, {rest} = {octets}({raw}, {length}, {place}, meanings)")
         self.line(depth + 1, f"pos += {length}")
         note = f"{self.named('notes', self.texts.note(node))}[{length}]" if self.texts.noted else ""
-        self.varying(node.bnf, place, cell, meaning, rest, note, said=node.text)
+        self.varying(node.bnf, at, cell, meaning, rest, note, said=node.text)
 
     def string(self, node: Sized, data: str, names: tuple[str, str, str, str], place: str, depth: int) -> None:
         """Write what makes the parts of a string's row, given the expression of its bytes."""
@@ -129,29 +155,28 @@ class Leaves(Rows):
         texts = self.texts.other_topics if own else self.texts.strings
         self.line(depth, f"{meaning} = {self.text_of(texts, data)}")
         self.line(depth, f"if len({raw}) <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
-        self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
+        self.line(depth, f"else: {cell}, {rest} = parts_of_string({raw}, {place})")
 
-    def before_length(self, length: Length, depth: int) -> tuple[str, str]:
-        """Return the variable with the position of a length, "" for a fixed width, and the expression of its place."""
+    def before_length(self, length: Length, depth: int) -> tuple[str, tuple[str, int]]:
+        """Return the variable with the position of a length, "" for a fixed width, and its place."""
         if isinstance(length.number, Fixed):
-            at, place = self.run_length(), self.run_place()
-            return "", f"{place} + {at}" if at else place
+            return "", (self.run_place(), self.run_length())
         if not isinstance(length.number, Varint):
             raise Unsuited
         self.flush(depth)
-        return self.start(depth)
+        start, place = self.start(depth)
+        return start, (place, 0)
 
-    def size_row(self, type: str, node: Node, length: Length, depth: int, name: str = "", *, nullable: bool) -> str:
+    def size_row(self, type: str, node: Node, length: Length, depth: int, *, nullable: bool) -> str:
         """Write what reads a length or a count, and add its row; return the variable with it, -1 for null."""
         least, texts = -1 if nullable else 0, self.named("sizes", self.texts.size(node))
         if isinstance(length.number, Fixed):
             count = self.fresh("n")
-            self.fixed(type, length.number.code, count, f"{texts}[{count}]", f"{count} < {least}", name)
+            self.fixed(type, length.number.code, count, f"{texts}[{count}]", f"{count} < {least}")
             return count
-        start, place = self.before_length(length, depth)
-        count = self.length(length, depth)
+        if not isinstance(length.number, Varint):
+            raise Unsuited
+        count = self.fresh("n")
+        self.varint_parts(type, length, count, f"{texts}[{count}]", depth)
         self.line(depth, f"if {count} < {least}: raise Unreadable")
-        cell = self.fresh("c")
-        self.line(depth, f"{cell} = cells[data[{start}:pos]]")
-        self.varying(type, place, cell, f"{texts}[{count}]", name=name)
         return count

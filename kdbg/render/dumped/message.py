@@ -8,7 +8,8 @@ faults) it raises one of `UNREADABLE`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import TypeAlias
 
 from ...wire.nodes import Node, WireStruct
@@ -22,7 +23,7 @@ from .records import record_set
 from .structures import Structures
 from .texts import Texts
 
-Dumping: TypeAlias = Callable[[bytes, Mapping[uuid.UUID, str]], list[bytes]]
+Dumping: TypeAlias = Callable[[bytes, Mapping[uuid.UUID, str]], Iterator[bytes]]
 Gathering: TypeAlias = Callable[[bytes, list[Buffer], Mapping[uuid.UUID, str]], None]
 
 
@@ -31,18 +32,20 @@ def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
 
     `topics` are the names of topic ids by which records are told apart: those of Kafka's own topics hold payloads.
     """
-    gather, look = gathering(texts, header, body), texts.describe.look
+    gather, look, noted = gathering(texts, header, body), texts.describe.look, texts.noted
     if gather is None:
         return None
 
-    def dump(data: bytes, topics: Mapping[uuid.UUID, str]) -> list[bytes]:
-        buffers = [Buffer([], [])]
+    def dump(data: bytes, topics: Mapping[uuid.UUID, str]) -> Iterator[bytes]:
+        whole = Buffer([], [])
+        buffers = [whole]
         gather(data, buffers, topics)
-        out = buffers[0].lines(texts.grid)
-        for buffer in buffers[1:]:
-            out.append(f"\n{heading(look, buffer.name, buffer.size)}\n".encode())
-            out += buffer.lines(texts.grid)
-        return out
+        return whole.lines(noted=noted) if len(buffers) == 1 else chain.from_iterable(map(lines, buffers))
+
+    def lines(buffer: Buffer) -> Iterator[bytes]:
+        if buffer.name:
+            yield f"\n{heading(look, buffer.name, buffer.size)}\n".encode()
+        yield from buffer.lines(noted=noted)
 
     return dump
 
@@ -63,13 +66,12 @@ class Dumped(Structures):
 
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body, four bytes of size in front of them."""
-        self.line(1, "(blocks, meanings, *_), shift = buffers[0], 4")
-        self.line(1, "add = blocks.append")
+        self.line(1, "whole, shift = buffers[0], 4")
+        self.line(1, "add, meanings = whole.blocks.append, whole.meanings")
         size = self.fresh("n")
         self.line(1, f"{size} = len(data)")
-        self.inner = "size"
-        self.varying("INT32", "0", f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
-        self.inner = ""
+        with self.at("size"):
+            self.varying("INT32", ("0", 0), f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)

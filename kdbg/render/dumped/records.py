@@ -49,17 +49,15 @@ class RecordRows(Structures, Batches):
 
     def record_set(self) -> GatherSet:
         """Return the function."""
-        self.line(1, "(blocks, meanings, *_), number = buffers[0], 0")
-        self.line(1, "outside = add, meanings, shift = blocks.append, meanings, shift")
+        self.line(1, "message, number = buffers[0], 0")
+        self.line(1, "outside = add, meanings, shift = message.blocks.append, message.meanings, shift")
         self.path = "set"
         self.loop_over_batches(1)
         return self.define("gather(data, pos, end, set, buffers, shift)", "None")  # type: ignore[no-any-return]
 
     def batch_field(self, field: Field, depth: int) -> str:
-        outer, self.inner = self.inner, self.below(field.name)
-        value = self.leaf(field.node, depth)
-        self.inner = outer
-        return value
+        with self.at(field.name):
+            return self.leaf(field.node, depth)
 
     def at_number(self, depth: int) -> None:
         """Write what keeps the path of the entry at hand; rows that follow stand inside it."""
@@ -73,17 +71,18 @@ class RecordRows(Structures, Batches):
         self.emit(depth)
         self._pending, self.path = header, outer
 
-    def bytes_row(self, type: str, end: str, depth: int, name: str = "") -> None:
+    def bytes_row(self, type: str, end: str, depth: int) -> None:
         """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
         _, place = self.start(depth)
         cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
-        self.varying(type, place, cell, f"{self.counts}[{end} - pos]", rest, name=name)
+        self.varying(type, (place, 0), cell, f"{self.counts}[{end} - pos]", rest)
 
     def head(self, depth: int) -> None:
         self.at_number(depth)
         self.emit(depth)
         self.line(depth, f"if {self.fields['attributes']} & {CODEC_MASK}:")
-        self.bytes_row("COMPRESSED", "stop", depth + 1, ".compressed_records")
+        with self.at("compressed_records"):
+            self.bytes_row("COMPRESSED", "stop", depth + 1)
         self.emit(depth + 1)
 
     def each(self, count: str, depth: int) -> None:

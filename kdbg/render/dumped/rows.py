@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ...wire.nodes import Field
 from ...wire.readings.walk import Walk
-from ..grid import PLACES, PRINTABLE
+from ..grid import NEAR, PLACE, PLACES, PRINTABLE
 from .blocks import Block, Row
 from .texts import Texts
 
+MARGIN = 512
+"""Bytes behind a place, so near that both are looked up."""
+INDEX = b"[%d]"
+INDEXES = [INDEX % index for index in range(256)]
 SMALL = 4
 """Bytes of a field that stands alone, up to which its cell is looked for among those that were made before."""
 
@@ -22,28 +26,29 @@ SMALL = 4
 class Pending:
     """A row that was not written yet: what it is, and the expressions of what is filled in.
 
-    `at` is where it begins in the run of fields of fixed width at hand, until that is flushed. `said` is False for a
-    meaning that does not count for the width of its column, or counts already.
+    Its place is a variable, and how many bytes behind that. `run` is where it begins in the run of fields of fixed
+    width at hand, -1 once that is flushed.
     """
 
     row: Row
     place: str
+    behind: int
     cell: str
     meaning: str
-    note: str = ""
     rest: str = ""
-    said: bool = True
-    at: int = -1
+    note: str = ""
+    run: int = -1
 
     def filled(self, path: str) -> list[str]:
         """Return the expressions in the order of the template."""
-        rest = [self.rest or 'b""'] if self.row.size is None else []
-        return [f"PLACES[{self.place}]", self.cell, *([path] if path else []), self.meaning,
-                *([self.note] if self.row.noted else []), *rest]  # fmt: skip
+        place = f"{self.place} + {self.behind}" if self.behind else self.place
+        near = f"PLACES[{place}]" if self.behind < MARGIN else f"PLACE % ({place})"
+        optional = (path, self.meaning, self.note, self.rest)
+        return [f"{near} if {self.place} < {NEAR - MARGIN} else PLACE % ({place})", self.cell, *filter(None, optional)]
 
 
 class Rows(Walk):
-    """Writes a function that adds blocks of rows by `add`, and their meanings to the list `meanings`.
+    """Writes a function that adds blocks of rows by `add`, and meanings that blocks do not tell of to `meanings`.
 
     `shift` is added to the places of bytes in `data`. `path` is the variable with the path of the item at hand, "" for
     none, `inner` the path of the field inside it.
@@ -53,25 +58,35 @@ class Rows(Walk):
         super().__init__(**rest)
         self.texts, self.grid = texts, texts.grid
         self.path = self.inner = ""
-        self.names |= {"PLACES": PLACES, "PRINTABLE": PRINTABLE, "hexlify": hexlify, "cells": texts.cells,
-                       "parts": texts.parts}  # fmt: skip
+        self.names |= {
+            "PLACE": PLACE,
+            "INDEX": INDEX,
+            "INDEXES": INDEXES,
+            "PLACES": PLACES,
+            "PRINTABLE": PRINTABLE,
+            "hexlify": hexlify,
+        }
+        self.names |= {"cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string}
         self._pending: list[Pending] = []
         self._place = ""
 
     # Rows
 
-    def fixed(self, type: str, code: str, value: str, meaning: str, check: str = "", name: str = "") -> None:
+    def fixed(self, type: str, code: str, value: str, meaning: str, check: str = "") -> None:
         """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
-        at, place = self.run_length(), self.run_place()
+        run, place = self.run_length(), self.run_place()
         self.take(code, value, check)
-        row = Row(self.inner + name, type, struct.calcsize(">" + code))
-        self._pending.append(Pending(row, f"{place} + {at}" if at else place, "", meaning, at=at))
+        row = Row(self.inner, type, struct.calcsize(">" + code))
+        self._pending.append(Pending(row, place, run, "", meaning, run=run))
 
-    def varying(self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "", name: str = "",
+    def varying(self, type: str, place: tuple[str, int], cell: str, meaning: str, rest: str = "", note: str = "",
                 *, said: bool = True) -> None:  # fmt: skip
-        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
-        row = Row(self.inner + name, type, None, noted=bool(note))
-        self._pending.append(Pending(row, place, cell, meaning, note, rest, said))
+        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in.
+
+        The place is a variable, and how many bytes behind that.
+        """
+        row = Row(self.inner, type, None, bool(rest), bool(note), said)
+        self._pending.append(Pending(row, *place, cell, meaning, rest, note))
 
     def run_length(self) -> int:
         """Return the bytes of the run of fields at hand."""
@@ -94,30 +109,30 @@ class Rows(Walk):
         place, self._place = self._place, ""
         if place:
             self.line(depth, f"{place} = pos + shift")
-        shown = [pending for pending in self._pending if pending.at >= 0]
+        shown = [pending for pending in self._pending if pending.run >= 0]
         if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
             self._look_up(shown[0], depth)
         elif shown:
             self._cut(shown, depth)
         for pending in shown:
-            pending.at = -1
+            pending.run = -1
         super().flush(depth)
 
     def _look_up(self, pending: Pending, depth: int) -> None:
         """Write what looks for the cell of the only row of a run."""
         pending.cell = self.fresh("c")
-        at, size = pending.at, pending.row.size or 0
+        at, size = pending.run, pending.row.size or 0
         pending.row = pending.row._replace(size=None)
         self.line(depth, f"{pending.cell} = cells[data[pos + {at}:pos + {at + size}]]")
 
     def _cut(self, shown: list[Pending], depth: int) -> None:
         """Write what makes the hex digits and the text of all bytes of the run at once, and cuts them."""
-        first, end, hexed, text = shown[0].at, shown[0].at, "", ""
+        first, end, hexed, text = shown[0].run, shown[0].run, "", ""
         for pending in shown:
-            size, gap = pending.row.size or 0, pending.at - end
+            size, gap = pending.row.size or 0, pending.run - end
             hexed += f"{3 * gap}x{3 * size - 1}sx"
             text += f"{gap}x{size}s"
-            end = pending.at + size
+            end = pending.run + size
         raw, names = self.fresh("r"), [(self.fresh("h"), self.fresh("t")) for _ in shown]
         self.line(depth, f"{raw} = data[pos + {first}:pos + {end}]")
         cut_hex, cut_text = (self.named("cut", struct.Struct(codes).unpack) for codes in (hexed[:-1], text))
@@ -134,10 +149,7 @@ class Rows(Walk):
             return
         block = self.named("B", Block(self.grid, [one.row for one in pending], inside=bool(self.path)))
         filled = ", ".join(part for one in pending for part in one.filled(self.path))
-        self.line(depth, f"add(({block}, {self.path or repr(b'')}, ({filled},)))")
-        said = [one.meaning for one in pending if one.said]
-        if said:
-            self.line(depth, f"meanings += {', '.join(said)},")
+        self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
 
     # Paths
 
@@ -145,10 +157,11 @@ class Rows(Walk):
         """Return the path of a field inside the one at hand, behind that of the item."""
         return f"{self.inner}.{name}" if self.path or self.inner else name
 
-    def at_field(self, field: Field, depth: int) -> None:
-        """Write what reads a field, at its path."""
-        outer, self.inner = self.inner, self.below(field.name)
-        self.read(field.node, depth)
+    @contextmanager
+    def at(self, name: str) -> Iterator[None]:
+        """Write rows at the path of a field inside the one at hand."""
+        outer, self.inner = self.inner, self.below(name)
+        yield
         self.inner = outer
 
     def in_item(self, path: str, write: Callable[[], None]) -> None:
@@ -158,20 +171,23 @@ class Rows(Walk):
         write()
         self.path, self.inner = outer
 
-    def keep_path(self, depth: int, index: str = "", inner: str = "") -> str:
+    def keep_path(self, depth: int, index: str = "") -> str:
         """Write what keeps the path at hand in a variable, with the expression of an index behind it; return that."""
-        path = self.fresh("f")
-        text = f"{'%b' if self.path else ''}{(self.inner + inner).replace('%', '%%')}{'[%d]' if index else ''}"
-        values = [*([self.path] if self.path else []), *([index] if index else [])]
-        self.line(depth, f"{path} = {text.encode()!r}" + (f" % ({', '.join(values)},)" if values else ""))
+        path, index = self.fresh("f"), self.index(index) if index else ""
+        parts = filter(None, (self.path, repr(self.inner.encode()) if self.inner else "", index))
+        self.line(depth, f"{path} = {' + '.join(parts)}")
         return path
+
+    def index(self, number: str) -> str:
+        """Return the expression of an index behind a path."""
+        return f"(INDEXES[{number}] if {number} < {len(INDEXES)} else INDEX % {number})"
 
     def numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
         """Write a loop over items, behind rows that were emitted; `write` writes the rows of one."""
-        index = self.fresh("i")
+        index, array, path = self.fresh("i"), self.keep_path(depth), self.fresh("f")
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"for {index} in range({count}):")
-        path = self.keep_path(depth + 1, index)
+        self.line(depth + 1, f"{path} = {array} + {self.index(index)}")
 
         def inside() -> None:
             write(depth + 1)

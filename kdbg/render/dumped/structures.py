@@ -19,14 +19,14 @@ class Structures(Leaves):
         for field in node.fields:
             self.field(field, depth)
         if node.tags is not None:
-            outer, self.inner = self.inner, self.below(TAGGED)
             count, none = self.fresh(), self.named("none", size_text(node, 0).encode())
-            self.fixed("TAGGED_FIELDS", "B", count, none, count)
-            self.inner = outer
+            with self.at(TAGGED):
+                self.fixed("TAGGED_FIELDS", "B", count, none, count)
         return ""
 
     def field(self, field: Field, depth: int) -> None:
-        self.at_field(field, depth)
+        with self.at(field.name):
+            self.read(field.node, depth)
 
     def array(self, node: WireArray, depth: int) -> str:
         count = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
@@ -54,9 +54,8 @@ class Structures(Leaves):
 
     def begin_prefixed(self, node: LengthPrefixed, depth: int) -> str:
         number, end = node.length.number, self.fresh("e")
-        outer, self.inner = self.inner, self.below("length")
-        length = self.size_row(number.bnf, number, node.length, depth, nullable=False)
-        self.inner = outer
+        with self.at("length"):
+            length = self.size_row(number.bnf, number, node.length, depth, nullable=False)
         self.flush(depth)
         self.line(depth, f"{end} = pos + {length}")
         return end

@@ -12,12 +12,14 @@ from ...wire.readings.runtime import Unreadable
 from ...wire.readings.topic_names import Topics
 from ..beside import Describer, note_on_length, size_text
 from ..drawn.texts import Encoded, Ids, encoded
-from ..grid import PRINTABLE, Grid
+from ..grid import PRINTABLE, Grid, Rest
 from ..hexdump import WIDEST_MEANING
 from ..look import Look
-from ..values import Memo
+from ..values import MOST_KEPT, Memo
 
-Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], tuple[bytes, bytes, bytes]]
+Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], tuple[bytes, bytes, bytes | Rest]]
+LONGEST = 64
+"""Bytes of a string whose parts are remembered."""
 SHORTEST_NOTE, LEAST_BESIDE = 28, 20
 """Columns of the shortest type with a note on a length, and of what stands in front of it at least."""
 
@@ -36,16 +38,29 @@ class Texts:
         self.strings: Memo[bytes] = Memo(lambda raw: self._string(raw.decode()))
         self.other_topics: Memo[bytes] = Memo(self._other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
+        self._parts: dict[tuple[bytes, int], tuple[bytes, bytes | Rest]] = {}
         self._shared: dict[Hashable, Memo[bytes]] = {}
 
     def cell(self, data: bytes) -> bytes:
         """Return the cell of bytes, as many as fit on a line or less."""
         return (self.grid.cell(len(data), "") % tuple(self.grid.columns(data, hidden=False))).encode()
 
-    def parts(self, data: bytes, place: int) -> tuple[bytes, bytes]:
+    def parts(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
         """Return the cell of the first bytes, and the lines below; `place` is that of the first byte."""
-        size = self.grid.per_line
-        return self.cells[data[:size]], self.grid.rest(place + size, data[size:])
+        size, below = self.grid.per_line, data[self.grid.per_line :]
+        return self.cells[data[:size]], self.grid.later(place + size, below, below.translate(PRINTABLE))
+
+    def parts_of_string(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
+        """Return the parts of a string with its length in front, of which many are the same at the same place."""
+        key = data, place
+        found = self._parts.get(key)
+        if found is None:
+            found = self.parts(data, place)
+            if len(data) <= LONGEST:
+                if len(self._parts) >= MOST_KEPT:
+                    self._parts.clear()
+                self._parts[key] = found
+        return found
 
     def number(self, node: Node) -> Memo[bytes] | Encoded | None:
         """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""
@@ -77,23 +92,29 @@ class Texts:
         It takes the bytes with their length in front, the length, the place of the first byte, and a list of meanings
         that count for the width of their column: to those it adds its own, if it is short enough.
         """
-        size, lines, plain = self.grid.per_line, self.grid.lines, node.kind != "address"
-        cell, describe = self.grid.cell(size, "").encode(), self.describe
-        hex_width = 3 * size - 1
-        one_line = f"%-{hex_width}s  %-{size}s".encode()
+        size, later, plain = self.grid.per_line, self.grid.later, node.kind != "address"
+        describe, known = self.describe, dict[bytes, tuple[bytes, bytes, bytes | Rest]]()
+        cell = f"%-{3 * size - 1}b  %-{size}b".encode()
 
-        def octets(raw: bytes, length: int, place: int, meanings: list[bytes]) -> tuple[bytes, bytes, bytes]:
-            text, value, hexed = raw.translate(PRINTABLE), raw[len(raw) - length :], hexlify(raw, b" ")
+        def octets(raw: bytes, length: int, place: int, meanings: list[bytes]) -> tuple[bytes, bytes, bytes | Rest]:
+            found = known.get(raw)
+            if found is not None:
+                meanings.append(found[1])
+                return found
+            text, value = raw.translate(PRINTABLE), raw[len(raw) - length :]
             if plain and length and text.endswith(value) and b"\\" not in value:
                 meaning = b'"%b"' % value
             else:
                 meaning = describe.value(node, value).encode()
             if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
                 meanings.append(meaning)
-            if len(raw) <= size:
-                return one_line % (hexed, text), meaning, b""
-            rest = lines(place + size, hexed[hex_width + 1 :], text[size:])
-            return cell % (hexed[:hex_width], text[:size]), meaning, rest
+            if len(raw) > size:
+                rest = later(place + size, raw[size:], text[size:])
+                return cell % (hexlify(raw[:size], b" "), text[:size]), meaning, rest
+            if len(known) >= MOST_KEPT:
+                known.clear()
+            found = known[raw] = cell % (hexlify(raw, b" "), text), meaning, b""
+            return found
 
         return octets
 

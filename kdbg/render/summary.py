@@ -80,12 +80,14 @@ class Summary:
         """Return what an exchange was about, and what went wrong in it, with the style of that."""
         facts = exchange.facts() if not exchange.findings else None
         if facts is not None:
-            found = self._abouts.get(facts)
-            return found if found is not None else self._clean(facts)
+            known = self._abouts.get(facts)
+            return known if known is not None else self._clean(facts)
         outlines, findings = [], exchange.findings
         for half in (exchange.request, exchange.response):
-            message = half.message(shallow=True) if half is not None else None
-            if message is not None:
+            found = half.facts() if half is not None else None
+            if found is not None:
+                outlines.append(found)
+            elif half is not None and (message := half.message(shallow=True)) is not None:
                 if message.findings:
                     findings = [*findings, *message.findings]
                 if not message.misaligned:

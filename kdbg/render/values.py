@@ -6,11 +6,12 @@ never reach a terminal. A value that a person cannot read stands beside its mean
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from unicodedata import east_asian_width
 
 from ..grammars import name_of
@@ -48,9 +49,15 @@ class Memo(dict[Any, Made]):
         return text
 
 
+MAYBE_WIDE: Final = re.compile("[\u0300-\U0010ffff]")
+"""All letters that are wide, and others: below them none is."""
+
+
 def cells(text: str) -> int:
     """Return how many columns of a terminal a text takes at most: East Asian wide letters take two."""
-    return len(text) if text.isascii() else len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in MAYBE_WIDE.findall(text))
 
 
 def cut(text: str, room: int) -> str:

@@ -60,7 +60,7 @@ class Claims:
 
     def stop(self, error: WireError) -> None:
         """Remember why reading could not go on; the bytes from the break on belong to the broken field."""
-        self.result.broken = error
+        self.result.broken = error.with_traceback(None)  # whose frames would keep this alive until garbage is collected
         self.finding(error.kind, Stopped(error.start, error.fault), error.path, error.start)
 
     def close(self) -> None:

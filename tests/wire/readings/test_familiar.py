@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import struct
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,3 +119,15 @@ def test_a_batch_that_may_be_cut_off_is_not_unexplained() -> None:
     assert [finding.kind for finding in found.findings] == ["crc"]
     assert [*found.value[2]] == ["partial"]
     assert found.unexplained == 0
+
+
+def test_what_is_told_of_a_broken_message_is_freed_without_the_garbage_collector() -> None:
+    gc.disable()
+    try:
+        found = inspect(PAIRS, bytes.fromhex("00000002 0001"))
+        assert found.broken is not None
+        alive = weakref.ref(found)
+        del found
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ..forks import Forks
@@ -25,8 +25,8 @@ class Showing(Protocol):
     findings: Counter[str]
     status: int
 
-    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> list[Text]:
-        """Return the texts of exchanges, and count what is odd in them."""
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
 
 
 class Here:
@@ -37,7 +37,12 @@ class Here:
 
     def add(self, exchanges: list[Exchange]) -> None:
         """Show exchanges."""
-        self.run.writer.write_all(self.run.show(exchanges, self.render, self.names))
+        texts, writer = self.run.show(exchanges, self.render, self.names), self.run.writer
+        if not hasattr(self.render, "pieces"):
+            writer.write_all(list(texts))
+            return
+        for piece in texts:
+            writer.write(piece)
 
     def wait(self) -> None:
         """Do nothing: all is shown."""

@@ -22,7 +22,7 @@ from ..reading.files import open_any
 from ..render.heading import endpoint
 from ..render.look import Look
 from ..render.values import escape
-from ..render.views import ExchangeView, Text, View, view
+from ..render.views import LONG, ExchangeView, Text, View, view
 from ..wire.readings.topic_names import NamesThen
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .apart import Apart, Here
@@ -183,18 +183,20 @@ class Run:
         for finding in exchange.all_findings(shallow=shallow):
             self.note(finding)
 
-    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> list[Text]:
-        """Return the texts of exchanges, and count what is odd in them."""
-        texts, shallow = [], self.view.shallow
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
+        pieces, shallow = getattr(render, "pieces", None), self.view.shallow
         names_grow = exchanges[0].names != exchanges[-1].names
         names.at(exchanges[0].names)
         for exchange in exchanges:
             if names_grow:
                 names.at(exchange.names)
-            texts.append(render(exchange))
+            if pieces is not None and exchange.size > LONG:
+                yield from pieces(exchange)
+            else:
+                yield render(exchange)
             if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
                 self.note_all(exchange, shallow=shallow)
-        return texts
 
     def note(self, finding: Finding) -> None:
         self.findings[finding.kind] += 1

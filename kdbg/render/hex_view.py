@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from io import BytesIO
+from itertools import chain
 
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import grammar_of, header_grammar
@@ -32,18 +32,20 @@ class HexView:
         self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
-        out = BytesIO()  # it grows in place, and gives its bytes away without a copy
-        out.write(self._titles[kind(exchange)] % title_values(exchange))
-        for finding in exchange.findings:
-            out.write(encode(f"  {finding_line(finding, self.look)}\n"))
+        return b"".join(self.pieces(exchange))
+
+    def pieces(self, exchange: Exchange) -> Iterator[bytes]:
+        """Return the text in pieces."""
+        above = [self._titles[kind(exchange)] % title_values(exchange)]
+        above += [encode(f"  {finding_line(finding, self.look)}\n") for finding in exchange.findings]
+        parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
             if half is None:
-                out.write(b"\n%b\n" % self.headings.half(half, exchange, name))
+                parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
             else:
-                out.write(self._halves[name] % half_values(half))
-                out.writelines(self.half(half, exchange))
-        out.write(b"\n")
-        return out.getvalue()
+                parts += [self._halves[name] % half_values(half)], self.half(half, exchange)
+        parts.append([b"\n"])
+        return chain.from_iterable(parts)
 
     def half(self, half: CapturedMessage, exchange: Exchange) -> Iterable[bytes]:
         """Return the lines below the heading of one half, in pieces."""

@@ -8,19 +8,25 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .. import values
 from ..grid import Grid, Rest
-from ..hexdump import WIDEST_MEANING, WIDEST_NAME, Columns
+from ..hexdump import WIDEST_MEANING, WIDEST_NAME
 
 MOST = 256
 """Templates that are remembered of a block below paths of one length."""
 Filling: TypeAlias = bytes | Rest
+Widths: TypeAlias = tuple[int, int]
+Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
+MOST_DIGITS = len("-9223372036854775808")
+"""Columns of the longest number."""
 
 
 class Row(NamedTuple):
     """What is known of a row when its layout is: `name` is the end of its path, behind that of the item it is in.
 
     `size` is how many bytes it has, None if that varies: then the whole cell is filled in. `rest`: there may be lines
-    below, which are filled in. `noted`: what is said of its length is filled in behind the type. `said`: its meaning
-    counts for the width of the column; of others whoever gathers the rows tells those that do.
+    below, which are filled in. `noted`: what is said of its length is filled in behind the type.
+
+    `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
+    `digits`: it is a number in digits, which counts only where nothing that is said is wider than those are.
     """
 
     name: str
@@ -29,6 +35,7 @@ class Row(NamedTuple):
     rest: bool = False
     noted: bool = False
     said: bool = True
+    digits: bool = False
 
 
 class Block(dict[int, "Placed"]):
@@ -43,11 +50,12 @@ class Block(dict[int, "Placed"]):
         self.grid, self.inside = grid, inside
         self.rows: list[Row] = [row._replace(name=values.escape(row.name)) for row in rows]
         meanings = list(self._meanings())
-        said = [at for at, row in zip(meanings, self.rows, strict=True) if row.said]
-        self.said: Callable[[tuple[Filling, ...]], Sequence[Any]] = _several(said)
+        rows_at = list(zip(meanings, self.rows, strict=True))
+        self.said: Taking = _several([at for at, row in rows_at if row.said and not row.digits])
         """What takes the meanings that count out of what is filled in."""
+        self.digits: Taking = _several([at for at, row in rows_at if row.digits])
         self.notes: list[tuple[int, int, int]] = [
-            (at + 1, len(row.name), len(row.type)) for at, row in zip(meanings, self.rows, strict=True) if row.noted
+            (at + 1, len(row.name), len(row.type)) for at, row in rows_at if row.noted
         ]
         """Where notes are filled in, and the columns of names behind the path, and of types."""
 
@@ -63,20 +71,20 @@ class Block(dict[int, "Placed"]):
         found = self[path] = Placed(self, path)
         return found
 
-    def template(self, path: int, columns: Columns) -> bytes:
-        """Return the template of the rows behind a path of so many columns."""
-        return "".join(self._line(row, path, columns) for row in self.rows).encode()
+    def template(self, path: int, names: int, meanings: int) -> bytes:
+        """Return the template of the rows behind a path of so many columns, for columns of these widths."""
+        return "".join(self._line(row, path, names, meanings) for row in self.rows).encode()
 
-    def _line(self, row: Row, path: int, columns: Columns) -> str:
+    def _line(self, row: Row, path: int, names: int, meanings: int) -> str:
         name = "%s" * self.inside + row.name.replace("%", "%%")
         type = row.type + "%s" * row.noted
-        beside = self.grid.beside(name, path + len(row.name), f"%-{columns.meaning}s", type, columns.name)
+        beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
         cell = "%s" if row.size is None else self.grid.cell(row.size, "")
         return f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}"
 
 
-class Placed(dict[Columns, bytes]):
-    """The templates of a block behind a path of so many columns, by the widths of columns.
+class Placed(dict[Widths, bytes]):
+    """The templates of a block behind a path of so many columns, by the widths of the columns for names and meanings.
 
     `widest` are the columns of its widest name, of those within the limit.
     """
@@ -87,24 +95,24 @@ class Placed(dict[Columns, bytes]):
         names = [path + len(row.name) for row in block.rows if path + len(row.name) <= WIDEST_NAME]
         self.widest: int = max(names, default=0)
 
-    def __missing__(self, columns: Columns) -> bytes:
+    def __missing__(self, columns: Widths) -> bytes:
         if len(self) >= MOST:
             self.clear()
-        found = self[columns] = self.block.template(self.path, columns)
+        found = self[columns] = self.block.template(self.path, *columns)
         return found
 
-    def with_notes(self, filled: tuple[Filling, ...], columns: Columns) -> tuple[Filling, ...]:
+    def with_notes(self, filled: tuple[Filling, ...], columns: Widths) -> tuple[Filling, ...]:
         """Return what is filled in, without the notes for which there is no room."""
-        parts, room = list(filled), self.block.grid.room
+        parts, room, (names, meanings) = list(filled), self.block.grid.room, columns
         for at, name, type in self.block.notes:
             meaning = len(bytes(parts[at - 1]).decode())
-            left = room - max(self.path + name, columns.name) - max(meaning, columns.meaning) - 4
+            left = room - max(self.path + name, names) - max(meaning, meanings) - 4
             if type + len(bytes(parts[at])) > left:
                 parts[at] = b""
         return tuple(parts)
 
 
-def _several(places: Sequence[int]) -> Callable[[tuple[Filling, ...]], Sequence[Any]]:
+def _several(places: Sequence[int]) -> Taking:
     """Return what takes several parts out of a tuple."""
     if len(places) > 1:
         return itemgetter(*places)
@@ -133,7 +141,9 @@ class Buffer(NamedTuple):
             said += one.said(filled)
         ascii = b"".join(said).isascii()
         meaning = widest(said if ascii else [part.decode() for part in said])
-        columns = Columns(max([one.widest for one, _ in blocks]), meaning)
+        if meaning < MOST_DIGITS:
+            meaning = max([meaning, *[len(digits) for one, filled in blocks for digits in one.block.digits(filled)]])
+        columns = max([one.widest for one, _ in blocks]), meaning
         templates = [one[columns] for one, _ in blocks]
         values = [filled for _, filled in blocks]
         if noted:

@@ -55,10 +55,6 @@ class Leaves(Rows):
         texts = self.texts.number(node)
         return self.digits(value) if texts is None else self.text_of(texts, value)
 
-    def digits(self, value: str) -> str:
-        """Return the expression of a number's digits."""
-        return f"(NUMBERS.get({value}) or b'%d' % {value})"
-
     def text_of(self, texts: Memo[bytes] | Encoded, value: str) -> str:
         """Return the expression of the text of a value."""
         name = self.named("texts", texts)
@@ -75,7 +71,7 @@ class Leaves(Rows):
         node, (cell, said, rest) = length.number, (self.fresh(prefix) for prefix in "cmx")
         assert isinstance(node, Varint)
         self.flush(depth)
-        place, raw = self.place_now(depth), self.varint(node, depth)
+        (place, text), raw = self.place_now(depth), self.varint(node, depth)
         plain = f"({raw} >> 1) ^ -({raw} & 1)" if node.signed else raw
         long = node.bits > 7 * self.grid.per_line
         known = self.named("known", {})
@@ -90,13 +86,7 @@ class Leaves(Rows):
             self.line(
                 depth, f"if {raw} >> {7 * self.grid.per_line}: _, {rest} = parts(data[{place} - shift:pos], {place})"
             )
-        self.varying(type, (place, 0), cell, said, rest if long else "")
-
-    def start(self, depth: int) -> tuple[str, str]:
-        """Write what keeps `pos`, behind a flushed run; return the variable, and that with the place."""
-        start = self.fresh("s")
-        self.line(depth, f"{start} = pos")
-        return start, self.place_now(depth)
+        self.varying(type, text, cell, said, rest if long else "", digits=self.is_digits(meaning))
 
     def pieces(self, raw: str, place: str, size: str, depth: int, most: int = 1 << 31) -> tuple[str, str]:
         """Write what makes the cell of bytes and the lines below; return the variables with them, "" for no lines.
@@ -113,21 +103,19 @@ class Leaves(Rows):
 
     def uuid(self, node: UuidNode, depth: int) -> None:
         """Write what reads a UUID, and add its row."""
-        at, place, raw = self.run_length(), self.run_place(), self.take("16s", self.fresh())
+        (place, text), raw = self.place_in_run(), self.take("16s", self.fresh())
         self.flush(depth)
         if node.kind == "topic_id" and self.holds_records:
             self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
-        cell, rest = self.pieces(raw, f"{place} + {at}", "16", depth, 16)
-        self.varying(node.bnf, (place, at), cell, self.text_of(self.texts.uuids(node), raw), rest)
+        cell, rest = self.pieces(raw, place, "16", depth, 16)
+        self.varying(node.bnf, text, cell, self.text_of(self.texts.uuids(node), raw), rest)
 
     def sized_row(self, node: Sized, depth: int) -> None:
         """Write what reads a string or bytes, and add its row."""
         if node.text and node.kind == "address":
             raise Unsuited
-        start, at = self.before_length(node.length, depth)
-        place = f"{at[0]} + {at[1]}" if at[1] else at[0]
-        length = self.length(node.length, depth)
-        start = start or f"pos - {node.length.number.size}"  # type: ignore[attr-defined]
+        place, text = self.before_length(node.length, depth)
+        length, start = self.length(node.length, depth), f"{place} - shift"
         cell, meaning, rest, raw = (self.fresh(prefix) for prefix in "cmxr")
 
         def null(depth: int) -> None:
@@ -146,7 +134,7 @@ class Leaves(Rows):
             self.line(depth + 1, f"{cell}, {meaning}, {rest} = {octets}({raw}, {length}, {place}, meanings)")
         self.line(depth + 1, f"pos += {length}")
         note = f"{self.named('notes', self.texts.note(node))}[{length}]" if self.texts.noted else ""
-        self.varying(node.bnf, at, cell, meaning, rest, note, said=node.text)
+        self.varying(node.bnf, text, cell, meaning, rest, note, said=node.text)
 
     def string(self, node: Sized, data: str, names: tuple[str, str, str, str], place: str, depth: int) -> None:
         """Write what makes the parts of a string's row, given the expression of its bytes."""
@@ -157,15 +145,14 @@ class Leaves(Rows):
         self.line(depth, f"if len({raw}) <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
         self.line(depth, f"else: {cell}, {rest} = parts_of_string({raw}, {place})")
 
-    def before_length(self, length: Length, depth: int) -> tuple[str, tuple[str, int]]:
-        """Return the variable with the position of a length, "" for a fixed width, and its place."""
+    def before_length(self, length: Length, depth: int) -> tuple[str, str]:
+        """Return the expressions of the place of a length, and of its text."""
         if isinstance(length.number, Fixed):
-            return "", (self.run_place(), self.run_length())
+            return self.place_in_run()
         if not isinstance(length.number, Varint):
             raise Unsuited
         self.flush(depth)
-        start, place = self.start(depth)
-        return start, (place, 0)
+        return self.place_now(depth)
 
     def size_row(self, type: str, node: Node, length: Length, depth: int, *, nullable: bool) -> str:
         """Write what reads a length or a count, and add its row; return the variable with it, -1 for null."""

@@ -71,7 +71,7 @@ class Dumped(Structures):
         size = self.fresh("n")
         self.line(1, f"{size} = len(data)")
         with self.at("size"):
-            self.varying("INT32", ("0", 0), f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
+            self.varying("INT32", "PLACES[0]", f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)

@@ -73,9 +73,9 @@ class RecordRows(Structures, Batches):
 
     def bytes_row(self, type: str, end: str, depth: int) -> None:
         """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
-        _, place = self.start(depth)
+        place, text = self.place_now(depth)
         cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
-        self.varying(type, (place, 0), cell, f"{self.counts}[{end} - pos]", rest)
+        self.varying(type, text, cell, f"{self.counts}[{end} - pos]", rest)
 
     def head(self, depth: int) -> None:
         self.at_number(depth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +14,8 @@ from ..grid import NEAR, PLACE, PLACES, PRINTABLE
 from .blocks import Block, Row
 from .texts import Texts
 
-MARGIN = 512
-"""Bytes behind a place, so near that both are looked up."""
+KEPT = 256
+"""Places of one run that are remembered."""
 INDEX = b"[%d]"
 INDEXES = [INDEX % index for index in range(256)]
 SMALL = 4
@@ -26,13 +26,11 @@ SMALL = 4
 class Pending:
     """A row that was not written yet: what it is, and the expressions of what is filled in.
 
-    Its place is a variable, and how many bytes behind that. `run` is where it begins in the run of fields of fixed
-    width at hand, -1 once that is flushed.
+    `run` is where it begins in the run of fields of fixed width at hand, -1 once that is flushed.
     """
 
     row: Row
     place: str
-    behind: int
     cell: str
     meaning: str
     rest: str = ""
@@ -41,10 +39,23 @@ class Pending:
 
     def filled(self, path: str) -> list[str]:
         """Return the expressions in the order of the template."""
-        place = f"{self.place} + {self.behind}" if self.behind else self.place
-        near = f"PLACES[{place}]" if self.behind < MARGIN else f"PLACE % ({place})"
-        optional = (path, self.meaning, self.note, self.rest)
-        return [f"{near} if {self.place} < {NEAR - MARGIN} else PLACE % ({place})", self.cell, *filter(None, optional)]
+        return [self.place, self.cell, *filter(None, (path, self.meaning, self.note, self.rest))]
+
+
+class Places(dict[int, tuple[bytes, ...]]):
+    """The texts of the places of a run, by the place where it begins; those near to a message's beginning are kept."""
+
+    def __init__(self, behind: Sequence[int]) -> None:
+        super().__init__()
+        self.behind: tuple[int, ...] = tuple(behind)
+
+    def __missing__(self, place: int) -> tuple[bytes, ...]:
+        texts = tuple([PLACE % (place + behind) for behind in self.behind])
+        if place < NEAR:
+            if len(self) >= KEPT:
+                self.clear()
+            self[place] = texts
+        return texts
 
 
 class Rows(Walk):
@@ -69,46 +80,57 @@ class Rows(Walk):
         self.names |= {"cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string}
         self._pending: list[Pending] = []
         self._place = ""
+        self._places: list[tuple[str, int]] = []
 
     # Rows
 
     def fixed(self, type: str, code: str, value: str, meaning: str, check: str = "") -> None:
         """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
-        run, place = self.run_length(), self.run_place()
+        run, (_, place) = self.run_length(), self.place_in_run()
         self.take(code, value, check)
-        row = Row(self.inner, type, struct.calcsize(">" + code))
-        self._pending.append(Pending(row, place, run, "", meaning, run=run))
+        row = Row(self.inner, type, struct.calcsize(">" + code), digits=self.is_digits(meaning))
+        self._pending.append(Pending(row, place, "", meaning, run=run))
 
-    def varying(self, type: str, place: tuple[str, int], cell: str, meaning: str, rest: str = "", note: str = "",
-                *, said: bool = True) -> None:  # fmt: skip
-        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in.
+    def varying(self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "",
+                *, said: bool = True, digits: bool = False) -> None:  # fmt: skip
+        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
+        row = Row(self.inner, type, None, bool(rest), bool(note), said, digits)
+        self._pending.append(Pending(row, place, cell, meaning, rest, note))
 
-        The place is a variable, and how many bytes behind that.
-        """
-        row = Row(self.inner, type, None, bool(rest), bool(note), said)
-        self._pending.append(Pending(row, *place, cell, meaning, rest, note))
+    def digits(self, value: str) -> str:
+        """Return the expression of a number's digits."""
+        return f"(NUMBERS.get({value}) or b'%d' % {value})"
+
+    def is_digits(self, meaning: str) -> bool:
+        """Return whether the expression of a meaning is one of a number's digits."""
+        return meaning.startswith("(NUMBERS.get(")
 
     def run_length(self) -> int:
         """Return the bytes of the run of fields at hand."""
         return struct.calcsize(">" + "".join(code for code, _ in self._run))
 
-    def run_place(self) -> str:
-        """Return the variable with the place where the run at hand begins, good once it is flushed."""
+    def place_in_run(self) -> tuple[str, str]:
+        """Return the expressions of the place behind the run at hand, and of its text, good once that is flushed."""
         if not self._place:
             self._place = self.fresh("p")
-        return self._place
+        behind, text = self.run_length(), self.fresh("q")
+        self._places.append((text, behind))
+        return f"{self._place} + {behind}" if behind else self._place, text
 
-    def place_now(self, depth: int) -> str:
-        """Write what keeps the place at `pos`, behind a flushed run; return the variable."""
+    def place_now(self, depth: int) -> tuple[str, str]:
+        """Write what keeps the place at `pos`, behind a flushed run; return the variable, and its text's expression."""
         place = self.fresh("p")
         self.line(depth, f"{place} = pos + shift")
-        return place
+        return place, f"PLACES[{place}] if {place} < {NEAR} else PLACE % {place}"
 
     def flush(self, depth: int) -> None:
         """Write what reads the run, and what cuts the cells of its rows."""
         place, self._place = self._place, ""
+        texts, self._places = self._places, []
         if place:
             self.line(depth, f"{place} = pos + shift")
+            places = self.named("places", Places([behind for _, behind in texts]))
+            self.line(depth, f"{', '.join(text for text, _ in texts)}, = {places}[{place}]")
         shown = [pending for pending in self._pending if pending.run >= 0]
         if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
             self._look_up(shown[0], depth)

@@ -9,14 +9,18 @@ from uuid import UUID
 import pytest
 
 import kdbg
+from kdbg.cli.decoding import Run
+from kdbg.cli.output import Writer
+from kdbg.filters.chosen import Filters
 from kdbg.grammars.payloads import TOPICS
 from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
 from kdbg.render.dumped import Dumping
 from kdbg.render.hex_view import HexView
 from kdbg.render.look import Look
 from kdbg.render.values import quote
+from kdbg.render.views import LONG
 from kdbg.wire.language.api import Api, Direction
-from kdbg.wire.readings.topic_names import Topics
+from kdbg.wire.readings.topic_names import NamesThen, Topics
 
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 from .test_drawn import CAPTURES, captured, fetched, halves, produce
@@ -74,8 +78,7 @@ def test_looks_that_are_left_to_inspection(look: Look) -> None:
 
 def dumped(half: CapturedMessage, topics: Topics | None = None, look: Look = LOOKS["pipe"]) -> tuple[str, bool]:
     """The lines of a message, the same by its bytes and by inspection, and whether its bytes were enough."""
-    exchange = Exchange(Peers(1, ("a", 1), ("b", 2)), half.api, half.version, 1, None)
-    texts = []
+    exchange, texts = of(half), []
     for view in (HexView, ByInspection):
         texts.append(b"".join(view(look, topics or {}).half(half, exchange)).decode())
     assert texts[0] == texts[1]
@@ -140,12 +143,28 @@ class TestTopics:
     def test_names_are_looked_up_when_ids_are_dumped(self) -> None:
         topics: dict[UUID, str] = {}
         view, half = HexView(Look(), topics), fetched([batch()], UUID(int=9), {})
-        exchange = Exchange(Peers(1, ("a", 1), ("b", 2)), half.api, half.version, 1, None)
+        exchange = of(half)
         for name in ("orders", "or\x1bders"):
             assert quote(name).encode() not in b"".join(view.half(half, exchange))
             topics[UUID(int=9)] = name
             assert quote(name).encode() in b"".join(view.half(half, exchange))
         assert half.sound
+
+
+def test_a_long_exchange_is_shown_in_pieces_none_of_which_is_long() -> None:
+    records = [record(i, i, value=b"0123456789" * 100) for i in range(100)]
+    exchange = of(produce([batch(records=records)]))
+    view = HexView(Look(), {})
+    shown = list(Run("hex", Look(), Writer(), Filters()).show([exchange], view, NamesThen({})))
+    assert b"".join(shown) == view(exchange)
+    assert max(map(len, shown)) < LONG / 8 < len(view(exchange))
+
+
+def of(half: CapturedMessage) -> Exchange:
+    """An exchange that nobody answered."""
+    exchange = Exchange(Peers(1, ("a", 1), ("b", 2)), half.api, half.version, 1, None)
+    exchange.request = half
+    return exchange
 
 
 def member(metadata: bytes) -> CapturedMessage:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from ..engine.names import Learner
 from ..messages.exchange import Exchange, Known
-from ..messages.message import grammar_of
-from ..wire.readings.topic_names import learn, topic_names
 from .settings import Address
 
 
@@ -21,6 +20,7 @@ class Directory:
         self.partitions: dict[Any, list[int]] = {}
         self.topic_ids: dict[str, UUID] = {}
         self.topics: dict[UUID, str] = Known.nothing().topics
+        self._learner = Learner(self.topics)
         self.controller: int | None = None
         self.coordinators: dict[tuple[str, str], Address] = {}
 
@@ -46,13 +46,8 @@ class Directory:
         self.controller = described.get("controller_id")
 
     def learn_names(self, exchange: Exchange) -> None:
-        """Remember the topics that an exchange names beside their ids."""
-        for half in (exchange.request, exchange.response):
-            if half is None or half.api is None:
-                continue
-            grammar = grammar_of(half.api, half.version, half.direction)
-            if topic_names(grammar) is not None and (message := half.message(shallow=True)) is not None:
-                learn(message.grammar, message.body, self.topics)
+        """Remember the topics that an exchange names beside their ids, in its records too."""
+        self._learner.learn_from(exchange)
 
     def nameless(self, exchange: Exchange) -> list[UUID]:
         """Return the topic ids in an exchange that nothing has named yet, each once."""

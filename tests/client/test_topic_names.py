@@ -37,7 +37,8 @@ async def test_they_are_known_to_every_connection() -> None:
         brokers.leaders["orders", 0] = 2
         exchange = await cluster.send("produce", produce())
         assert exchange.request is not None
-        assert exchange.request.context.topics is cluster.topics
+        assert exchange.request.known is not None
+        assert exchange.request.known.topics is cluster.topics
         assert exchange.request.context.topics[ORDERS_ID] == "orders"
 
 

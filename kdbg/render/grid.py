@@ -42,6 +42,7 @@ class Grid:
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
         self.room: int = max(look.width - names_at, 32)
         self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
+        self._cell: bytes = f"%-{3 * self.per_line - 1}b  %-{self.per_line}b".encode()
 
     def cell(self, size: int, style: str) -> str:
         """Return the template of so many bytes: of their hex digits and, where that is shown, their text."""
@@ -79,14 +80,19 @@ class Grid:
         pairs = " ".join(["**"] * len(data)) if hidden else data.hex(" ")
         return [pairs, "*" * len(data) if hidden else printable(data)] if self.text else [pairs]
 
-    def later(self, place: int, data: bytes, text: bytes) -> Rest | bytes:
-        """Return the lines of bytes that are given as text too, or what becomes these when a template is filled in.
+    def parts(self, place: int, data: bytes, text: bytes) -> tuple[bytes, bytes | Rest]:
+        """Return the cell of the first of some bytes, given as text too, and the lines below.
 
-        So the lines of a message need not be kept while its other rows are gathered.
+        Many lines are made when they are filled into a template: so those of a message need not be kept while its other
+        rows are gathered.
         """
-        if len(data) > FEW * self.per_line:
-            return Rest(self, place, data, text)
-        return self._few(place, hexlify(data, b" "), text)
+        size = self.per_line
+        if len(data) > FEW * size:
+            cell = self._cell % (hexlify(data[:size], b" "), text[:size])
+            return cell, Rest(self, place + size, data[size:], text[size:])
+        hexed = hexlify(data, b" ")
+        rest = self._few(place + size, hexed[3 * size :], text[size:]) if len(data) > size else b""
+        return self._cell % (hexed[: 3 * size - 1], text[:size]), rest
 
     def lines(self, place: int, hexed: bytes, text: bytes) -> bytes:
         """Return lines of bytes that are given in hex, with a space between them, and as text."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from binascii import hexlify
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
@@ -47,8 +46,7 @@ class Texts:
 
     def parts(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
         """Return the cell of the first bytes, and the lines below; `place` is that of the first byte."""
-        size, below = self.grid.per_line, data[self.grid.per_line :]
-        return self.cells[data[:size]], self.grid.later(place + size, below, below.translate(PRINTABLE))
+        return self.grid.parts(place, data, data.translate(PRINTABLE))
 
     def parts_of_string(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
         """Return the parts of a string with its length in front, of which many are the same at the same place."""
@@ -92,15 +90,9 @@ class Texts:
         It takes the bytes with their length in front, the length, the place of the first byte, and a list of meanings
         that count for the width of their column: to those it adds its own, if it is short enough.
         """
-        size, later, plain = self.grid.per_line, self.grid.later, node.kind != "address"
-        describe, known = self.describe, dict[bytes, tuple[bytes, bytes, bytes | Rest]]()
-        cell = f"%-{3 * size - 1}b  %-{size}b".encode()
+        parts, describe, plain = self.grid.parts, self.describe, node.kind != "address"
 
         def octets(raw: bytes, length: int, place: int, meanings: list[bytes]) -> tuple[bytes, bytes, bytes | Rest]:
-            found = known.get(raw)
-            if found is not None:
-                meanings.append(found[1])
-                return found
             text, value = raw.translate(PRINTABLE), raw[len(raw) - length :]
             if plain and length and text.endswith(value) and b"\\" not in value:
                 meaning = b'"%b"' % value
@@ -108,13 +100,8 @@ class Texts:
                 meaning = describe.value(node, value).encode()
             if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
                 meanings.append(meaning)
-            if len(raw) > size:
-                rest = later(place + size, raw[size:], text[size:])
-                return cell % (hexlify(raw[:size], b" "), text[:size]), meaning, rest
-            if len(known) >= MOST_KEPT:
-                known.clear()
-            found = known[raw] = cell % (hexlify(raw, b" "), text), meaning, b""
-            return found
+            cell, rest = parts(place, raw, text)
+            return cell, meaning, rest
 
         return octets
 

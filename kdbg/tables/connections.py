@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..findings import Finding
 from ..grammars import api
@@ -25,13 +25,16 @@ class ConnectionStatistics:
     client_id: str | None = None
     software: tuple[str | None, str | None] | None = None
     mechanism: str | None = None
+    _peers: tuple[int, Peers] | None = field(default=None, repr=False)
 
     @property
     def peers(self) -> Peers:
         """The client and the broker; the connection's number is that of its first packet in the capture."""
-        ends = self.connection.initiator, self.connection.acceptor
         client = self.client or 0
-        return Peers(self.connection.first_packet, ends[client], ends[1 - client])
+        if self._peers is None or self._peers[0] != client:  # it is asked for each exchange, and changes once
+            ends = self.connection.initiator, self.connection.acceptor
+            self._peers = client, Peers(self.connection.first_packet, ends[client], ends[1 - client])
+        return self._peers[1]
 
     def heard(self, exchange: Exchange) -> None:
         """Count an exchange, and learn client id, software and SASL mechanism from it."""

@@ -108,7 +108,7 @@ class Forks(Generic[Piece]):
     def _copied(self, piece: Piece, turn: int | None, passes: int, says: int) -> None:
         """Do the work in the copy, wait for its turn, show, pass the turn on, and end the copy."""
         try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that made it, which ends it
             try:
                 worked = self._work(piece)
                 if turn is not None:

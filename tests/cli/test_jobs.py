@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +19,7 @@ from kdbg.render.look import Look
 from kdbg.report import collected
 from kdbg.report.collected import Collected
 
+from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, call
 
 CAPTURE = CAPTURES / "errors.pcap"
@@ -60,6 +63,30 @@ def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
         assert process.wait(timeout=30) in (0, 1, 141)
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["heard", "ignored"])
+def test_ctrl_c_is_for_the_process_that_pairs(tmp_path: Path, ignored: bool) -> None:
+    """It reaches copies too, as a terminal sends it to the whole group; a script in the background ignores it."""
+    path = tmp_path / "long.pcap"
+    talk = Talk()
+    for _ in range(20_000):
+        talk.ask("heartbeat", 0).answer()
+    path.write_bytes(pcap(talk))
+    command = [*COMMAND, "decode", str(path), "-f", "hex", "--full", "--jobs", "2"]
+    how = signal.SIG_IGN if ignored else signal.SIG_DFL
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, how),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.read(1000)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=50)
+    assert b"Traceback" not in err
+    assert b"ended before" not in err
+    assert process.returncode == (0 if ignored else 130)
+    assert b"exchanges" in err
 
 
 def test_the_report_is_the_same(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from ..grammars.payloads import TOPICS
 from ..wire.nodes import (
     Field,
     Fixed,
-    LengthPrefixed,
     Node,
     NullableStruct,
     Sized,
@@ -85,7 +84,7 @@ class Json(Walk):
         self.names |= {
             "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "dumps": dumps,
             "TRUTH": (b"false", b"true"), "compressed": compressed,
-            "SPECIAL": frozenset(name.encode() for name in TOPICS),
+            "SPECIAL": frozenset(map(dumps, TOPICS)),
         }  # fmt: skip
         self.template: list[bytes] = []
         self.arguments: list[str] = []
@@ -134,21 +133,19 @@ class Json(Walk):
         elif isinstance(node, UuidNode):
             self.put("%b", f"UUIDS[{self.take('16s', self.fresh())}]")
         elif isinstance(node, Sized) and node.holds is None and node.kind != "secret":
-            self.put("%b", self.sized_text(node, depth))
+            text = self.sized(node, depth, keep=True)
+            if node.kind == "topic":
+                self.line(depth, f"if {text} in SPECIAL: raise Unreadable")
+            self.put("%b", text)
         else:
             raise Unsuited
         return ""
 
-    def sized_text(self, node: Sized, depth: int) -> str:
-        """Write what reads a string or bytes; return the variable with its JSON."""
-        name, text = self.length(node.length, depth), self.fresh("t")
-        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, f'{text} = b"null"'))
-        if node.kind == "topic":
-            self.line(depth + 1, f"if data[pos:pos + {name}] in SPECIAL: raise Unreadable")
-        self.line(depth + 1, f"{text} = {'QUOTED[' if node.text else 'octets('}data[pos:pos + {name}]"
-                             f"{']' if node.text else ')'}")  # fmt: skip
-        self.line(depth + 1, f"pos += {name}")
-        return text
+    def of_bytes(self, node: Sized, data: str) -> str:
+        return f"QUOTED[{data}]" if node.text else f"octets({data})"
+
+    def of_null(self, node: Sized) -> str:
+        return 'b"null"'
 
     def struct(self, node: WireStruct, depth: int) -> str:
         if node.front:
@@ -211,13 +208,6 @@ class Json(Walk):
         self.emit(depth)
         self.marked(node, depth, lambda depth: self.line(depth, 'add(b"null")'),
                     lambda depth: self.item(node.struct, depth))  # fmt: skip
-        return ""
-
-    def prefixed(self, node: LengthPrefixed, depth: int) -> str:
-        end = self.begin_prefixed(node, depth)
-        self.read(node.item, depth)
-        self.flush(depth)
-        self.line(depth, f"if pos != {end}: raise Unreadable")
         return ""
 
     def records(self, node: RecordsNode, depth: int) -> str:

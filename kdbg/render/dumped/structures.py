@@ -45,13 +45,6 @@ class Structures(Leaves):
         self.line(depth + 1, "pass")
         return ""
 
-    def prefixed(self, node: LengthPrefixed, depth: int) -> str:
-        end = self.begin_prefixed(node, depth)
-        self.read(node.item, depth)
-        self.flush(depth)
-        self.line(depth, f"if pos != {end}: raise Unreadable")
-        return ""
-
     def begin_prefixed(self, node: LengthPrefixed, depth: int) -> str:
         number, end = node.length.number, self.fresh("e")
         with self.at("length"):

@@ -193,7 +193,8 @@ class Walk:
     def prefixed(self, node: LengthPrefixed, depth: int) -> str:
         """Write what reads a value behind its length."""
         end = self.begin_prefixed(node, depth)
-        self.item(node.item, depth)
+        self.read(node.item, depth)
+        self.flush(depth)
         self.line(depth, f"if pos != {end}: raise Unreadable")
         return ""
 

@@ -37,7 +37,7 @@ def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
 
 
 class Capture:
-    """A context manager, to be gone through once: by `blocks`, or as an iterator of Packet.
+    """A context manager, to be gone through once: by `blocks`, or as an iterator of Packet. `source` is what it reads.
 
     `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
     `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
@@ -55,7 +55,7 @@ class Capture:
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
-        self._source = source
+        self.source: Source = source
         self._pause: float | None = None
         self._singly = False
         self._dissectors: dict[int, Callable[[bytes], Found]] = {}
@@ -94,7 +94,7 @@ class Capture:
     def close(self) -> None:
         """End the iteration; a stream that was handed in stays open."""
         self._walk.close()
-        self._source.close()
+        self.source.close()
 
     def _blocks(self, arrived: Iterator[Batch]) -> Generator[list[Packet], None, None]:
         for data, raw in self._sound(arrived):
@@ -131,7 +131,7 @@ class Capture:
         return found
 
     def _is_silent(self) -> bool:
-        return self._pause is not None and self._source.is_silent(self._pause)
+        return self._pause is not None and self.source.is_silent(self._pause)
 
     def _sound(self, arrived: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the packets before the damage, if there is any."""
@@ -140,8 +140,8 @@ class Capture:
             yield from arrived
         except Damaged as damage:
             trouble = str(damage).format(last=self.packets, next=self.packets + 1)
-        if self._source.feed.trouble:
-            trouble = f"{self._source.feed.trouble}, after packet {self.packets}"
+        if self.source.feed.trouble:
+            trouble = f"{self.source.feed.trouble}, after packet {self.packets}"
         if trouble:
             self._note(trouble)
 

@@ -37,10 +37,14 @@ class Decoder(Protocol):
 
 
 class Feed(io.RawIOBase):
-    """A raw stream over chunks of bytes; counts them, and takes a failure for the end."""
+    """A raw stream over chunks of bytes; counts them, and takes a failure for the end.
+
+    `heard` is called with every chunk that is taken: whoever wants to follow the reading sets it.
+    """
 
     count: int
     trouble: str
+    heard: Callable[[], None] | None = None
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
@@ -66,6 +70,8 @@ class Feed(io.RawIOBase):
         return bytes(self._rest)
 
     def _chunk(self) -> bytes:
+        if self.heard is not None:
+            self.heard()
         try:
             return next(self._chunks, b"")
         except OSError as error:
@@ -82,6 +88,21 @@ class Source(NamedTuple):
     close: Callable[[], None]
     pipe: int | None = None
     """The descriptor that is waited on where bytes come as they are written: a pipe, a socket, a terminal."""
+    raw: Any = None
+    """What the bytes are read from, still compressed if they are."""
+
+    def extent(self) -> tuple[int, int | None]:
+        """Return how many bytes were read, and how many there are: as they stand in the file, compressed or not.
+
+        None stands for what is not known, such as the bytes that a pipe will bring; then the plain bytes are counted.
+        """
+        try:
+            found = os.fstat(self.raw.fileno())
+            if stat.S_ISREG(found.st_mode):
+                return self.raw.tell(), found.st_size
+        except (AttributeError, OSError, ValueError):
+            pass
+        return self.feed.count, None
 
     def is_silent(self, seconds: float) -> bool:
         """Wait up to so many seconds for bytes; return whether none came. A file is never silent.
@@ -105,7 +126,7 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
         close()
         raise _refused(name, error) from error
     feed = Feed(chunks)
-    return Source(name, feed, io.BufferedReader(feed, CHUNK), close, _pipe(raw))
+    return Source(name, feed, io.BufferedReader(feed, CHUNK), close, _pipe(raw), raw)
 
 
 def _pipe(raw: Any) -> int | None:

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..filters.chosen import Filters
 from ..spark import session
 from . import INTERRUPTED
-from .decoding import number
+from .captures import number
 from .piping import POLL, options_of, say, told
 
 if TYPE_CHECKING:

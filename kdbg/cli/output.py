@@ -89,9 +89,13 @@ def _all_text(pieces: Sequence[str | bytes]) -> TypeGuard[Sequence[str]]:
 
 
 class Writer:
-    """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set."""
+    """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set.
+
+    `before` is called before anything is written.
+    """
 
     raw: BinaryIO
+    before: Callable[[], None] | None = None
 
     def __init__(self, *, live: bool = False) -> None:
         self.raw = sys.stdout.buffer
@@ -103,6 +107,8 @@ class Writer:
         data = encoded(piece)
         if len(data) > FLUSH_AT:
             self.flush()
+            if self.before is not None:
+                self.before()
             self.raw.write(data)
             return
         self._parts.append(data)
@@ -120,6 +126,8 @@ class Writer:
 
     def flush(self) -> None:
         if self._parts:
+            if self.before is not None:
+                self.before()
             self.raw.write(b"".join(self._parts))
             self._parts.clear()
             self._size = 0

@@ -16,7 +16,7 @@ from ..library import read_definitions
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
-from .decoding import number
+from .captures import number
 
 if TYPE_CHECKING:
     from ..spark.archive.plan import Plan

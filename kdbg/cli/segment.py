@@ -51,12 +51,6 @@ class SegmentRun:
             raise CaptureError(source.name, f"is a {file.kind.title}, which this view does not show", "choose another")
         self.chosen: Chosen = Chosen(source.name, file, run.filters)
 
-    def __enter__(self) -> SegmentRun:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.source.close()
-
     def decode(self) -> None:
         """Show the pieces that pass the filters, and count all."""
         run, file = self.run, self.file

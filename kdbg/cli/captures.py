@@ -1,0 +1,215 @@
+"""Captures read for a command, one after the other: opened, driven through an engine, counted, told of at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import click
+
+from ..capture import Capture, Packet
+from ..engine.driver import PAUSE, Drive, Fits
+from ..engine.engine import Engine
+from ..engine.garbage import seldom_collected
+from ..engine.sides import Depth
+from ..errors import CaptureError
+from ..filters.chosen import Filters
+from ..findings import Finding
+from ..messages.exchange import Exchange
+from ..reading.files import BrokerFile, open_any
+from ..render.heading import endpoint
+from ..render.values import escape
+from . import INTERRUPTED, REFUSED, UNDECODED
+from .output import Writer
+from .progress import Progress
+
+
+class Captures:
+    """Reads one file after the other; `status` is the exit status so far.
+
+    A command says in `read` what it does with a capture; whatever it goes through by `driven` is counted here.
+    """
+
+    writer: Writer
+    filters: Filters
+    files: int
+    left: int | None
+    status: int
+    depth: Depth = "shallow"
+    """How far all messages are read."""
+
+    def __init__(self, filters: Filters, writer: Writer) -> None:
+        self.writer, self.filters, self.left = writer, filters, filters.limit
+        self.counts: Counter[str] = Counter()
+        self.findings: Counter[str] = Counter()
+        self.status = self.files = 0
+        self.progress: Progress = Progress(writer)
+
+    def captures(self, files: Sequence[str]) -> None:
+        """Read the captures, and close with a line of counts."""
+        try:
+            with seldom_collected(), self.progress.through(files):
+                for file in files:
+                    self.capture(file, named=len(files) > 1)
+                    if self.left == 0 or self.status == INTERRUPTED:
+                        break
+        except KeyboardInterrupt:
+            self.status = INTERRUPTED
+        if self.has_read:
+            self.close()
+
+    @property
+    def has_read(self) -> bool:
+        """Whether there is anything to tell of."""
+        return bool(self.files)
+
+    def capture(self, file: str, *, named: bool) -> None:
+        """Read one file; name one that cannot be read, and pass it over. `named`: there are several."""
+        try:
+            opened = open_any(file)
+        except CaptureError as error:
+            self.refuse(error)
+            return
+        self.progress.begin(opened.source)
+        try:
+            self.opened(opened, file, named=named)
+        except CaptureError as error:
+            self.refuse(error)
+        finally:
+            self.progress.end()
+            opened.source.close()
+
+    def refuse(self, error: CaptureError) -> None:
+        """Say why a file cannot be read."""
+        self.say(escape(str(error)))
+        self.status = REFUSED
+
+    def opened(self, opened: Capture | BrokerFile, file: str, *, named: bool) -> None:
+        """Read what was opened; a file of a broker's disk holds no exchanges."""
+        if isinstance(opened, BrokerFile):
+            raise CaptureError(opened.source.name, f"is a {opened.file.kind.title}, no capture", "kdbg decode shows it")
+        with opened:
+            self.files += 1
+            self.read(opened, escape(opened.name))
+
+    def read(self, capture: Capture, name: str) -> None:
+        """Do what the command does with a capture; `name` is how it is called in what is said."""
+        raise NotImplementedError
+
+    @contextmanager
+    def driven(self, capture: Capture, name: str) -> Iterator[Drive]:
+        """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
+        reads = self.depth if self.left is not None or self.writer.live else None
+        engine = Engine(ports=self.filters.port or (), reads=reads)
+        self.progress.exchanges = lambda: engine.count
+        hear = self.hear if self.filters.but(limit=None, port=None) else None
+        choose = partial(self.choose, capture, engine)
+        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear)
+        try:
+            yield drive
+        finally:
+            self.left = drive.left
+            self.counts["packets"] += capture.packets
+            self.counts["exchanges"] += drive.seen
+            self.counts["shown"] += drive.wanted
+            self.counts["connections"] += engine.connections
+            self.counts["others"] += engine.other_connections
+            self.tell(engine, name)
+            for problem in capture.problems:
+                self.note(problem)
+                self.say(f"{name}: {escape(problem.text)}")
+
+    def blocks(self, capture: Capture) -> Iterator[list[Packet]]:
+        """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown.
+
+        With a limit they come one by one: no more are counted than it took.
+        """
+        pause = PAUSE if self.writer.live else None
+        blocks = capture.blocks(pause=pause, singly=self.left is not None)
+        return self.until_interrupted(blocks) if self.writer.live else blocks
+
+    def until_interrupted(self, blocks: Iterator[list[Packet]]) -> Iterator[list[Packet]]:
+        """Yield the packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
+        import signal
+
+        hear = getattr(signal, "pthread_sigmask", deaf)
+        try:
+            while True:
+                hear(signal.SIG_UNBLOCK, {signal.SIGINT})
+                try:
+                    packets = next(blocks)
+                except StopIteration:
+                    return
+                hear(signal.SIG_BLOCK, {signal.SIGINT})
+                yield packets
+        except KeyboardInterrupt:
+            self.status = INTERRUPTED
+        finally:
+            hear(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+    def choose(self, capture: Capture, engine: Engine) -> Fits | None:
+        """Return the filters as one, once the capture's first day is known."""
+        return self.filters.dated(capture.first_time).check(engine.names_then)
+
+    def hear(self, exchange: Exchange, shown: bool) -> None:
+        """Count what is odd in an exchange that is not shown: it is read no further than for the filters."""
+        if not shown:
+            self.note_all(exchange, shallow=True)
+
+    def note_all(self, exchange: Exchange, *, shallow: bool) -> None:
+        """Count what is odd in an exchange."""
+        for finding in exchange.all_findings(shallow=shallow):
+            self.note(finding)
+
+    def note(self, finding: Finding) -> None:
+        """Count a finding; one that says that something could not be decoded makes the exit status."""
+        self.findings[finding.kind] += 1
+        if finding.kind.is_error and not self.status:
+            self.status = UNDECODED
+
+    def tell(self, engine: Engine, name: str) -> None:
+        """Say what is odd about connections, as far as it is known by now."""
+        for peers, finding in engine.findings:
+            self.note(finding)
+            self.say(f"{name}: {endpoint(peers.client)} → {endpoint(peers.broker)}: {escape(str(finding))}")
+        engine.findings.clear()
+
+    def say(self, text: str) -> None:
+        """Print a line on stderr, after all output so far."""
+        self.writer.flush()
+        self.progress.clear()
+        click.echo(f"kdbg: {text}", err=True)
+
+    def close(self) -> None:
+        """Print the closing line: what was read, shown and found."""
+        self.writer.flush()
+        click.echo(" · ".join(self.closing()), err=True)
+
+    def closing(self) -> list[str]:
+        """Return the parts of the closing line."""
+        counts, findings = self.counts, self.findings
+        parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
+        parts += self.other_parts()
+        if counts["shown"] < counts["exchanges"] + counts["pieces"]:
+            parts.append(f"{counts['shown']:,} shown")
+        parts += [f"{findings.pop('unanswered', 0):,} unanswered"] if self.files else []
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
+        parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
+        if counts["others"]:
+            parts.append(number(counts["others"], "other connection"))
+        return parts
+
+    def other_parts(self) -> list[str]:
+        """Return the parts on files that are no captures."""
+        return []
+
+
+def deaf(how: int, signals: set[int]) -> None:
+    """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""
+
+
+def number(count: int, noun: str) -> str:
+    """Return a count and its noun: "1 packet", "2 packets"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,0 +1,105 @@
+"""A terminal for tests: what a program prints on it, and what somebody in front of it sees at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .calls import COMMAND, ENVIRONMENT
+
+PAUSE = 0.1
+"""Seconds between pieces of a slow pipe."""
+
+
+class Printed(NamedTuple):
+    """What came of a call: `terminal` as it was printed there, `out` what went into a pipe."""
+
+    status: int
+    terminal: str
+    out: bytes
+
+    @property
+    def screen(self) -> list[str]:
+        """The lines as they stand there at the end."""
+        return screen(self.terminal)
+
+
+def screen(printed: str) -> list[str]:
+    """Return the lines that stand on a terminal behind text with carriage returns and erasures of whole lines."""
+    lines, column = [""], 0
+    while printed:
+        if printed.startswith("\x1b[2K"):
+            lines[-1], printed = "", printed[4:]
+            continue
+        letter, printed = printed[0], printed[1:]
+        if letter == "\n":
+            lines.append("")
+        elif letter == "\r":
+            column = 0
+            continue
+        else:
+            lines[-1] = lines[-1][:column].ljust(column) + letter + lines[-1][column + 1 :]
+            column += 1
+            continue
+        column = 0
+    return [line.rstrip() for line in lines]
+
+
+def on_terminal(
+    *arguments: object, pieces: Iterable[bytes] = (), until: str = "", out: bool = False, columns: int = 80,
+    rows: int = 24, **environment: str,
+) -> Printed:  # fmt: skip
+    """Run `kdbg` with stderr on a terminal, and stdout too if `out`.
+
+    stdin brings the pieces, slowly until the terminal shows the text `until`, then at once.
+    """
+    master, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=end if out else subprocess.PIPE, stderr=end,
+        env=ENVIRONMENT | {"TERM": "xterm"} | environment,
+    )  # fmt: skip
+    os.close(end)
+    assert process.stdin is not None
+    printed, plain = b"", b""
+    for piece in pieces:
+        process.stdin.write(piece)
+        process.stdin.flush()
+        if until.encode() not in printed:
+            printed += _available(master, PAUSE)
+    process.stdin.close()
+    ends = [master] if process.stdout is None else [master, process.stdout.fileno()]
+    while ends:
+        for ready in select.select(ends, [], [])[0]:
+            try:
+                data = os.read(ready, 65536)
+            except OSError:  # a terminal that nobody has open any more
+                data = b""
+            if not data:
+                ends.remove(ready)
+            elif ready == master:
+                printed += data
+            else:
+                plain += data
+    os.close(master)
+    if process.stdout is not None:
+        process.stdout.close()
+    return Printed(process.wait(), printed.decode().replace("\r\n", "\n"), plain)
+
+
+def _available(master: int, seconds: float) -> bytes:
+    if not select.select([master], [], [], seconds)[0]:
+        return b""
+    try:
+        return os.read(master, 65536)
+    except OSError:
+        time.sleep(seconds)
+        return b""

@@ -17,6 +17,15 @@ clocks = Memo(lambda millisecond: f"{_seconds[millisecond // 1000][11:]}.{millis
 _moments = Memo(lambda second: _seconds[second].encode())
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
+SECOND = 1_000_000_000
+"""Nanoseconds of a second."""
+iso_seconds = Memo(lambda second: _seconds[second].replace(" ", "T").encode())
+"""Seconds since 1970 in ISO 8601, as bytes, without the zone."""
+
+
+def iso(time: int) -> str:
+    """Return a time in nanoseconds since 1970 in ISO 8601, in UTC, to the nanosecond."""
+    return f"{iso_seconds[time // SECOND].decode()}.{time % SECOND:09d}Z"
 
 
 def moment(time: int) -> str:

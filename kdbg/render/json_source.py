@@ -1,8 +1,9 @@
 """Bodies of clean messages as JSON straight from their bytes: one more reading of the walk over a layout.
 
 `json_writer(header, body)` returns `write(data, out)`, which appends the pieces of a body's JSON to a list: the same
-bytes that jsonlines.py makes of the value. It raises one of `UNREADABLE` for what is odd, and for what only a value
-tells: tagged fields, batches whose records may be opened. None for a layout with secrets, payloads or floats.
+bytes that jsonlines.py makes of the value. It returns whether any error code is not 0, and raises one of `UNREADABLE`
+for what is odd, and for what only a value tells: tagged fields, batches whose records may be opened. None for a layout
+with secrets, payloads or floats.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ..wire.readings.walk import Unsuited, Walk
 from ..wire.records.node import RecordsNode
 from ..wire.records.sets import CODEC_MASK
 
-JsonWriter = Callable[[bytes, list[bytes]], None]
+JsonWriter = Callable[[bytes, list[bytes]], bool]
 MOST, LONGEST = 20_000, 200
 """Texts that are remembered, and bytes of one of them."""
 
@@ -88,15 +89,17 @@ class Json(Walk):
         }  # fmt: skip
         self.template: list[bytes] = []
         self.arguments: list[str] = []
+        self.errors: list[str] = []
 
     def message(self, header: Node, body: WireStruct) -> JsonWriter:
         """Return the writer of bodies behind such headers."""
         self.line(1, "add = out.append")
+        self.line(1, "failed = False")
         self.prove(header, 1)
         self.read(body, 1)
         self.emit(1)
         self.line(1, "if pos != len(data): raise Unreadable")
-        return self.define("write(data, out, pos=0)", "None")  # type: ignore[no-any-return]
+        return self.define("write(data, out, pos=0)", "failed")  # type: ignore[no-any-return]
 
     # Text
 
@@ -119,7 +122,9 @@ class Json(Walk):
                 self.line(depth, f"add({name} % ({', '.join(self.arguments)},))")
             else:
                 self.line(depth, f"add({self.named('text', text.replace(b'%%', b'%'))})")
-        self.template, self.arguments = [], []
+        if self.errors:
+            self.line(depth, f"if {' or '.join(self.errors)}: failed = True")
+        self.template, self.arguments, self.errors = [], [], []
 
     # Nodes
 
@@ -128,6 +133,8 @@ class Json(Walk):
             name = self.fresh()
             self.take(node.code, name, f"{name} & {node.unused}" if node.unused else "")
             self.put(*(("%b", f"TRUTH[{name}]") if node.boolean else ("%d", name)))
+            if node.kind == "error":
+                self.errors.append(name)
         elif isinstance(node, Varint):
             self.put("%d", self.value(node, depth))
         elif isinstance(node, UuidNode):
@@ -173,6 +180,8 @@ class Json(Walk):
             if isinstance(node.item, Fixed) and not node.item.boolean and node.item.code != "d":
                 many = self.named("many", runtime.MANY[node.item.code])
                 self.line(depth, f"add(dumps({many}[{count}](data, pos)))")
+                if node.item.kind == "error":
+                    self.line(depth, f"if any({many}[{count}](data, pos)): failed = True")
                 self.line(depth, f"pos += {count} * {node.item.size}")
             else:
                 self.items(count, depth, lambda depth: self.item(node.item, depth))

@@ -8,19 +8,20 @@ from uuid import UUID
 from orjson import dumps
 
 from ..grammars.payloads import TOPICS
-from ..messages.exchange import Exchange, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.walk import UNREADABLE
-from .heading import endpoint
+from .heading import SECOND, endpoint, iso_seconds
 from .json_source import JsonWriter, json_writer
-from .jsonlines import DELETE, Topics, has_uuids, json_line, printable
+from .jsonlines import DELETE, Topics, errors_of, has_uuids, json_line, printable
 from .look import Look
 
 MOST = 4096
 """Beginnings of lines that are remembered."""
-MIDDLE = b'},"response":{"time":%b,"packets":[%d,%d],"size":%d,"body":'
+BEGINNING = b'{"time":%b,"time_utc":"%b.%09dZ","packets":[%d,%d],"size":%d,"body":'
+MIDDLE = b'},"response":' + BEGINNING
 UNANSWERED = b'},"response":null}\n'
 
 
@@ -60,18 +61,18 @@ class JsonView:
             return None
         head = self._head(exchange, api)
         latency = b"null" if response is None else dumps((response.first_time - request.last_time) / 1e6)
-        time, packets = dumps(request.first_time / 1e9), (request.first_packet, request.last_packet)
-        out = [head % (exchange.correlation_id, latency, names, time, *packets, len(request.data) + 4)]
+        out = [b""]
         try:
-            writers.request(request.data, out)
+            failed = writers.request(request.data, out)
             if response is not None:
-                packets = response.first_packet, response.last_packet
-                out.append(MIDDLE % (dumps(response.first_time / 1e9), *packets, len(response.data) + 4))
-                writers.response(response.data, out)  # type: ignore[misc]
+                out.append(MIDDLE % _beginning(response))
+                failed = writers.response(response.data, out) or failed  # type: ignore[misc]
                 response.sound = True
         except UNREADABLE:
             return None
         request.sound = True
+        errors = dumps(errors_of(exchange, self.topics)) if failed else b"[]"
+        out[0] = head % (exchange.number, exchange.correlation_id, latency, errors, names, *_beginning(request))
         out.append(b"}}\n" if response is not None else UNANSWERED)
         line = b"".join(out)
         return line if line.isascii() and DELETE not in line else printable(line[:-1]) + b"\n"
@@ -122,6 +123,15 @@ class JsonView:
         texts = [dumps(said)[:-1], dumps(client_id)]
         before, client = (text.replace(b"%", b"%%") for text in texts)
         return (
-            b'%b,"correlation_id":%%%b,"client_id":%b,"latency_ms":%%b,"notes":[],"findings":[]%%b,'
-            b'"request":{"time":%%b,"packets":[%%d,%%d],"size":%%d,"body":'
-        ) % (before, b"d" if spoken else b".0snull", client)
+            b'%b,"number":%%d,"correlation_id":%%%b,"client_id":%b,"latency_ms":%%b,"errors":%%b,"notes":[],"findings":[]%%b,'
+            b'"request":%b'
+        ) % (before, b"d" if spoken else b".0snull", client, BEGINNING)
+
+
+def _beginning(half: CapturedMessage) -> tuple[bytes, bytes, int, int, int, int]:
+    """Return what fills the template of what stands in front of a half's body."""
+    time = half.first_time
+    return (
+        dumps(time / 1e9), iso_seconds[time // SECOND], time % SECOND,
+        half.first_packet, half.last_packet, len(half.data) + 4,
+    )  # fmt: skip

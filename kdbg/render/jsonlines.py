@@ -29,7 +29,7 @@ from ..wire.readings.outline import outline
 from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
 from .findings import finding_object, note
-from .heading import endpoint, findings_of
+from .heading import endpoint, findings_of, iso
 
 Path = tuple[str, ...]
 Topics = Mapping[UUID, str]
@@ -52,9 +52,11 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
         "api_version": exchange.version if api is not None and api.key >= 0 else None,
+        "number": exchange.number,
         "correlation_id": exchange.correlation_id if api is None or api.key >= 0 else None,
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
+        "errors": errors_of(exchange, topics),
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
@@ -70,8 +72,8 @@ def _half(
     if half is None:
         return None, [], {}
     shown: dict[str, Any] = {
-        "time": half.first_time / 1e9, "packets": (half.first_packet, half.last_packet), "size": half.size,
-        "body": None,
+        "time": half.first_time / 1e9, "time_utc": iso(half.first_time),
+        "packets": (half.first_packet, half.last_packet), "size": half.size, "body": None,
     }  # fmt: skip
     message = half.take()  # record keys and values are turned into text in place
     if message is None:
@@ -79,6 +81,19 @@ def _half(
     names = _topic_names(message, topics)
     shown["body"] = json_body(message, show_secrets=show_secrets)
     return shown, findings_of(half, message), names
+
+
+def errors_of(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
+    """Return the error codes of an exchange that are not 0 as JSON objects; a topic by its id where that is all."""
+    return [
+        {"code": error.code, "name": error.name, "topic": topic_text(error.topic, topics), "partition": error.partition}
+        for error in exchange.errors
+    ]
+
+
+def topic_text(topic: str | UUID | None, topics: Topics) -> str | None:
+    """Return a topic's name, or its id as text where no name is known."""
+    return topics.get(topic) or str(topic) if isinstance(topic, UUID) else topic
 
 
 def _topic_names(message: Message, topics: Topics) -> dict[str, str]:

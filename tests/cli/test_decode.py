@@ -167,8 +167,8 @@ def both(line: Any) -> tuple[str, int]:
 
 
 def bodies(lines: list[Any]) -> list[Any]:
-    """What is the same whether or not connections were left out: all but the numbers of connections."""
-    return [{**line, "connection": line["connection"]["client"]} for line in lines]
+    """What is the same whether or not connections were left out: all but the numbers of connections and exchanges."""
+    return [{**line, "connection": line["connection"]["client"], "number": 0} for line in lines]
 
 
 def codes(value: Any) -> list[int]:

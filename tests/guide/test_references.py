@@ -74,6 +74,8 @@ def printed(line: Any, found: Keys) -> None:
         return
     found["An exchange"] |= line.keys()
     found["A connection"] |= line["connection"].keys()
+    for error in line["errors"]:
+        found["An error"] |= error.keys()
     for half in filter(None, (line["request"], line["response"])):
         found["A message"] |= half.keys()
 
@@ -86,4 +88,4 @@ def test_every_key_of_json_is_described_and_every_described_key_is_there(cli: Cl
         for line in cli("decode", path, "--format", "json").out.splitlines():
             printed(json.loads(line), found)
     assert found == {heading: documented(heading) for heading in found}
-    assert len(found) == 9
+    assert len(found) == 10

@@ -7,13 +7,16 @@ import io
 import json
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 import kdbg
 from kdbg import grammars
+from kdbg.grammars.errors import error_name
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.message import read
 from kdbg.render.jsonlines import dump, json_body, json_line, text
@@ -38,20 +41,22 @@ class TestContract:
         (found,) = objects(Talk(client_id="x").ask("Metadata", 1, topics=[{"name": "t"}]).answer(controller_id=2))
         assert found == {
             "connection": {"client": "10.0.0.1:51514", "broker": "10.0.0.2:9092", "id": 1},
-            "api": "Metadata", "api_key": 3, "api_version": 1, "correlation_id": 1, "client_id": "x",
-            "latency_ms": 1.0, "notes": [], "findings": [],
+            "api": "Metadata", "api_key": 3, "api_version": 1, "number": 1, "correlation_id": 1,
+            "client_id": "x", "latency_ms": 1.0, "errors": [], "notes": [], "findings": [],
             "request": {
-                "time": pytest.approx(START + 0.002, abs=1e-6), "packets": [3, 3], "size": 22,
+                "time": pytest.approx(START + 0.002, abs=1e-6), "time_utc": "2026-11-21T12:30:00.002000000Z",
+                "packets": [3, 3], "size": 22,
                 "body": {"topics": [{"name": "t"}]},
             },
             "response": {
-                "time": pytest.approx(START + 0.003, abs=1e-6), "packets": [4, 4], "size": 20,
+                "time": pytest.approx(START + 0.003, abs=1e-6), "time_utc": "2026-11-21T12:30:00.003000000Z",
+                "packets": [4, 4], "size": 20,
                 "body": {"brokers": [], "controller_id": 2, "topics": []},
             },
         }  # fmt: skip
         assert list(found) == [
-            "connection", "api", "api_key", "api_version", "correlation_id", "client_id", "latency_ms", "notes",
-            "findings", "request", "response",
+            "connection", "api", "api_key", "api_version", "number", "correlation_id", "client_id", "latency_ms",
+            "errors", "notes", "findings", "request", "response",
         ]  # fmt: skip
 
     def test_a_request_without_response_and_a_response_without_request(self) -> None:
@@ -211,6 +216,35 @@ class TestLines:
         (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)))[0]["findings"]
         assert (dialect["kind"], dialect["severity"], dialect["side"]) == ("dialect", "note", "response")
         assert (dialect["path"], dialect["offset"]) == ("", None)
+
+    def test_errors_have_their_names_and_what_they_are_of(self) -> None:
+        partitions = [{"partition_index": index, "error_code": code} for index, code in ((0, 0), (3, 6), (4, 999))]
+        topics = [{"error_code": 3, "name": "gone", "partitions": []},
+                  {"error_code": 0, "name": "t", "partitions": partitions}]  # fmt: skip
+        (found,) = objects(Talk().ask("Metadata", 1).answer(topics=topics))
+        assert found["errors"] == [
+            {"code": 3, "name": "UNKNOWN_TOPIC_OR_PARTITION", "topic": "gone", "partition": None},
+            {"code": 6, "name": "NOT_LEADER_OR_FOLLOWER", "topic": "t", "partition": 3},
+            {"code": 999, "name": error_name(999), "topic": "t", "partition": 4},
+        ]
+        (found,) = objects(Talk().ask("Heartbeat", 0).answer(error_code=27))
+        assert found["errors"] == [{"code": 27, "name": "REBALANCE_IN_PROGRESS", "topic": None, "partition": None}]
+
+    def test_errors_of_topics_that_have_ids_alone_are_told_by_their_names(self) -> None:
+        known, other = UUID(int=7), UUID(int=8)
+        responses = [{"topic_id": id, "partitions": [{"partition_index": 1, "error_code": 6}]} for id in (known, other)]
+        (exchange,) = kdbg.read(io.BytesIO(pcap(Talk().ask("Fetch", 13).answer(responses=responses))))
+        found = json.loads(json_line(exchange, {known: "orders"}))
+        assert [error["topic"] for error in found["errors"]] == ["orders", str(other)]
+
+    def test_times_are_exact_to_the_nanosecond(self) -> None:
+        (first, *_) = kdbg.read(MAIN / "captures" / "nanosecond.pcapng")
+        assert first.request is not None
+        found = json.loads(json_line(first))["request"]
+        day, _, rest = found["time_utc"].partition(".")
+        seconds = int(datetime.fromisoformat(f"{day}+00:00").timestamp())
+        assert seconds * 10**9 + int(rest.removesuffix("Z")) == first.request.first_time
+        assert first.request.first_time % 1000
 
     def test_text_of_bytes(self) -> None:
         assert [text(None), text(b"a"), text(b"\xff")] == [None, "a", b"\xff"]

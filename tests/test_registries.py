@@ -113,7 +113,7 @@ class TestEveryFilter:
 
     @pytest.mark.parametrize("name", FILTERS)
     def test_it_asks_exchanges_unless_it_reads_nothing(self, name: str) -> None:
-        assert (FILTERS[name].make is None) is (FILTERS[name].reads is Reads.NOTHING)
+        assert FILTERS[name].asks is not (FILTERS[name].reads is Reads.NOTHING)
 
     def test_what_says_nothing_is_left_out(self) -> None:
         assert not Filters(api=(), errors=False, topic=[])

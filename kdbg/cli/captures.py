@@ -16,12 +16,14 @@ from ..engine.garbage import seldom_collected
 from ..engine.sides import Depth
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..filters.tally import Seen
 from ..findings import Finding
 from ..messages.exchange import Exchange
-from ..reading.files import BrokerFile, open_any
+from ..reading.files import BrokerFile, chosen, open_any
 from ..render.heading import endpoint
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
+from .filters import unmatched_lines
 from .output import Writer
 from .progress import Progress
 
@@ -33,7 +35,9 @@ class Captures:
     """
 
     writer: Writer
+    given: Filters
     filters: Filters
+    """Those that were given, of which `FILE#N` makes others for one file."""
     files: int
     left: int | None
     status: int
@@ -41,7 +45,9 @@ class Captures:
     """How far all messages are read."""
 
     def __init__(self, filters: Filters, writer: Writer) -> None:
-        self.writer, self.filters, self.left = writer, filters, filters.limit
+        self.writer, self.left = writer, filters.limit
+        self.filters = self.given = filters
+        self.seen = Seen()
         self.counts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
         self.status = self.files = 0
@@ -67,8 +73,9 @@ class Captures:
 
     def capture(self, file: str, *, named: bool) -> None:
         """Read one file; name one that cannot be read, and pass it over. `named`: there are several."""
+        name, self.filters = chosen(file, self.given)
         try:
-            opened = open_any(file)
+            opened = open_any(name)
         except CaptureError as error:
             self.refuse(error)
             return
@@ -106,7 +113,7 @@ class Captures:
         self.progress.exchanges = lambda: engine.count
         hear = self.hear if self.filters.but(limit=None, port=None) else None
         choose = partial(self.choose, capture, engine)
-        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear)
+        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)
         try:
             yield drive
         finally:
@@ -151,7 +158,7 @@ class Captures:
 
     def choose(self, capture: Capture, engine: Engine) -> Fits | None:
         """Return the filters as one, once the capture's first day is known."""
-        return self.filters.dated(capture.first_time).check(engine.names_then)
+        return self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
 
     def hear(self, exchange: Exchange, shown: bool) -> None:
         """Count what is odd in an exchange that is not shown: it is read no further than for the filters."""
@@ -183,8 +190,11 @@ class Captures:
         click.echo(f"kdbg: {text}", err=True)
 
     def close(self) -> None:
-        """Print the closing line: what was read, shown and found."""
+        """Print what was asked for and never there, then the closing line: what was read, shown and found."""
         self.writer.flush()
+        if self.left != 0 and self.files:
+            for line in unmatched_lines(self.seen):
+                self.say(line)
         click.echo(" · ".join(self.closing()), err=True)
 
     def closing(self) -> list[str]:

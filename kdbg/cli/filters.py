@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,16 +13,53 @@ from ..filters.table import FILTERS
 from .completing import FILTER_VALUES
 from .times import Milliseconds, When
 
+if TYPE_CHECKING:
+    from ..filters.tally import Seen, Unmatched
+
 Command = Callable[..., Any]
 TYPES: dict[Form, dict[str, Any]] = {
     Form.TEXTS: {"multiple": True},
     Form.NUMBERS: {"multiple": True},
+    Form.RANGES: {"multiple": True},
     Form.FLAG: {"is_flag": True},
     Form.MILLISECONDS: {"type": Milliseconds()},
     Form.MOMENT: {"type": When()},
     Form.COUNT: {},
 }
 """How click takes each form of value."""
+MOST, LONGEST = 8, 60
+"""How many values are offered in place of one that was not there, and how many characters of each."""
+
+
+class WordOption(click.Option):
+    """A flag that may say more, as in `--errors=all`; a word that follows it with a space is none of its own."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the flag stand without a value, in front of anything."""
+        super().add_to_parser(parser, ctx)
+        parse, flags, assert_flag = parser.parse_args, set(self.opts), f"={True}"
+
+        def with_values(args: list[str]) -> Any:
+            end = args.index("--") if "--" in args else len(args)
+            return parse([f"{arg}{assert_flag}" if arg in flags else arg for arg in args[:end]] + args[end:])
+
+        parser.parse_args = with_values
+
+
+class FlagOrWord(click.ParamType):  # type: ignore[type-arg]
+    """True for the plain flag, else one of the words."""
+
+    name = "flag"
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool | str:
+        if value is True or value == str(True):
+            return True
+        if value not in self.words:
+            self.fail(f"{value!r} is not {' or '.join(map(repr, self.words))}", param, ctx)
+        return str(value)
 
 
 def filter_options(command: Command) -> Command:
@@ -47,13 +84,31 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def unmatched_lines(seen: Seen) -> Iterator[str]:
+    """Yield a line for each value that nothing fitted, which offers what there was."""
+    return map(_unmatched, seen.unmatched())
+
+
+def _unmatched(one: Unmatched) -> str:
+    from ..render.values import cut, escape
+
+    values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
+    more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
+    meant = f"; did you mean {values[0]}?" if one.near is not None else ""
+    there = f"there are {', '.join(values)}{more}" if values else "there are none at all"
+    return f"{option_name(one.filter)} {escape(one.value)}: nothing has it{meant or ';'} {there}"
+
+
 def _with(filters: dict[str, Filter], command: Command) -> Command:
     for name, one in reversed(filters.items()):
         takes = TYPES[one.form]
+        if one.words:
+            takes = {"cls": WordOption, "type": FlagOrWord(one.words)}
         if one.form in (Form.NUMBERS, Form.COUNT):
             takes = takes | {
                 "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
             }
-        takes = takes | {"metavar": one.metavar, "help": one.help, "shell_complete": FILTER_VALUES.get(name)}
+        metavar = f"[={'|'.join(one.words)}]" if one.words else one.metavar
+        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": FILTER_VALUES.get(name)}
         command = click.option(option_name(name), **takes)(command)
     return command

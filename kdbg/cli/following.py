@@ -12,7 +12,7 @@ from ..filters.chosen import Filters
 from ..spark import session
 from . import INTERRUPTED
 from .captures import number
-from .piping import POLL, options_of, say, told
+from .piping import POLL, options_of, refuse_numbers, say, told
 
 if TYPE_CHECKING:
     from ..spark.follow.followed import Following
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Follow the captures; return the exit status."""
     session.check()
+    refuse_numbers(captures)
     from ..spark.follow.followed import Followed, Following
     from ..spark.follow.tail import points, strangers
 

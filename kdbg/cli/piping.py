@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import InputError
 from ..filters.chosen import Filters
 from ..findings import Kind
 from ..library import read_definitions
+from ..reading.files import numbered
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -31,6 +33,7 @@ NAMED = 3
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Plan a run of the pipeline, run it, and print what came of it; return the exit status."""
     session.check()
+    refuse_numbers(captures)
     from ..spark.archive.plan import plan
     from ..spark.commit import Output
     from ..spark.pipeline import Pipeline
@@ -56,6 +59,13 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
         say("interrupted; the tables are as they were")
         return INTERRUPTED
     return told(outcome, out)
+
+
+def refuse_numbers(captures: Sequence[str]) -> None:
+    """Raise `InputError` for FILE#N: in archives exchanges have no numbers."""
+    for name in captures:
+        if "://" not in name and (found := numbered(name)) is not None:
+            raise InputError(f"{name}: exchanges have no numbers in archives; kdbg decode shows {found[1]}")
 
 
 def options_of(given: dict[str, Any], filters: Filters) -> Options:

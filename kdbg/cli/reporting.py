@@ -15,9 +15,10 @@ import click
 from ..capture import open_capture
 from ..errors import CaptureError, InputError
 from ..extras import install
+from ..reading.files import chosen
 from ..render.values import escape
 from . import REFUSED, UNDECODED
-from .filters import option_name, take_filters
+from .filters import option_name, take_filters, unmatched_lines
 
 if TYPE_CHECKING:
     from ..report.ask import Ask
@@ -51,12 +52,13 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], 
     """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
     from ..report.collected import Collected
 
-    status, read = 0, []
-    with closing(Collected(take_filters(options), jobs)) as collected:
+    status, read, filters = 0, [], take_filters(options)
+    with closing(Collected(filters, jobs)) as collected:
         for source in sources:
             try:
-                with open_capture(source) as capture:
-                    collected.capture(capture)
+                name, wanted = chosen(source, filters)
+                with open_capture(name) as capture:
+                    collected.capture(capture, wanted)
                     read.append(capture.name)
             except CaptureError as error:
                 click.echo(f"kdbg: {escape(str(error))}", err=True)
@@ -64,6 +66,9 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], 
         if not read:
             return status
         undecoded = made(collected.ask, read, output)
+        if collected.left != 0:
+            for line in unmatched_lines(collected.seen):
+                click.echo(f"kdbg: {line}", err=True)
     return status or (UNDECODED if undecoded else 0)
 
 

@@ -11,6 +11,8 @@ import click
 
 Moment: TypeAlias = float | time
 """Seconds since the epoch, or a time of day: of the capture's first day, then."""
+UNITS = (("ms", 1.0), ("us", 1e-3), ("µs", 1e-3), ("s", 1000.0))
+"""How units of durations are written, and how many milliseconds they are."""
 LAST = 253_402_300_800
 """Seconds from 1970 to the year 10000."""
 
@@ -30,19 +32,19 @@ class When(click.ParamType):  # type: ignore[type-arg]
 
 
 class Milliseconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration in milliseconds, which may have its unit behind it: 100, 100ms, 1.5s."""
+    """A duration in milliseconds, which may have its unit behind it: 100, 100ms, 250us, 1.5s."""
 
     name = "milliseconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text, factor = str(value).strip(), 1
-        for unit, longer in (("ms", 1), ("s", 1000)):
+        text, factor = str(value).strip(), 1.0
+        for unit, longer in UNITS:
             if text.endswith(unit):
                 text, factor = text.removesuffix(unit), longer
                 break
         number = _seconds(text)
         if number is None:
-            self.fail(f"{value!r} is no duration: write 100 or 100ms, or 1.5s", param, ctx)
+            self.fail(f"{value!r} is no duration: write 100 or 100ms, 250us or 1.5s", param, ctx)
         return number * factor
 
 

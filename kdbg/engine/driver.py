@@ -28,7 +28,8 @@ class Drive:
     `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
     exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
     yielded. `left` is how many more are wanted, None for all: the iteration ends behind the last, without another
-    block. `seen` counts exchanges, `wanted` those of them that were.
+    block. So it does behind the exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that
+    were.
 
     Names of topic ids are in `engine.names_then`: those that were known when the exchange at hand was handed out. Who
     takes chunks goes to that moment by `Exchange.names`.
@@ -48,8 +49,10 @@ class Drive:
         *,
         left: int | None = None,
         hear: Callable[[Exchange, bool], None] | None = None,
+        last: int | None = None,
     ) -> None:
-        self.engine, self.left = engine, left
+        self.engine, self.left, self.last = engine, left, last
+        self._over = False
         self.seen = self.wanted = 0
         self._blocks, self._choose, self._hear = blocks, choose, hear
 
@@ -68,14 +71,14 @@ class Drive:
         for number, chunk in enumerate(self.engine.chunks(self._blocks)):
             if not number:
                 fits = self._choose()
-            if fits is not None or self._hear is not None or self.left is not None:
+            if fits is not None or self._hear is not None or self.left is not None or self.last is not None:
                 chunk = self._those_wanted(chunk, fits)
             else:
                 self.seen += len(chunk)
             self.wanted += len(chunk)
             if chunk:
                 yield chunk
-            if self.left == 0:
+            if self.left == 0 or self._over:
                 return
 
     def _those_wanted(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
@@ -86,11 +89,11 @@ class Drive:
             wanted = fits is None or fits(exchange)
             if hear is not None:
                 hear(exchange, wanted)
-            if not wanted:
-                continue
-            found.append(exchange)
-            if self.left is not None:
-                self.left -= 1
-                if self.left == 0:
-                    break
+            if wanted:
+                found.append(exchange)
+                if self.left is not None:
+                    self.left -= 1
+            self._over = exchange.number == self.last
+            if self._over or (wanted and self.left == 0):
+                break
         return found

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
+
+from .names import Pattern, pattern
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
 
 Topics: TypeAlias = Mapping[UUID, str]
 Check: TypeAlias = "Callable[[Exchange], bool]"
-Make: TypeAlias = Callable[[Any, Topics], Check]
-"""Makes the check for a value; the names of topic ids may still be learnt while it is used."""
+
+
+class Asked(NamedTuple):
+    """What is known when checks are made: the names of topic ids, which may still be learnt, and all that was given."""
+
+    topics: Topics
+    given: Mapping[str, Any]
+
+
+Make: TypeAlias = Callable[[Any, Asked], Check]
+"""Makes the check for a value."""
+Of: TypeAlias = "Callable[[Exchange, Asked], Iterable[Any]]"
+"""Finds in an exchange what a filter compares with its values."""
 
 
 class Form(Enum):
     """The form of a filter's value; command line, library and Spark each know how to take every form."""
 
     TEXTS = "texts"
-    """One text or several, one of which is enough; a frozenset once it is taken."""
+    """One text or several, one of which is enough, with globs and `!` as names.py has them; a frozenset once taken."""
     NUMBERS = "numbers"
     """One whole number or several, one of which is enough."""
+    RANGES = "ranges"
+    """A whole number, or the first and last of several: 17, "17-20", (17, 20); or several such."""
     FLAG = "flag"
-    """True, or nothing."""
+    """True, or nothing; or one of the filter's `words`."""
     MILLISECONDS = "milliseconds"
     """A duration."""
     MOMENT = "moment"
@@ -49,8 +64,10 @@ class Reads(IntEnum):
 class Filter:
     """One filter.
 
-    `make` makes its check, None where no exchange is asked. `archives`: it has a meaning over many captures, in which
-    connections and exchanges have no numbers. `pieces`: a piece of a file of a broker's disk can be asked as well.
+    An exchange is asked by the check that `make` makes; or by what `of` finds in it, which must fit one of the values
+    that were given, each turned into a pattern by `pattern`; where both are None, no exchange is asked. `archives`: it
+    has a meaning over many captures, in which connections and exchanges have no numbers. `pieces`: a piece of a file of
+    a broker's disk can be asked as well.
     """
 
     form: Form
@@ -62,3 +79,14 @@ class Filter:
     metavar: str | None = None
     within: range = range(1 << 63)
     """What whole numbers may be."""
+    words: tuple[str, ...] = ()
+    """What may stand for more than the plain flag."""
+    of: Of | None = None
+    pattern: Callable[[Any], Pattern] = pattern
+    offers: Callable[[Any], bool] = lambda value: True
+    """Which of the values that exchanges have are worth being offered in place of one that none has."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether exchanges are asked."""
+        return self.make is not None or self.of is not None

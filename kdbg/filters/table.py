@@ -1,75 +1,59 @@
 """Every filter, declared once: command line, library, Spark and refusals are derived from this table.
 
-To add one, add a line to `Options` (its type is what a program may give) with its `Filter`, and the function that makes
-its check. What reads messages is imported when a check is made, so that `kdbg decode --help` stays instant.
+To add one, add a line to `Options` (its type is what a program may give) with its `Filter`, and what finds in an
+exchange what it compares (values.py) or the function that makes its check. What reads messages is imported when a check
+is made or asked, so that `kdbg decode --help` stays instant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, time
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, get_type_hints
-from uuid import UUID
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, get_type_hints
 
-from .filter import Check, Filter, Form, Reads, Topics
+from . import values
+from .filter import Asked, Check, Filter, Form, Reads
 
 if TYPE_CHECKING:
-    pass
+    from ..messages.exchange import Exchange
 
 Texts: TypeAlias = str | Iterable[str]
 Numbers: TypeAlias = int | Iterable[int]
+Ranges: TypeAlias = int | str | tuple[int, int] | Iterable[int | str | tuple[int, int]]
 Moment: TypeAlias = float | datetime | time
 MOMENTS = "12:30:01.5 of the capture's first day, 2026-11-21T12:30:01.5, or seconds since 1970"
+INT32 = range(-(1 << 31), 1 << 31)
 
 
-def by_api(names: frozenset[str], topics: Topics) -> Check:
-    """Raise `UnknownApi` for a name that no API has."""
-    from .. import grammars
+def by_errors(wanted: bool | str, asked: Asked) -> Check:
+    """Match exchanges with error codes or findings; normal steps of a protocol and mere notes for "all" alone."""
+    from ..messages.steps import is_normal_step
 
-    keys = {grammars.api(name).key for name in names}
-    return lambda exchange: exchange.api is not None and exchange.api.key in keys
+    def has_errors(exchange: Exchange) -> bool:
+        api = exchange.api
+        return any(
+            wanted == "all" or not is_normal_step(api, code) for *_, codes in exchange.outlines() for code in codes
+        )
 
+    def has_findings(exchange: Exchange) -> bool:
+        return any(wanted == "all" or one.kind.severity != "note" for one in exchange.all_findings(shallow=True))
 
-def by_client_id(names: frozenset[str], topics: Topics) -> Check:
-    return lambda exchange: exchange.client_id in names
-
-
-def by_topic(names: frozenset[str], topics: Topics) -> Check:
-    """Match topics by name or by id."""
-
-    def named(topic: Any) -> bool:
-        return (str(topic) in names or topics.get(topic) in names) if isinstance(topic, UUID) else topic in names
-
-    return lambda exchange: any(named(topic) for rows, _, _ in exchange.outlines() for topic, *_ in rows)
+    return lambda exchange: has_errors(exchange) or has_findings(exchange)
 
 
-def by_group(names: frozenset[str], topics: Topics) -> Check:
-    return lambda exchange: any(not names.isdisjoint(groups) for _, groups, _ in exchange.outlines())
-
-
-def by_errors(wanted: bool, topics: Topics) -> Check:
-    return lambda exchange: (
-        any(errors for _, _, errors in exchange.outlines()) or bool(exchange.all_findings(shallow=True))
-    )
-
-
-def slower_than(milliseconds: float, topics: Topics) -> Check:
+def slower_than(milliseconds: float, asked: Asked) -> Check:
     nanoseconds = round(milliseconds * 1e6)
     return lambda exchange: exchange.latency is not None and exchange.latency > nanoseconds
 
 
-def since(seconds: float, topics: Topics) -> Check:
+def since(seconds: float, asked: Asked) -> Check:
     first = nanoseconds_of(seconds)
     return lambda exchange: exchange.time >= first
 
 
-def until(seconds: float, topics: Topics) -> Check:
+def until(seconds: float, asked: Asked) -> Check:
     last = nanoseconds_of(seconds)
     return lambda exchange: exchange.time <= last
-
-
-def by_connection(numbers: frozenset[int], topics: Topics) -> Check:
-    return lambda exchange: exchange.peers.number in numbers
 
 
 def nanoseconds_of(seconds: float) -> int:
@@ -82,22 +66,59 @@ class Options(TypedDict, total=False):
 
     api: Annotated[
         Texts,
-        Filter(Form.TEXTS, "Only this API, by name, alias or key. May be given several times.", Reads.HEADERS, by_api),
+        Filter(
+            Form.TEXTS, "Only this API, by name, alias or key; 'offset*', '!fetch' for all others. May be given "
+            "several times, as all that follow here.", Reads.HEADERS, of=values.api_of, pattern=values.api_pattern,
+        ),
+    ]  # fmt: skip
+    client_id: Annotated[
+        Texts, Filter(Form.TEXTS, "Only requests of this client id.", Reads.HEADERS, of=values.client_id_of)
     ]
-    client_id: Annotated[Texts, Filter(Form.TEXTS, "Only requests of this client id.", Reads.HEADERS, by_client_id)]
+    host: Annotated[
+        Texts,
+        Filter(
+            Form.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
+            of=values.hosts_of, pattern=values.host_pattern, offers=values.is_address,
+        ),
+    ]  # fmt: skip
     topic: Annotated[
         Texts,
-        Filter(Form.TEXTS, "Only exchanges that name this topic, or its id.", Reads.BODIES, by_topic, pieces=True),
+        Filter(
+            Form.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
+            of=values.topics_of, offers=values.is_named, pieces=True,
+        ),
+    ]  # fmt: skip
+    partition: Annotated[
+        Numbers,
+        Filter(
+            Form.NUMBERS, "Only exchanges that name this partition; of --topic, if that is given.", Reads.BODIES,
+            of=values.partitions_of, metavar="N",
+        ),
+    ]  # fmt: skip
+    group: Annotated[
+        Texts, Filter(Form.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=values.groups_of)
     ]
-    group: Annotated[Texts, Filter(Form.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, by_group)]
+    error: Annotated[
+        Texts,
+        Filter(
+            Form.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
+            of=values.errors_of, pattern=values.error_pattern, metavar="CODE|NAME",
+        ),
+    ]  # fmt: skip
     errors: Annotated[
-        bool,
-        Filter(Form.FLAG, "Only exchanges with an error code or a finding.", Reads.BODIES, by_errors, pieces=True),
-    ]
+        bool | Literal["all"],
+        Filter(
+            Form.FLAG, "Only exchanges with an error code or a finding; normal steps and notes with --errors=all.",
+            Reads.BODIES, by_errors, pieces=True, words=("all",),
+        ),
+    ]  # fmt: skip
     slower_than: Annotated[
         float,
-        Filter(Form.MILLISECONDS, "Only those answered later than that.", Reads.HEADERS, slower_than, metavar="MS"),
-    ]
+        Filter(
+            Form.MILLISECONDS, "Only those answered later than that: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
+            slower_than, metavar="MS",
+        ),
+    ]  # fmt: skip
     since: Annotated[
         Moment,
         Filter(
@@ -108,6 +129,13 @@ class Options(TypedDict, total=False):
         Moment,
         Filter(Form.MOMENT, "Only up to this time.", Reads.HEADERS, until, pieces=True, metavar="TIME"),
     ]
+    correlation_id: Annotated[
+        Numbers,
+        Filter(
+            Form.NUMBERS, "Only requests of this correlation id, with their responses.", Reads.HEADERS,
+            of=values.correlation_id_of, metavar="N", within=INT32,
+        ),
+    ]  # fmt: skip
     port: Annotated[
         Numbers,
         Filter(Form.NUMBERS, "Only connections with this port.", Reads.NOTHING, metavar="PORT", within=range(1, 65536)),
@@ -115,8 +143,22 @@ class Options(TypedDict, total=False):
     connection: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, by_connection, archives=False,
-            metavar="N",
+            Form.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=values.connection_of,
+            archives=False, metavar="N",
+        ),
+    ]  # fmt: skip
+    exchange: Annotated[
+        Ranges,
+        Filter(
+            Form.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
+            of=values.number_of, archives=False, metavar="N[-M]",
+        ),
+    ]  # fmt: skip
+    packet: Annotated[
+        Numbers,
+        Filter(
+            Form.NUMBERS, "Only exchanges with a message that packet N of the capture lies in.", Reads.HEADERS,
+            of=values.packets_of, archives=False, metavar="N",
         ),
     ]  # fmt: skip
     limit: Annotated[

@@ -30,6 +30,11 @@ class Peers(NamedTuple):
     broker: tuple[str, int]
 
 
+def endpoint(end: tuple[str, int]) -> str:
+    """Return `address:port`, with IPv6 addresses in brackets."""
+    return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
+
+
 class Known(NamedTuple):
     """What messages have told that helps to read later ones.
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+import re
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from ..capture import Capture
 from ..capture.source import Source, open_source
+from ..errors import InputError
+from ..filters.chosen import Filters
 
 if TYPE_CHECKING:
     from ..segments import File
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 """How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
+
+Named: TypeAlias = str | os.PathLike[str] | BinaryIO
+NUMBERED = re.compile(r"(.+)#([0-9]+(?:-[0-9]+)?)", re.DOTALL)
 
 
 class BrokerFile(NamedTuple):
@@ -22,7 +28,26 @@ class BrokerFile(NamedTuple):
     file: File
 
 
-def open_any(name: str | os.PathLike[str] | BinaryIO) -> Capture | BrokerFile:
+def numbered(source: Named) -> tuple[str, str] | None:
+    """Return the name and the numbers of `FILE#N` or `FILE#N-M`, None for anything else: a file of that name."""
+    found = NUMBERED.fullmatch(source) if isinstance(source, str) else None
+    return None if found is None or os.path.exists(found[0]) else (found[1], found[2])  # noqa: PTH110 - as open_source
+
+
+def chosen(source: Named, filters: Filters) -> tuple[Named, Filters]:
+    """Return what to open, and the filters for it: of `FILE#N`, exchange N alone is wanted.
+
+    Raise `InputError` where exchanges are chosen by their numbers already.
+    """
+    found = numbered(source)
+    if found is None:
+        return source, filters
+    if filters.exchange:
+        raise InputError(f"{source}: --exchange chooses by number already; leave one of them out")
+    return found[0], filters.but(exchange=found[1])
+
+
+def open_any(name: Named) -> Capture | BrokerFile:
     """Open a file, "-" or a binary stream; raise `CaptureError` where it is neither a capture nor a broker's file."""
     source = open_source(name)
     try:

@@ -12,6 +12,7 @@ from ..capture.source import Source
 from ..errors import CaptureError, InputError
 from ..filters.chosen import Filters
 from ..filters.filter import Form
+from ..filters.names import matcher, pattern
 from ..filters.table import FILTERS
 from ..findings import Finding
 from ..messages.message import Message
@@ -110,7 +111,8 @@ class Chosen:
     @property
     def topic(self) -> bool:
         """Whether the file is of a topic that is wanted."""
-        return not self.filters.topic or self.file.place.topic in self.filters.topic
+        wanted, topic = self.filters.topic, self.file.place.topic
+        return not wanted or (topic is not None and matcher([pattern(each) for each in wanted])((topic,)))
 
     def passes(self, piece: Piece, message: Message | None) -> bool:
         """Whether a piece is wanted."""

@@ -13,10 +13,11 @@ from ..engine.driver import PAUSE, Drive
 from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..filters.tally import Seen, Unmatched
 from ..findings import Finding
 from ..messages.exchange import Peers
 from .exchange import Exchange
-from .files import BrokerFile, open_any
+from .files import BrokerFile, chosen, open_any
 from .log import LogEntry, entries
 
 if TYPE_CHECKING:
@@ -40,9 +41,12 @@ class Reading(Iterator[Read], Generic[Read]):
         plain = filters.but(limit=None)
         reads_all = where is None and not plain.but(port=None)
         self._engine = Engine(ports=filters.port or (), reads="shallow" if reads_all else None)
+        self._seen = Seen()
         self._left = filters.limit
         self._items: Iterator[Any] = (
-            _exchanges(opened, self._engine, plain) if isinstance(opened, Capture) else _entries(opened, plain)
+            _exchanges(opened, self._engine, plain, self._seen)
+            if isinstance(opened, Capture)
+            else _entries(opened, plain)
         )
 
     @property
@@ -64,6 +68,11 @@ class Reading(Iterator[Read], Generic[Read]):
     def findings(self) -> tuple[tuple[Peers, Finding], ...]:
         """What is odd about connections and belongs to no exchange, as far as the file was read."""
         return tuple(self._engine.findings)
+
+    @property
+    def unmatched(self) -> tuple[Unmatched, ...]:
+        """The values of filters that nothing has fitted so far, each with what there was in its place."""
+        return tuple(self._seen.unmatched())
 
     @property
     def topic_names(self) -> Mapping[UUID, str]:
@@ -117,10 +126,13 @@ class Reading(Iterator[Read], Generic[Read]):
         return self.to_arrow(table).to_pandas()
 
 
-def _exchanges(capture: Capture, engine: Engine, filters: Filters) -> Iterator[Exchange]:
+def _exchanges(capture: Capture, engine: Engine, filters: Filters, seen: Seen) -> Iterator[Exchange]:
     """Yield the exchanges of a capture that pass the filters, and close it at the end."""
     drive = Drive(
-        engine, capture.blocks(pause=PAUSE), lambda: filters.dated(capture.first_time).check(engine.names_then)
+        engine,
+        capture.blocks(pause=PAUSE),
+        lambda: filters.dated(capture.first_time).check(engine.names_then, seen),
+        last=filters.last,
     )
     with capture:
         for exchange in drive:
@@ -139,6 +151,7 @@ def open_reading(
     source: str | os.PathLike[str] | BinaryIO, filters: Filters, where: Callable[[Any], bool] | None
 ) -> Reading[Any]:
     """Open a capture or a broker's file; raise `CaptureError` where it cannot be read, or be asked these filters."""
+    source, filters = chosen(source, filters)
     filters.dated(0).checks()  # an unknown API is refused before anything is read
     return Reading(open_any(source), filters, where)
 

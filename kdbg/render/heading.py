@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.exchange import endpoint as endpoint
 from ..messages.message import Message
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS
@@ -31,11 +32,6 @@ def iso(time: int) -> str:
 def moment(time: int) -> str:
     """Return a time in nanoseconds since 1970 as date and time of day in UTC, to the microsecond."""
     return f"{_seconds[time // 1_000_000_000]}.{time // 1000 % 1_000_000:06d}"
-
-
-def endpoint(end: tuple[str, int]) -> str:
-    """Return `address:port`, with IPv6 addresses in brackets."""
-    return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
 
 
 def latency(nanoseconds: int | None) -> str:

@@ -12,6 +12,7 @@ from ..engine.driver import Drive, Fits
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
+from ..filters.tally import Seen
 from ..forks import Forks
 from ..messages.exchange import Exchange
 from ..render.values import escape
@@ -59,6 +60,7 @@ class Collected:
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
         self.filters, self.left, self.jobs = filters, filters.limit, jobs
+        self.seen = Seen()
         self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
@@ -77,11 +79,11 @@ class Collected:
         """Close the database, and forget all rows."""
         self._database.close()
 
-    def capture(self, capture: Capture) -> None:
-        """Decode a capture to its end, or to the limit."""
+    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
+        """Decode a capture to its end, or to the limit; `filters` are those for it, where not those for all."""
         name = escape(capture.name)
         with seldom_collected():
-            _Decoding(self, name).run(capture)
+            _Decoding(self, name, filters or self.filters).run(capture)
         problems = capture.problems
         for finding in problems:
             self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)))
@@ -130,17 +132,19 @@ def _stored(row: TableRow, lists: list[int]) -> Sequence[Any]:
 class _Decoding:
     """One capture on its way through a session."""
 
-    def __init__(self, to: Collected, name: str) -> None:
-        self.to, self.name = to, name
+    def __init__(self, to: Collected, name: str, filters: Filters) -> None:
+        self.to, self.name, self.filters = to, name, filters
         self.connections = Connections()
-        self.engine = Engine(ports=to.filters.port or (), watch=self.connections.watch)
+        self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
         self.rows = Rows(to.add, Wanted(), self.engine.names_then)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
     def run(self, capture: Capture) -> None:
         blocks = capture.blocks(singly=self.to.left is not None)
-        drive = Drive(self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear)
+        drive = Drive(
+            self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear, last=self.filters.last
+        )
         take, at = self.rows_of if self.to.jobs == 1 else _Apart(self).take, self.engine.names_then.at
         for chunk in drive.chunks():
             for exchange in chunk:
@@ -162,11 +166,11 @@ class _Decoding:
         self.connections.heard(exchange)
 
     def _fits(self, capture: Capture) -> Fits | None:
-        return self.to.filters.dated(capture.first_time).check(self.engine.names_then)
+        return self.filters.dated(capture.first_time).check(self.engine.names_then, self.to.seen)
 
     def _tell(self) -> None:
         """Add the rows of connections: of all, or of those that a filter lets through."""
-        whole = not self.to.filters.but(port=None)
+        whole = not self.filters.but(port=None)
         findings = self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:

@@ -31,6 +31,7 @@ from pyspark.sql.types import StructType
 from ..engine.garbage import seldom_collected
 from ..errors import SparkError
 from ..filters.chosen import Filters
+from ..filters.filter import Filter as OneFilter
 from ..filters.filter import Form
 from ..filters.table import FILTERS
 from ..tables.arrow import TABLES, batch
@@ -74,12 +75,15 @@ class Chosen:
         if not paths:
             raise SparkError("no captures are named", 'say .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
-        filters = Filters(
-            **{name: PARSED[one.form](name, options[name]) for name, one in kept.items() if name in options}
-        )
+        filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
         filters.checks()  # an unknown API is refused before anything is read
         wanted = Wanted(table == "records", flags["values"], flags["show_secrets"])
         return cls(paths, table, filters, wanted, flags["rolled"])
+
+
+def _parsed(name: str, one: OneFilter, text: str) -> Any:
+    """Read the value of a filter from an option's text."""
+    return text if text in one.words else PARSED[one.form](name, text)
 
 
 def _list(name: str, text: str) -> list[str]:

@@ -110,7 +110,7 @@ class TestFilters:
 
     def test_errors_are_codes_and_findings(self, cli: Cli) -> None:
         everything = cli("decode", ERRORS, "-f", "json").lines
-        shown = cli("decode", ERRORS, "-f", "json", "--errors").lines
+        shown = cli("decode", ERRORS, "-f", "json", "--errors=all").lines
         wrong = [line for line in everything if line["notes"] or codes(line["response"])]
         assert 0 < len(wrong) < len(everything)
         assert bodies(shown) == bodies(wrong)

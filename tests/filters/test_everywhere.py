@@ -27,10 +27,18 @@ def times() -> tuple[float, float]:
     return every[len(every) // 3] / 1e9, every[len(every) // 2] / 1e9
 
 
+def packet() -> int:
+    third = list(kdbg.read(ERRORS))[2].response
+    assert third is not None
+    return third.last_packet
+
+
 SINCE, UNTIL = times()
+PACKET = packet()
 ASKED: dict[str, Any] = {
     "api": "produce", "client_id": "shop", "topic": "orders", "group": "billing", "errors": True,
-    "slower_than": 0.1, "since": SINCE, "until": UNTIL, "port": 9093, "connection": 2, "limit": 3,
+    "slower_than": 0.1, "since": SINCE, "until": UNTIL, "port": 9093, "connection": 2, "limit": 3, "host": "*:9093",
+    "partition": 0, "error": "UNKNOWN_TOPIC*", "correlation_id": 3, "exchange": "5-9", "packet": PACKET,
 }  # fmt: skip
 
 

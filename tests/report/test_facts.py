@@ -101,7 +101,7 @@ def test_clients_say_what_software_they_are(asking: Asking, capture: Path) -> No
 
 
 def test_filters_leave_out_what_they_leave_out(asking: Asking, capture: Path) -> None:
-    ask = asking(capture, api="heartbeat", errors=True)
+    ask = asking(capture, api="heartbeat", errors="all")
     total = facts.total(ask)
     assert total is not None
     assert (total.exchanges, total.connections) == (FAILED, 1)

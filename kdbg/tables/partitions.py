@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..wire.readings.outline import count_records
-from ..wire.records.compression import CODECS
-from ..wire.records.sets import CODEC_MASK
+from ..wire.records.sets import codec_of
 
 REQUEST, RESPONSE = "request", "response"
 KEPT: dict[str, dict[str, dict[str, str]]] = {
@@ -54,7 +53,7 @@ def amount(entries: Any) -> Amount:
     size = sum(_size(entry) for entry in entries)
     if not whole:
         return Amount(size, 0)
-    return Amount(size, count_records(entries), _last_offset(whole[-1]), codec(whole[0]))
+    return Amount(size, count_records(entries), _last_offset(whole[-1]), codec_of(whole[0]))
 
 
 def _size(entry: dict[str, Any]) -> int:
@@ -69,9 +68,3 @@ def _last_offset(entry: dict[str, Any]) -> int:
         return int(entry["base_offset"] + entry["last_offset_delta"])
     inner = (record["offset"] for record in reversed(entry.get("records") or ()) if "offset" in record)
     return int(next(inner, entry["offset"]))  # the last of them may have broken off
-
-
-def codec(entry: dict[str, Any]) -> str:
-    """Return the name of the codec of a batch or a message."""
-    number = entry["attributes"] & CODEC_MASK
-    return CODECS.get(number) or f"unknown ({number})"

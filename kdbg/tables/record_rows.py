@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..wire.language.payload import Opened, Sealed
-from ..wire.nodes import join
-from ..wire.records.sets import CONTROL, TRANSACTIONAL
-from .partitions import codec
+from ..wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
 from .values import text, timestamp
 
 TableRow = tuple[Any, ...]
@@ -30,19 +28,6 @@ def record_rows(entries: Any, wrong: set[str], path: str, *, values: bool, secre
             yield record["offset"], *show(entry, record), *_producer(entry, record), sound
 
 
-def path_to(wanted: Any, value: Any, path: str = "") -> str | None:
-    """Return the path of this very structure in a message's value; None if it is not in it."""
-    if value is wanted:
-        return path
-    if isinstance(value, dict):
-        inner = ((join(path, name), each) for name, each in value.items())
-    elif isinstance(value, list):
-        inner = ((f"{path}[{i}]", each) for i, each in enumerate(value))
-    else:
-        return None
-    return next((found for place, each in inner if (found := path_to(wanted, each, place)) is not None), None)
-
-
 def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the records of a batch or of a compressed message; a plain message is its own record."""
     if "magic" not in entry:
@@ -55,11 +40,11 @@ def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
 def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
     """Return codec, producer id, epoch, sequence, control type, and whether it is part of a transaction."""
     if entry["magic"] != 2:
-        return codec(entry), None, None, None, None, False
+        return codec_of(entry), None, None, None, None, False
     idempotent = entry["producer_id"] >= 0
     sequence = entry["base_sequence"] + record["offset"] - entry["base_offset"] if entry["base_sequence"] >= 0 else None
     return (
-        codec(entry),
+        codec_of(entry),
         entry["producer_id"] if idempotent else None,
         entry["producer_epoch"] if idempotent else None,
         None if sequence is None else sequence & 0x7FFFFFFF,  # sequences wrap to 0 (KIP-98)

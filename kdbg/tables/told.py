@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from ..findings import Kind
 from ..messages.message import Message
+from ..wire.readings.fields import path_to
 from ..wire.readings.outline import Part, outline, parts
 from .partitions import KEPT, OFFSETS, Amount, amount
-from .record_rows import RecordColumns, path_to, record_rows
+from .record_rows import RecordColumns, record_rows
 from .values import integer, text
 
 

@@ -57,6 +57,8 @@ TABLE = [
     Row("decode", (CAPTURE, "--topic", "orders", "--color", "always"), {*MESSAGES, "rich"}),
     Row("decode", (CAPTURES / "real-codecs-4.4.0.pcap", "-f", "tree"), {*MESSAGES, *CODECS}),
     Row("decode", (LOG,), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("records", (CAPTURE,), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("records", (CAPTURE, "-f", "%k %s\\n", "--count"), {*MESSAGES, "orjson", "kdbg.segments"}),
     Row("explain", (REQUEST,), MESSAGES),
     Row("explain", (REQUEST, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("explain", (REQUEST[:-2], "--api", "metadata"), MESSAGES, status=1),

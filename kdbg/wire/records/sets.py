@@ -30,7 +30,7 @@ from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, Ne
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
 from .checksum import crc32, crc32c
-from .compression import decompress
+from .compression import CODECS, decompress
 
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 CONTROL_TYPES = {
@@ -191,6 +191,12 @@ def control_type(key: bytes | None) -> str:
     """
     number = int.from_bytes(key[2:4], "big") if key and len(key) >= 4 else -1
     return CONTROL_TYPES.get(number, f"UNKNOWN_{number}")
+
+
+def codec_of(entry: Mapping[str, Any]) -> str:
+    """Return the name of the codec of a batch or a message."""
+    number = entry["attributes"] & CODEC_MASK
+    return CODECS.get(number) or f"unknown ({number})"
 
 
 def _message(

@@ -1,0 +1,53 @@
+"""`kdbg records`: captures in, the records in them out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from .decode import is_live
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+from .output import Writer, look, look_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--format", "-f", "format", default="lines", metavar="FORMAT",
+    help=r"lines (the default), json, csv, or letters as kcat has them: '%T %t/%p@%o %k %s %h\n'.",
+)  # fmt: skip
+@click.option(
+    "--key", "keys", multiple=True, metavar="K",
+    help="Only records with this key, as it is shown, or in hex after 0x. May be given several times.",
+)  # fmt: skip
+@click.option("--count", is_flag=True, help="Print how many records there are, and nothing else.")
+@filter_options
+@look_options
+@definitions_option
+def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, color: str, full: bool,
+            show_secrets: bool, **filters: Any) -> int:  # fmt: skip
+    """Show the records in captures, one a line: those produced, those fetched, and those in log segments.
+
+    Filters choose exchanges as in decode; --topic and --key choose records, and --limit counts these. A record that was
+    produced and then fetched is shown twice: each line says how, and by which client.
+
+    In a FORMAT, %s is the value, %S its bytes, %k and %K those of the key, %t topic, %p partition, %o offset, %T
+    timestamp in milliseconds, %h headers; %w is produced, fetched or stored, %c the client id, %n the exchange's
+    number, %m what is special: control records, outcomes of transactions, errors.
+
+    \b
+    kdbg records captures/first-contact.pcap --topic orders
+    kdbg records captures/transactions.pcap --format json
+    kdbg records captures/first-contact.pcap -f '%t/%p@%o %k %s\\n'
+    """
+    from .recording import RecordsRun, Wanted
+
+    wanted = take_filters(filters)
+    live = any(is_live(file) for file in files)
+    style = look(color, full, show_secrets)
+    run = RecordsRun(format, style, Writer(live=live), wanted, Wanted(keys, count), watched=sys.stdout.isatty())
+    run.captures(files)
+    return run.status

@@ -1,0 +1,1 @@
+"""Records as text: a line each by a format as kcat has them, JSON Lines, CSV."""

@@ -24,6 +24,7 @@ from ..render.heading import endpoint
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import unmatched_lines
+from .found import Found
 from .output import Writer
 from .progress import Progress
 
@@ -53,18 +54,29 @@ class Captures:
         self.status = self.files = 0
         self.progress: Progress = Progress(writer)
 
-    def captures(self, files: Sequence[str]) -> None:
-        """Read the captures, and close with a line of counts."""
+    def captures(self, names: Sequence[str]) -> None:
+        """Read the captures that names stand for, files, folders and globs, and close with a line of counts."""
+        found = Found(names)
+        for error in found.refused:
+            self.refuse(error)
         try:
-            with seldom_collected(), self.progress.through(files):
-                for file in files:
-                    self.capture(file, named=len(files) > 1)
+            with seldom_collected(), self.progress.through(found.files):
+                for file in found.files:
+                    try:
+                        self.capture(file, named=len(found.files) > 1)
+                    except CaptureError as error:
+                        if not found.pass_over(file, error):
+                            self.refuse(error)
                     if self.left == 0 or self.status == INTERRUPTED:
                         break
         except KeyboardInterrupt:
             self.status = INTERRUPTED
+        if passed := found.passed_over():
+            self.say(escape(passed))
         if self.has_read:
             self.close()
+        elif passed:
+            self.status = self.status or REFUSED
 
     @property
     def has_read(self) -> bool:
@@ -72,18 +84,12 @@ class Captures:
         return bool(self.files)
 
     def capture(self, file: str, *, named: bool) -> None:
-        """Read one file; name one that cannot be read, and pass it over. `named`: there are several."""
+        """Read one file; raise `CaptureError` where it cannot be read. `named`: there are several."""
         name, self.filters = chosen(file, self.given)
-        try:
-            opened = open_any(name)
-        except CaptureError as error:
-            self.refuse(error)
-            return
+        opened = open_any(name)
         self.progress.begin(opened.source)
         try:
             self.opened(opened, file, named=named)
-        except CaptureError as error:
-            self.refuse(error)
         finally:
             self.progress.end()
             opened.source.close()
@@ -110,7 +116,8 @@ class Captures:
         """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
         reads = self.depth if self.left is not None or self.writer.live else None
         engine = Engine(ports=self.filters.port or (), reads=reads)
-        self.progress.exchanges = lambda: engine.count
+        before = self.counts["exchanges"]
+        self.progress.exchanges = lambda: before + engine.count
         hear = self.hear if self.filters.but(limit=None, port=None) else None
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)

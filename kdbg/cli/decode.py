@@ -25,6 +25,8 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
             jobs: int, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
+    Folders and globs stand for the files in them; of those, what cannot be read is passed over.
+
     Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
     snapshots and checkpoints entry by entry. What they are is found out from what they hold; topic, partition and first
     offset are in their paths. --topic, --errors, --since, --until and --limit select batches and entries.

@@ -19,6 +19,7 @@ from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .captures import number
+from .found import passed_over
 
 if TYPE_CHECKING:
     from ..spark.archive.plan import Plan
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
 POLL = 0.2
-NAMED = 3
-"""Files that are named where many are passed over."""
 
 
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
@@ -42,9 +41,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
     if planned.refused:
-        listed = ", ".join(f"{name} {problem}" for name, problem in planned.refused[:NAMED])
-        more = f" and {len(planned.refused) - NAMED:,} more" if len(planned.refused) > NAMED else ""
-        say(f"passed over: {listed}{more}")
+        say(passed_over([f"{name} {problem}" for name, problem in planned.refused]))
     if not planned.files:
         say("nothing to read" + (": the tables hold these files already" if known else ""))
         return REFUSED if not known else 0

@@ -27,8 +27,8 @@ ERASE = "\r\x1b[2K"
 class Progress:
     """Draws how many bytes of the files are read, how fast, how long it will take, and how many exchanges there were.
 
-    `through` gives the files, `begin` and `end` stand around each of them, `exchanges` counts those of the file at
-    hand. Nothing is drawn, nor costs anything, where stderr is no terminal.
+    `through` gives the files, `begin` and `end` stand around each of them, `exchanges` counts those so far. Nothing is
+    drawn, nor costs anything, where stderr is no terminal.
     """
 
     exchanges: Callable[[], int]
@@ -39,7 +39,7 @@ class Progress:
         self._source: Source | None = None
         self.exchanges = no_exchanges
         self._shown = False
-        self._files = self._file = self._seen = self._done = 0
+        self._files = self._file = self._done = 0
         self._total: int | None = None
         self._start = self._next = NEVER
         if self._watched and writer is not None and sys.stdout.isatty():
@@ -78,7 +78,6 @@ class Progress:
         if self._source is not None:
             taken, size = self._source.extent()
             self._done += taken if size is None else size
-            self._seen, self.exchanges = self._seen + self.exchanges(), no_exchanges
             self._source = None
 
     def tick(self) -> None:
@@ -116,14 +115,14 @@ class Progress:
         parts.append(f"{amount(rate)}/s")
         if total is not None and rate:
             parts.append(f"{duration(max(total - done, 0) / rate)} left")
-        parts.append(f"{self._seen + self.exchanges():,} exchanges")
+        parts.append(f"{self.exchanges():,} exchanges")
         if self._files > 1:
             parts.append(f"file {self._file:,} of {self._files:,}")
         return " · ".join(parts)
 
 
 def no_exchanges() -> int:
-    """Return 0: no file is read, or it holds none."""
+    """Return 0: nobody counts."""
     return 0
 
 

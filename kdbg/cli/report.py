@@ -26,8 +26,8 @@ from .pipeline import Setting
 def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
     """Make a page for people who would rather look: traffic, latency, errors, lag, rebalances, clients, problems.
 
-    Of captures, which are decoded here (filters as decode has them), or of a folder of tables that `kdbg pipeline`
-    wrote, which Spark reads. The page is one file, needs no network, and shows no secrets.
+    Of captures, which are decoded here (files, folders and globs; filters as decode has them), or of a folder of tables
+    that `kdbg pipeline` wrote, which Spark reads. The page is one file, needs no network, and shows no secrets.
 
     \b
     kdbg report captures/errors.pcap -o report.html

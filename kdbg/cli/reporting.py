@@ -19,6 +19,8 @@ from ..reading.files import chosen
 from ..render.values import escape
 from . import REFUSED, UNDECODED
 from .filters import option_name, take_filters, unmatched_lines
+from .found import Found
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..report.ask import Ask
@@ -33,7 +35,7 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
         raise InputError(f"a report needs {' and '.join(missing)}: {install('report')}")
     if output != "-" and not force:
         check(Path(output))
-    tables = [source for source in sources if is_folder(source)]
+    tables = [source for source in sources if holds_tables(source)]
     if not tables:
         return of_captures(sources, output, options, jobs)
     if len(sources) > 1:
@@ -43,33 +45,44 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
     return of_tables(tables[0], output, options)
 
 
-def is_folder(source: str) -> bool:
-    """Return whether the source is a folder of tables, not a capture: a folder here, or any URL."""
-    return "://" in source or Path(source).is_dir()
+def holds_tables(source: str) -> bool:
+    """Return whether the source is a folder of a pipeline's tables, or any URL; other folders hold captures."""
+    from ..tables.columns import STATE
+
+    return "://" in source or (Path(source) / STATE).is_file()
 
 
 def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], jobs: int) -> int:
     """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
     from ..report.collected import Collected
 
-    status, read, filters = 0, [], take_filters(options)
+    found, progress, filters = Found(sources), Progress(), take_filters(options)
+    refused, read = found.refused, list[str]()
     with closing(Collected(filters, jobs)) as collected:
-        for source in sources:
-            try:
-                name, wanted = chosen(source, filters)
-                with open_capture(name) as capture:
-                    collected.capture(capture, wanted)
-                    read.append(capture.name)
-            except CaptureError as error:
-                click.echo(f"kdbg: {escape(str(error))}", err=True)
-                status = REFUSED
+        progress.exchanges = lambda: collected.exchanges
+        with progress.through(found.files):
+            for source in found.files:
+                try:
+                    name, wanted = chosen(source, filters)
+                    with open_capture(name) as capture:
+                        progress.begin(capture.source)
+                        collected.capture(capture, wanted)
+                        read.append(capture.name)
+                except CaptureError as error:
+                    if not found.pass_over(source, error):
+                        refused.append(error)
+                finally:
+                    progress.end()
+        for line in (*map(str, refused), found.passed_over()):
+            if line:
+                click.echo(f"kdbg: {escape(line)}", err=True)
         if not read:
-            return status
+            return REFUSED
         undecoded = made(collected.ask, read, output)
         if collected.left != 0:
             for line in unmatched_lines(collected.seen):
                 click.echo(f"kdbg: {line}", err=True)
-    return status or (UNDECODED if undecoded else 0)
+    return REFUSED if refused else UNDECODED if undecoded else 0
 
 
 def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:

@@ -51,16 +51,20 @@ class Largest:
 class Collected:
     """Takes captures, one by one; then answers SQL as `ask.Ask`. `filters.limit` exchanges are taken in all.
 
+    `exchanges` counts those in the capture at hand so far, wanted or not.
+
     With more `jobs` than one, copies of this process make the rows while it pairs and keeps them.
     """
 
     filters: Filters
     left: Any
     jobs: int
+    exchanges: int
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
         self.filters, self.left, self.jobs = filters, filters.limit, jobs
         self.seen = Seen()
+        self.exchanges = 0
         self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
@@ -163,6 +167,7 @@ class _Decoding:
             self.rows.exchange(self.name, exchange)
 
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
+        self.to.exchanges += 1
         self.connections.heard(exchange)
 
     def _fits(self, capture: Capture) -> Fits | None:

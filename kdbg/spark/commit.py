@@ -20,10 +20,9 @@ from typing import Any
 from pyarrow import fs
 
 from .. import __version__
-from ..tables.columns import TABLES
+from ..tables.columns import STATE, TABLES
 from .archive.store import identity, refusals, resolve
 
-STATE = "_kdbg.json"
 HIDDEN = ".kdbg-"
 RENAMING = ("local", "hdfs")
 """File systems that rename a folder in one step; object stores have no folders, and copy its files one by one."""

@@ -47,7 +47,7 @@ class TestNoCapture:
         assert cli("decode", path) == (2, "", f"kdbg: {path}: {problem}\n")
 
     def test_a_directory_and_a_missing_file(self, cli: Cli, tmp_path: Path) -> None:
-        assert cli("decode", tmp_path) == (2, "", f"kdbg: {tmp_path}: is a directory, not a capture\n")
+        assert cli("decode", tmp_path) == (2, "", f"kdbg: {tmp_path}: no files there\n")
         assert cli("decode", tmp_path / "x") == (2, "", f"kdbg: {tmp_path / 'x'}: no such file\n")
 
     def test_a_file_without_permission(self) -> None:

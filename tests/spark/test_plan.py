@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.spark.archive.plan import File, Plan, in_order, natural, plan, whole
+from kdbg.spark.archive.plan import File, Plan, in_order, plan, whole
 from kdbg.spark.archive.store import identity
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
@@ -136,7 +136,3 @@ def test_splits_well_outside_of_the_time_asked_for_are_not_read(tmp_path: Path) 
     spread = Plan(found.captures, found.files, [s._replace(time=n * hour) for n, s in enumerate(found.splits)], [])
     assert [split.file for split in spread.between(2 * hour, 3 * hour).splits] == [1, 2, 3]
     assert spread.between(None, None) == spread
-
-
-def test_natural_order() -> None:
-    assert sorted(["x10", "x9", "x", "x09b"], key=natural) == ["x", "x9", "x09b", "x10"]

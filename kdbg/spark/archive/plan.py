@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ...capture.find import natural
 from ...capture.formats import Batch, Damaged, open_packets
 from ...capture.pcap import HEADER, PACKET_HEADER, Layout
 from ...capture.source import open_source
@@ -34,7 +35,6 @@ MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
 NOTHING: Mapping[str, int] = {}
-NATURAL = re.compile(r"(\d+)")
 
 
 class File(NamedTuple):
@@ -177,11 +177,6 @@ def whole(name: str) -> str:
 
 def _folder(name: str) -> str:
     return f"{name.rpartition('/')[0]}/*"
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key for names by which x2 stands before x10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in NATURAL.split(name) if part]
 
 
 def _look(found: Found) -> File | CaptureError:

@@ -6,7 +6,6 @@ refuses becomes one of kdbg's own errors.
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import re
 from collections.abc import Iterator
@@ -17,10 +16,10 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
+from ...capture.find import GLOB, glob, is_hidden, root_of
 from ...errors import CaptureRefused
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
-GLOB = re.compile(r"[*?\[]")
 READ_AHEAD = 1 << 20
 
 
@@ -80,35 +79,19 @@ def find(name: str) -> list[Found]:
 
 
 def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:
-    """Return the paths that match a glob: `*` stays within a folder's level, `**` does not."""
-    folder = pattern[: GLOB.search(pattern).start()].rpartition("/")[0]  # type: ignore[union-attr]
-    root = folder or ("/" if pattern.startswith("/") else ".")
-    fits = re.compile(_expression(pattern)).fullmatch
+    """Return the paths that match a glob."""
+    root = root_of(pattern)
+    fits = glob(pattern).fullmatch
     files = _below(system, root)
     names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
     return [Found(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
-
-
-def _expression(pattern: str) -> str:
-    steps = [".*" if step == "**" else _step(step) for step in pattern.removeprefix("./").split("/")]
-    return "/".join(steps).replace(".*/", "(?:.*/)?")
-
-
-def _step(step: str) -> str:
-    inside = fnmatch.translate(step).removeprefix("(?s:").removesuffix(")\\Z")
-    return inside.replace(".*", "[^/]*")
 
 
 def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
     """Return the files in a folder and its folders."""
     found = system.get_file_info(fs.FileSelector(folder, recursive=True))
     start = len(folder)
-    return [
-        info
-        for info in found
-        if info.type == fs.FileType.File
-        and not any(part.startswith((".", "_")) for part in info.path[start:].strip("/").split("/"))
-    ]
+    return [info for info in found if info.type == fs.FileType.File and not is_hidden(info.path[start:])]
 
 
 def open_file(name: str) -> BinaryIO:

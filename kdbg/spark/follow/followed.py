@@ -24,9 +24,9 @@ from pyarrow import fs
 
 from ... import __version__
 from ...errors import SparkError
-from ...tables.columns import TABLES
+from ...tables.columns import STATE, TABLES
 from ..archive.store import refusals
-from ..commit import HIDDEN, STATE, Output
+from ..commit import HIDDEN, Output
 from ..failures import failure
 from ..pipeline import RUN, Options, Outcome, Pipeline
 from .tail import NAME, Stretch, TailSource, plan_of

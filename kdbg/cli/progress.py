@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from ..capture.source import Source
+from ..reading.files import numbered
 from .output import Writer
 
 PATIENCE = 1.0
@@ -151,8 +152,9 @@ def _size(file: str) -> int | None:
     """Return how many bytes a file has; None for a pipe, and for one that is not there."""
     import stat
 
+    numbers = numbered(file)
     try:
-        found = os.fstat(0) if file == "-" else os.stat(file)  # noqa: PTH116 - pathlib takes 3 ms to import
+        found = os.fstat(0) if file == "-" else os.stat(numbers[0] if numbers else file)  # noqa: PTH116 - pathlib takes 3 ms to import
     except OSError:
         return 0 if file != "-" else None
     return found.st_size if stat.S_ISREG(found.st_mode) else None

@@ -28,11 +28,15 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"messages", "tcp", "grammars", "wire", "capture.packet"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
+    "compare": {"messages", "wire"},
     "values": {"wire"},
     "records": {"segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {"engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
-    "render": {"engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values"},
+    "render": {
+        "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
+        "compare",
+    },
     "tables": {"render", "messages", "tcp", "grammars", "wire"},
     "spark": {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
@@ -48,7 +52,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "forks",
-        "guide", "records", "values",
+        "guide", "records", "values", "compare",
     },
     "guide": set(),
     "__main__": {"cli"},
@@ -72,7 +76,7 @@ OWNERS = {
 """Packages, and the rooms that alone may import them."""
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
-    "records", "values",
+    "records", "values", "compare",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

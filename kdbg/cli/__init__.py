@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
     "records": "Show the records that were produced and fetched.",
+    "diff": "Show what differs between two exchanges, or two captures.",
     "explain": "Explain bytes given as hex, base64, a hexdump or a file.",
     "send": "Send a request to a broker, and show what it answers.",
     "encode": "Turn JSON into the bytes of a message.",

@@ -59,6 +59,8 @@ TABLE = [
     Row("decode", (LOG,), {*MESSAGES, "orjson", "kdbg.segments"}),
     Row("records", (CAPTURE,), {*MESSAGES, "orjson", "kdbg.segments"}),
     Row("records", (CAPTURE, "-f", "%k %s\\n", "--count"), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("diff", (CAPTURE, CAPTURE), {*MESSAGES, "orjson", "rich"}),
+    Row("diff", (f"{CAPTURE}#1", f"{CAPTURE}#2"), {*MESSAGES, "orjson", "rich"}),
     Row("explain", (REQUEST,), MESSAGES),
     Row("explain", (REQUEST, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("explain", (REQUEST[:-2], "--api", "metadata"), MESSAGES, status=1),

@@ -1,0 +1,41 @@
+"""`kdbg diff`: two exchanges field by field, or two captures by meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+from .output import look, look_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("a", metavar="A[#N]")
+@click.argument("b", metavar="B[#M]")
+@filter_options
+@click.option("--ids", is_flag=True, help="Compare ids, times and checksums too, of two exchanges.")
+@click.option("--all", "every", is_flag=True, help="Show what is the same in two captures, too.")
+@click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="Tables to read, or JSON Lines.")  # fmt: skip
+@look_options
+@definitions_option
+def command(a: str, b: str, ids: bool, every: bool, form: str, color: str, full: bool, show_secrets: bool,
+            **filters: Any) -> int:  # fmt: skip
+    """Show what differs between two exchanges, or between two captures.
+
+    A#N and B#M are exchanges, by the numbers that `kdbg decode` shows: each field that differs is a line. Ids that are
+    handed out, times and checksums are left out.
+
+    Two captures are compared by meaning: software, versions of APIs, the values that requests set, errors. Filters hold
+    for both: --api fetch shows how two clients fetch. The exit status says nothing of what differs.
+
+    \b
+    kdbg diff mine.pcap#17 theirs.pcap#4
+    kdbg diff mine.pcap librdkafka.pcap --api fetch
+    """
+    from .comparing import run
+
+    shown = look(color, full, show_secrets)
+    return run(a, b, take_filters(filters), ids=ids, every=every, form=form, look=shown)

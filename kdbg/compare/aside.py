@@ -1,0 +1,19 @@
+"""What differs between any two runs and says nothing: ids that are handed out, times, and what follows from others."""
+
+from __future__ import annotations
+
+from ..wire.nodes import Node, UuidNode
+
+HANDED_OUT = frozenset({
+    "correlation_id",
+    "member_id", "member_epoch", "generation_id", "generation_id_or_member_epoch", "assignment_epoch",
+    "session_id", "session_epoch", "share_session_epoch",
+    "producer_id", "producer_epoch", "last_sequence", "base_sequence",
+    "batch_length", "compressed_records", "crc", "timestamp",
+})  # fmt: skip
+"""Names of fields whose values a broker hands out, or that follow from those of others."""
+
+
+def is_aside(name: str, node: Node | None) -> bool:
+    """Return whether a field is left out of a comparison unless it is asked for: an id, a time, a checksum."""
+    return name in HANDED_OUT or isinstance(node, UuidNode) or (node is not None and node.kind in ("timestamp", "crc"))

@@ -1,0 +1,140 @@
+"""Two exchanges, field by field: what each side says that the other does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
+
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.message import header_grammar
+from ..wire.language.api import Direction
+from ..wire.language.payload import Opened
+from ..wire.nodes import Node, WireStruct, join
+from .aside import is_aside
+from .fields import inside, nodes
+
+
+class Absent(Enum):
+    """Stands for a field that a side has not got, in its version or at all."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+KEYS = (
+    "topic", "topic_name", "name", "topic_id", "partition", "partition_index", "index", "group_id", "api_key",
+    "node_id", "broker_id", "key",
+)  # fmt: skip
+"""Names of the fields that items of an array are told apart by."""
+
+
+Part: TypeAlias = tuple[Mapping[str, Any], WireStruct | None]
+"""A structure of values, and its grammar."""
+
+
+class Difference(NamedTuple):
+    """One field: where it stands, the node that it was read by, and its value on each side."""
+
+    direction: Direction
+    path: str
+    node: Node | None
+    a: Any
+    b: Any
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What two exchanges differ in, and how many fields are the same or were left out."""
+
+    differences: list[Difference] = field(default_factory=list)
+    same: int = 0
+    aside: int = 0
+
+
+def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False) -> Comparison:
+    """Compare two exchanges, headers and bodies; `ids` looks at ids, times and checksums too.
+
+    Items of arrays are paired by topic, partition, name or group where they have any in common, else by position.
+    Secrets are hidden unless `secrets` is set: two of one length are then the same.
+    """
+    found = Comparison()
+    sides: tuple[tuple[Direction, CapturedMessage | None, CapturedMessage | None], ...] = (
+        ("request", a.request, b.request), ("response", a.response, b.response),
+    )  # fmt: skip
+    for direction, one, other in sides:
+        walk = _Walk(found, direction, ids)
+        for ours, theirs, path in zip(_parts(one, secrets), _parts(other, secrets), ("header", ""), strict=True):
+            walk.structures(*ours, *theirs, path)
+    return found
+
+
+def _parts(half: CapturedMessage | None, secrets: bool) -> tuple[Part, Part]:
+    """Return header and body of a message, each with its grammar."""
+    message = half.message() if half is not None else None
+    if message is None:
+        return ({}, None), ({}, None)
+    header = header_grammar(message.api, message.version, message.direction) if message.header is not None else None
+    return (message.header or {}, header), (message.body if secrets else message.open_body, message.grammar)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through two values side by side, and writes down what differs."""
+
+    found: Comparison
+    direction: Direction
+    ids: bool
+
+    def structures(
+        self, a: Mapping[str, Any], of_a: WireStruct | None, b: Mapping[str, Any], of_b: WireStruct | None, path: str
+    ) -> None:
+        """Compare two structures, field by field in the order of the first."""
+        for name in dict.fromkeys((*a, *b)):
+            node = nodes(of_a).get(name) or nodes(of_b).get(name)
+            if is_aside(name, node) and not self.ids:
+                self.found.aside += 1
+                continue
+            self.values(a.get(name, ABSENT), b.get(name, ABSENT), node, nodes(of_b).get(name), join(path, name))
+
+    def values(self, a: Any, b: Any, of_a: Node | None, of_b: Node | None, path: str) -> None:
+        """Compare two values of a field."""
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            self.structures(a, inside(of_a), b, inside(of_b), path)
+        elif isinstance(a, Opened) and isinstance(b, Opened):
+            self.structures(a.value, a.grammar, b.value, b.grammar, path)
+        elif isinstance(a, list) and isinstance(b, list) and any(isinstance(item, Mapping) for item in (*a, *b)):
+            for index, one, other in paired(a, b):
+                self.values(one, other, of_a, of_b, f"{path}[{index}]")
+        elif a == b and type(a) is type(b):
+            self.found.same += 1
+        else:
+            self.found.differences.append(Difference(self.direction, path, of_a, a, b))
+
+
+def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield (index or key, item, item) of two arrays; `ABSENT` stands where one of them has no such item."""
+    key = _common_key(a, b)
+    if key is None:
+        for i in range(max(len(a), len(b))):
+            yield i, a[i] if i < len(a) else ABSENT, b[i] if i < len(b) else ABSENT
+        return
+    ours, theirs = ({item[key]: item for item in items} for items in (a, b))
+    for value in dict.fromkeys((*ours, *theirs)):
+        yield value, ours.get(value, ABSENT), theirs.get(value, ABSENT)
+
+
+def _common_key(a: Sequence[Any], b: Sequence[Any]) -> str | None:
+    """Return the field that tells the items of both arrays apart, and has at least one value on both sides."""
+    for key in KEYS:
+        ours, theirs = ([item.get(key) if isinstance(item, Mapping) else None for item in items] for items in (a, b))
+        if all(_tells_apart(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
+            return key
+    return None
+
+
+def _tells_apart(values: Sequence[Any]) -> bool:
+    hashable = all(isinstance(value, (str, int, UUID)) for value in values)
+    return hashable and len(set(values)) == len(values)

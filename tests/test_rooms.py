@@ -30,9 +30,10 @@ ARROWS: dict[str, set[str]] = {
     "filters": {"messages", "grammars", "wire"},
     "compare": {"messages", "wire"},
     "values": {"wire"},
+    "schemas": {"values"},
     "records": {"segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
-    "client": {"engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
+    "client": {"values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
         "compare",
@@ -52,7 +53,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "forks",
-        "guide", "records", "values", "compare",
+        "guide", "records", "values", "compare", "schemas",
     },
     "guide": set(),
     "__main__": {"cli"},

@@ -151,6 +151,14 @@ def capture_connections(context: click.Context, typed: str) -> Found:
     return captured(context, lambda exchange: [str(exchange.peers.number)])
 
 
+@completer
+def value_readers(context: click.Context, typed: str) -> Found:
+    """Return the readers of keys and values."""
+    from ..values.table import READERS
+
+    return [(name, reader.about) for name, reader in READERS.items()]
+
+
 FILTER_VALUES: dict[str, Completer] = {
     "api": api_names,
     "client_id": capture_clients,

@@ -44,12 +44,12 @@ class RecordsRun(Captures):
     look: Look
 
     def __init__(
-        self, format: str, look: Look, writer: Writer, filters: Filters, wanted: Wanted, read: ReadBytes = PLAIN,
+        self, format: str, look: Look, writer: Writer, filters: Filters, wanted: Wanted, read: ReadBytes | None,
         *, watched: bool,
     ) -> None:  # fmt: skip
         super().__init__(of_exchanges(filters), writer)
-        self.look, self.wanted, self._read = look, wanted, read
-        self._view = record_view(format, look, read, watched=watched)
+        self.look, self.wanted, self._read = look, wanted, read or PLAIN
+        self._view = record_view(format, look, self._read, watched=watched)
         self._header = "" if wanted.only_count else self._view.header
         self._named = not (self._view.data or wanted.only_count)
         self._fits: list[Fits] = list(self._choices(filters))

@@ -11,6 +11,7 @@ from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .output import Writer, look, look_options
+from .readers import reader_options, take_readers
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -23,6 +24,7 @@ from .output import Writer, look, look_options
     "--key", "keys", multiple=True, metavar="K",
     help="Only records with this key, as it is shown, or in hex after 0x. May be given several times.",
 )  # fmt: skip
+@reader_options
 @click.option("--count", is_flag=True, help="Print how many records there are, and nothing else.")
 @filter_options
 @look_options
@@ -38,6 +40,8 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     timestamp in milliseconds, %h headers; %w is produced, fetched or stored, %c the client id, %n the exchange's
     number, %m what is special: control records, outcomes of transactions, errors.
 
+    --value avro, --value int64 and others read values; so does a schema of --schema or --registry.
+
     \b
     kdbg records captures/first-contact.pcap --topic orders
     kdbg records captures/transactions.pcap --format json
@@ -45,9 +49,11 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     """
     from .recording import RecordsRun, Wanted
 
+    read = take_readers(filters)
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
     style = look(color, full, show_secrets)
-    run = RecordsRun(format, style, Writer(live=live), wanted, Wanted(keys, count), watched=sys.stdout.isatty())
+    chosen = Wanted(keys, count)
+    run = RecordsRun(format, style, Writer(live=live), wanted, chosen, read, watched=sys.stdout.isatty())
     run.captures(files)
     return run.status

@@ -1,7 +1,8 @@
 """How schema ids travel with the bytes of keys and values: the framing of Confluent's serializers, and headers.
 
-In front of the data stand 00 and an id of 4 bytes, or 01 and a GUID of 16; behind these, for Protobuf, the indexes of
-the message. Or a header, __key_schema_id or __value_schema_id, has them, and then nothing stands in front of the data.
+In front of the data stand 00 and an id of 4 bytes, or 01 and a GUID of 16. Or a header, `__key_schema_id` or
+`__value_schema_id`, has them, and the data stands alone. For Protobuf, indexes follow that say which message of the
+file it is: their number and the indexes as zigzag varints, a single 0 where it is the first message.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from uuid import UUID
 
-from .value import Headers, Part
+from .value import Headers, Part, Unread
 
 ID, GUID = 0, 1
 """First bytes: what follows is an id of 4 bytes, or a GUID of 16."""
@@ -18,13 +19,17 @@ HEADERS: dict[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_i
 INT64 = 8
 PLAUSIBLE = 1 << 27
 """Ids that registries give are small: greater numbers are data."""
+MOST_INDEXES = 100
+FIRST_MESSAGE = (0,)
 
 
 class Framed(NamedTuple):
-    """The id or GUID of a schema, and where the data begins behind it; `indexes` stand in front of Protobuf's."""
+    """The id or GUID of a schema, and what stands behind it: in a header that is for Protobuf alone, else the data."""
 
     id: int | UUID
-    start: int
+    behind: bytes
+    data: bytes
+    """The data, with Protobuf's indexes in front where those are not in a header."""
     in_header: bool = False
 
     @property
@@ -32,28 +37,63 @@ class Framed(NamedTuple):
         """The id as a person says it."""
         return f"schema {'id' if isinstance(self.id, int) else 'GUID'} {self.id}"
 
+    @property
+    def plain_id(self) -> int | str:
+        """The id as JSON has it: a number, or a GUID as text."""
+        return self.id if isinstance(self.id, int) else str(self.id)
+
+    def message(self) -> tuple[tuple[int, ...], bytes]:
+        """Return Protobuf's indexes and its data; raise `Unread` where no indexes stand."""
+        indexes, end = indexes_of(self.behind)
+        return indexes, self.data if self.in_header else self.behind[end:]
+
 
 def framed(data: bytes, part: Part, headers: Headers) -> Framed | None:
-    """Return the id that stands in a header, else that in front of the data; None where neither may be one."""
+    """Return the id that stands in a header, else that in front of the data; None where neither is one."""
     for name, value in headers:
         if name == HEADERS[part] and value and (found := _id(value)) is not None:
-            return Framed(found, 0, in_header=True)
-    found = _id(data[: SIZES.get(data[0], 0)]) if data else None
-    return None if found is None else Framed(found, SIZES[data[0]])
+            return Framed(found, value[SIZES[value[0]] :], data, in_header=True)
+    found = _id(data)
+    if found is None:
+        return None
+    behind = data[SIZES[data[0]] :]
+    return Framed(found, behind, behind)
 
 
 def likely(data: bytes, part: Part, headers: Headers) -> Framed | None:
-    """Return what `framed` does where nobody said that there is one: an INT64 may look like it, and a great id."""
+    """Return what `framed` does where nobody said that there is an id: an INT64 may look like one, and other data."""
     found = framed(data, part, headers)
-    if found is None or found.in_header or isinstance(found.id, UUID):
-        return found if found is not None and found.in_header else None
-    return found if len(data) != INT64 and len(data) > found.start and found.id < PLAUSIBLE else None
+    if found is None or found.in_header:
+        return found
+    plausible = isinstance(found.id, int) and found.id < PLAUSIBLE and found.data and len(data) != INT64
+    return found if plausible else None
 
 
 def _id(data: bytes) -> int | UUID | None:
-    if len(data) != SIZES.get(data[0] if data else -1):
+    """Return the id at the beginning of the data; no registry gives the id 0."""
+    size = SIZES.get(data[0]) if data else None
+    if size is None or len(data) < size:
         return None
-    number = int.from_bytes(data[1:], "big")
-    if data[0] == GUID:
-        return UUID(bytes=data[1:])
-    return number or None
+    return UUID(bytes=data[1:size]) if data[0] == GUID else int.from_bytes(data[1:size], "big") or None
+
+
+def indexes_of(data: bytes) -> tuple[tuple[int, ...], int]:
+    """Return the indexes of a message in its file, and where they end; raise `Unread` where they break off."""
+    count, end = _varint(data, 0)
+    if not 0 <= count <= MOST_INDEXES:
+        raise Unread(f"{count} message indexes cannot be")
+    found = []
+    for _ in range(count):
+        index, end = _varint(data, end)
+        found.append(index)
+    return tuple(found) or FIRST_MESSAGE, end
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 35:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+    raise Unread("the message indexes break off")

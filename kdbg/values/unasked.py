@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-from uuid import UUID
-
 from ..wire.language.payload import Opened
 from ..wire.readings.secrets import Hidden
-from .framing import Framed, likely
+from .framing import likely
 from .value import NULL, Asked, Value
 
 INTERNAL = "__"
@@ -24,7 +21,7 @@ def unasked(data: bytes | None, asked: Asked) -> Value:
         return Value("bytes", data)
     found = None if (asked.topic or "").startswith(INTERNAL) else likely(data, asked.part, asked.headers)
     value = as_text(data)
-    return value if found is None else value._replace(about=found.text, schema_id=id_of(found))
+    return value if found is None else value._replace(about=found.text, schema_id=found.plain_id)
 
 
 def as_text(data: bytes) -> Value:
@@ -33,9 +30,3 @@ def as_text(data: bytes) -> Value:
         return Value("text", data.decode())
     except UnicodeDecodeError:
         return Value("bytes", data)
-
-
-def id_of(found: Framed | None) -> int | str | None:
-    """Return a schema's id as JSON has it: a number, or a GUID as text."""
-    number: Any = found.id if found is not None else None
-    return str(number) if isinstance(number, UUID) else number

@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "compare": {"messages", "wire"},
     "values": {"wire"},
     "schemas": {"values"},
-    "records": {"segments", "messages", "grammars", "wire"},
+    "records": {"values", "segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {"values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {

@@ -11,6 +11,10 @@ import click
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .output import Writer, jobs_option, look, look_options, meanings_option, view_option
+from .readers import reader_options, take_readers
+
+READ_IN = ("tree", "hex")
+"""The views that show keys and values as readers read them."""
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -19,6 +23,7 @@ from .output import Writer, jobs_option, look, look_options, meanings_option, vi
 @filter_options
 @look_options
 @meanings_option
+@reader_options
 @jobs_option
 @definitions_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
@@ -41,9 +46,12 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     """
     from .decoding import Run
 
+    read = take_readers(filters)
+    if read is not None and format not in READ_IN:
+        raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets, meanings), Writer(live=live), wanted, jobs)
+    run = Run(format, look(color, full, show_secrets, meanings, read), Writer(live=live), wanted, jobs)
     run.captures(files)
     return run.status
 

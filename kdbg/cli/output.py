@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard
 
 import click
 
 from ..render.look import Look
 from ..render.views import VIEWS, View
+
+if TYPE_CHECKING:
+    from ..values.chosen import ReadBytes
 
 FLUSH_AT = 1 << 16
 
@@ -53,13 +56,13 @@ jobs_option: Final = click.option(
 )  # fmt: skip
 
 
-def look(color: str, full: bool, show_secrets: bool, meanings: bool = False) -> Look:
+def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, read: ReadBytes | None = None) -> Look:
     """Return how output looks on the stdout that there is: colours, width, what is shown whole."""
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
-    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings)
+    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read)
 
 
 def width() -> int:

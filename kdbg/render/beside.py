@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from ..errors import WireError
+from ..values.read import ReadValue
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, Rest, Sized, UuidNode, WireArray, WireStruct
 from ..wire.nodes.marked import Marked
@@ -52,6 +53,8 @@ class Describer:
         self.look, self.topics = look, topics
         self.most: int = 1 << 62 if look.full else max(room, 20)
         self.broken: WireError | None = None
+        self.said: Mapping[str, ReadValue] = {}
+        """What keys and values of records were read as, by their paths."""
 
     def row(self, span: Span, data: bytes) -> ByteLine:
         """Return the bytes of a span with the name, meaning and type that stand beside them; secrets are hidden."""
@@ -81,6 +84,10 @@ class Describer:
             return size_text(node, value)
         if span.role == "tag":
             return f"tag {value[0]}, {count(value[1], 'byte')}"
+        if span.role == "value" and span.path in self.said:
+            from .said import said
+
+            return said(self.said[span.path].said, self.most)
         if span.role == "raw" or isinstance(node, Rest):
             return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
         return self.value(node, value)

@@ -7,6 +7,7 @@ from functools import cache
 
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import grammar_of, header_grammar
+from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
@@ -86,6 +87,8 @@ class TreeView:
         """Return what draws such messages straight from their bytes; None where there is no such thing."""
         if version not in api.versions or not api.reads(direction, version) or api.headerless:
             return None
+        if self.look.read is not None and record_sets(grammar_of(api, version, direction)):
+            return None
         header = header_grammar(api, version, direction)
         return drawing(self.texts, header, grammar_of(api, version, direction), self.below(direction))
 
@@ -99,6 +102,10 @@ class TreeView:
         if message is None:
             return ""
         body = message.body if self.look.show_secrets else message.open_body
+        if self.look.read is not None:
+            from ..records.reading import read_in_place
+
+            read_in_place(message.grammar, body, self.tree.topics, self.look.read)
         self.tree.fields(message.grammar, body, below)
         for finding in findings_of(half, message):
             self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")

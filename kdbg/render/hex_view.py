@@ -8,6 +8,7 @@ from itertools import chain
 
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import grammar_of, header_grammar
+from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.topic_names import ALWAYS, Topics
@@ -65,5 +66,7 @@ class HexView:
     def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
         """Return what dumps such messages straight from their bytes; None where nothing does."""
         if version not in api.versions or not api.reads(direction, version) or api.headerless:
+            return None
+        if self.look.read is not None and record_sets(grammar_of(api, version, direction)):
             return None
         return dumping(self.texts, header_grammar(api, version, direction), grammar_of(api, version, direction))

@@ -22,6 +22,7 @@ from ..messages.message import explain, header_grammar
 from ..messages.payloads import Context, open_inspection
 from ..wire import Api
 from ..wire.language.api import Direction
+from ..wire.nodes import WireStruct
 from ..wire.readings.spans import Inspection, Span
 from . import values
 from .beside import ByteLine, Describer, count
@@ -61,6 +62,7 @@ def hexdump(
     if api is not None:
         grammar, inspection = explain(api, version, direction, data, header=header)
         open_inspection(grammar, inspection, context)
+        dump.read(grammar, inspection)
         dump.inspection(inspection, size)
         if look.meanings and not tail:
             fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
@@ -132,6 +134,14 @@ class Dump:
         self.grid: Grid = Grid(look, text=text)
         self.per_line, self.room = self.grid.per_line, self.grid.room
         self.describe: Describer = Describer(look, topics, self.room)
+
+    def read(self, grammar: WireStruct, inspection: Inspection, front: str = "") -> None:
+        """Have keys and values of records read, if the look wants that; `front` begins no path that is shown."""
+        if self.look.read is not None and inspection.value:
+            from ..records.reading import said_in
+
+            found = said_in(grammar, inspection.value, self.describe.topics, self.look.read)
+            self.describe.said = {path.removeprefix(front): value for path, value in found.items()}
 
     def inspection(self, inspection: Inspection, size: int | None = None) -> None:
         """Add the lines of a message, of its decompressed buffers, and of the findings that have no place in it."""

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..values.chosen import ReadBytes
 
 STYLES = {
     "heading": "bold",
@@ -45,7 +49,8 @@ class Look:
     """`colors` is the name of rich's colour system, "" for none.
 
     `full` shows long arrays and values whole; `long_lines` the lines of a summary too, which else fit the width.
-    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean.
+    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean. `read` reads keys and
+    values of records; without it they are text or bytes.
     """
 
     colors: str = ""
@@ -54,6 +59,7 @@ class Look:
     show_secrets: bool = False
     long_lines: bool = False
     meanings: bool = False
+    read: ReadBytes | None = None
 
     @property
     def max_items(self) -> int:

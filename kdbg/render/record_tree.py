@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..values.read import ReadValue
 from ..wire.nodes import WireStruct
 from ..wire.readings.bnf import structure
 from ..wire.readings.outline import count_records
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 INSIDE = ("compressed_records", "raw_records", "records")
-AS_TEXT = (bytes, type(None))
+AS_TEXT = (bytes, type(None), ReadValue)
 """What a key or value is if it is no payload that was opened, or sealed."""
 KINDS = {0: "message", 1: "message", 2: "batch"}
 """Kinds of entries by their magic."""

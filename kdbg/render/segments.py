@@ -11,6 +11,7 @@ from typing import Any
 from ..grammars.records import record_format
 from ..messages.message import Message
 from ..segments import File, Piece
+from ..segments.log import IN_FRONT
 from ..wire.readings.secrets import Hidden
 from . import values
 from .findings import finding_line, finding_object, note
@@ -48,6 +49,10 @@ class Trees:
         if message is None or not piece.whole:
             lines.append(head)
         elif self.file.is_log:
+            if self.look.read is not None:
+                from ..records.reading import read_in_place
+
+                read_in_place(message.grammar, message.body, {}, self.look.read)
             self.entry(message.body["records"][0], head, "")
         elif all(is_plain(field.node) for field in message.grammar.fields) and not self.look.meanings:
             lines.append(self.line(piece, message))
@@ -93,6 +98,7 @@ class Hexdumps:
             shown = Dump(self.look, {}, piece.position, text=True)
             inspection = self.file.kind.inspection(piece)
             inspection.findings = [*piece.findings, *inspection.findings]
+            shown.read(message.grammar, inspection, IN_FRONT)
             shown.inspection(inspection)
             lines += shown.lines
             if self.look.meanings:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
+from ..values.read import ReadValue
 from ..wire.language.payload import Opened
 from ..wire.nodes import (
     TAGGED,
@@ -228,6 +229,15 @@ class Tree:
         else:
             self.lines.append(f"{head}  {values.octets(data, self.look.max_text)}")
 
+    def said(self, data: ReadValue) -> str:
+        """Return what a key or value was read as."""
+        from .said import quoted  # it brings JSON
+
+        value = data.said
+        text = self.look.paint("text", quoted(value, self.look.max_text))
+        about = self.look.paint("dim", f"  {values.escape(value.about)}") if value.about else ""
+        return text + about + (self.look.paint("note", f"  {values.escape(value.problem)}") if value.problem else "")
+
     def _array(self, node: WireArray) -> Draw:
         item = self._item(node.item)
 
@@ -274,6 +284,8 @@ class Tree:
         def show(data: bytes | None) -> str:
             if data is None:
                 return self.null
+            if type(data) is ReadValue:
+                return self.said(data)
             try:
                 text = data.decode()
             except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from .calls import Outcome
-from .test_records import batch, produce
+from .test_records import LOG, batch, produce
 
 Cli = Callable[..., Outcome]
 Write = Callable[..., Path]
@@ -139,3 +139,42 @@ def test_without_options_nothing_of_it_is_imported(write: Write) -> None:
     code = "import sys; from kdbg.cli import run; run(['records', sys.argv[1]]); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=dict(os.environ))
     assert not {"fastavro", "google.protobuf", "jsonschema", "msgpack", "confluent_kafka"} & set(done.stdout.split())
+
+
+class TestDecode:
+    """Trees and hexdumps of `kdbg decode` read keys and values by the same options."""
+
+    def test_a_tree(self, cli: Cli, write: Write, schema: Path) -> None:
+        path = write(produce(batch({"key": b"\0\0\0\x2a", "value": AVRO}, {"value": b"\xff\xff"})))
+        lines = cli("decode", path, "--schema", f"orders={schema}", "--key-as", "int32").out.splitlines()
+        keys, values = ([line for line in lines if f"── {name}" in line] for name in ("key", "value"))
+        assert [line.partition("key")[2].strip() for line in keys] == ["42", "null"]
+        assert values[0].endswith(f"value  {SHOWN}  avro Order")
+        assert "2 bytes  ff ff  not avro: " in values[1]
+
+    @pytest.mark.parametrize("codec", [0, 1])
+    def test_a_hexdump(self, cli: Cli, write: Write, schema: Path, codec: int) -> None:
+        path = write(produce(batch({"key": b"\0\0\0\x2a", "value": AVRO}, attributes=codec)))
+        lines = cli("decode", path, "-f", "hex", "--schema", schema, "--key-as", "int32").out.splitlines()
+        (key,) = (line for line in lines if "].key " in line)
+        (value,) = (line for line in lines if "].value " in line)
+        assert "  42  " in key
+        assert f"{SHOWN}  avro Order" in value
+
+    def test_a_log_segment(self, cli: Cli, schema: Path) -> None:
+        for view in ("tree", "hex"):
+            assert "not avro: " in cli("decode", LOG, "-f", view, "--schema", f"money={schema}").out
+            assert "not avro: " not in cli("decode", LOG, "-f", view, "--schema", f"parcels={schema}").out
+
+    def test_without_options_nothing_changes(self, cli: Cli, write: Write) -> None:
+        path = write(produce(batch({"key": b"k", "value": AVRO})))
+        for view in ("tree", "hex"):
+            plain = cli("decode", path, "-f", view).out
+            read = cli("decode", path, "-f", view, "--value", "parcels=hex").out
+            assert read == plain
+
+    @pytest.mark.parametrize("view", ["json", "summary"])
+    def test_other_views_refuse(self, cli: Cli, write: Write, view: str) -> None:
+        outcome = cli("decode", write(produce(batch({"value": b"a"}))), "-f", view, "--value", "hex")
+        assert (outcome.status, outcome.out) == (2, "")
+        assert "kdbg records shows them read" in outcome.err

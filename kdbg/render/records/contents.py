@@ -1,4 +1,4 @@
-"""Keys, values and headers as views of records show them: as text, quoted and cut for a line, as JSON."""
+"""Keys, values and headers as views of records show them: as text, and as JSON."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import orjson
 
 from ...values.value import Value
 from ...wire.readings.secrets import Hidden
-from ..jsonlines import dump, printable
-from ..values import cells, cut, escape, octets, quote
+from ..said import json_text
+from ..values import escape, octets
 
 
 def text(value: Value) -> str:
@@ -22,41 +22,6 @@ def text(value: Value) -> str:
     if value.kind == "bytes":
         return octets(value.data) if isinstance(value.data, Hidden) else value.data.hex()
     return json_text(value)
-
-
-def json_text(value: Value) -> str:
-    """Return data as JSON on one line."""
-    return value.json or dump(value.data).decode().rstrip("\n")
-
-
-def quoted(value: Value, most: int) -> str:
-    """Return a value for a line: text in quotes, escaped; beyond `most` columns it is cut, and its length told."""
-    if value.kind == "null":
-        return "null"
-    if value.kind == "bytes":
-        return _shortened_bytes(value.data, most)
-    shown = quote(value.data) if value.kind == "text" else escape_json(json_text(value))
-    if cells(shown) <= most:
-        return shown
-    whole = value.data if value.kind == "text" else json_text(value)
-    mark = '"' * (value.kind == "text")
-    length = f"{mark}… {len(whole):,} chars"
-    if cells(shown) <= len(length) + 1:
-        return shown
-    return f"{cut(shown, max(most - len(length) + 1, 2)).removesuffix('…')}{length}"
-
-
-def _shortened_bytes(data: bytes, most: int) -> str:
-    whole = octets(data)
-    if len(whole) <= most or isinstance(data, Hidden):
-        return whole
-    head = f"{len(data):,} bytes  "
-    return f"{head}{data[: max((most - len(head)) // 3, 1)].hex(' ')}…"
-
-
-def escape_json(line: str) -> str:
-    """Return JSON with JSON's own escapes in place of what is not printable."""
-    return printable(line.encode()).decode()
 
 
 def json_form(value: Value) -> Any:

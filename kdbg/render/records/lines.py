@@ -11,8 +11,9 @@ from ...values.chosen import ReadBytes
 from ...values.value import Asked, Part, Value
 from ..heading import moment
 from ..look import Look
+from ..said import quoted
 from ..values import cells, cut, escape, quote
-from .contents import header_texts, quoted
+from .contents import header_texts
 from .marks import marks
 
 DATE, TIME = 10, 12

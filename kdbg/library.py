@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .definitions import MessageDefinition
-    from .filters.table import Options
+    from .filters.table import Plain
     from .reading.exchange import Exchange
     from .reading.log import LogEntry
     from .reading.reading import Reading
@@ -87,8 +87,8 @@ def encode(
 def read(
     source: str | os.PathLike[str] | BinaryIO,
     *,
-    where: Callable[[Any], bool] | None = None,
-    **filters: Unpack[Options],
+    where: str | Callable[[Any], bool] | None = None,
+    **filters: Unpack[Plain],
 ) -> Reading[Any]:
     """Read a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input) or a file of a broker's disk.
 
@@ -98,7 +98,8 @@ def read(
 
     `filters` are those of `kdbg decode`, by their names (kdbg/filters/table.py): `slower_than` is in milliseconds,
     `since` and `until` are datetimes, times of day of the capture's first day, or seconds since the epoch. `where`
-    keeps what it returns true for.
+    is an expression as `--where` takes it, or a function, and keeps what it is true for. `capture.pcap#17` is exchange
+    17 of that capture.
 
     Raises `CaptureError` where the file cannot be read at all, or be asked a filter; `InputError` for a filter that
     there is not. Damage further on is in `problems`, and ends nothing that can be read.
@@ -106,14 +107,16 @@ def read(
     from .filters.chosen import Filters
     from .reading.reading import open_reading
 
+    if isinstance(where, str):
+        return open_reading(source, Filters(where=where, **filters), None)
     return open_reading(source, Filters(**filters), where)
 
 
 def read_capture(
     source: str | os.PathLike[str] | BinaryIO,
     *,
-    where: Callable[[Exchange], bool] | None = None,
-    **filters: Unpack[Options],
+    where: str | Callable[[Exchange], bool] | None = None,
+    **filters: Unpack[Plain],
 ) -> Reading[Exchange]:
     """Read a capture, as `read` does; raise `CaptureError` for any other file."""
     return _read_only(True, source, where, filters)
@@ -123,13 +126,13 @@ def read_log(
     source: str | os.PathLike[str] | BinaryIO,
     *,
     where: Callable[[LogEntry], bool] | None = None,
-    **filters: Unpack[Options],
+    **filters: Unpack[Plain],
 ) -> Reading[LogEntry]:
     """Read a file of a broker's disk, as `read` does; raise `CaptureError` for any other file."""
     return _read_only(False, source, where, filters)
 
 
-def _read_only(capture: bool, source: Any, where: Any, filters: Options) -> Reading[Any]:
+def _read_only(capture: bool, source: Any, where: Any, filters: Plain) -> Reading[Any]:
     reading = read(source, where=where, **filters)
     if reading.is_capture is not capture:
         reading.close()

@@ -64,6 +64,7 @@ OWNERS = {
     "rich": {"cli", "render"},
     "click": {"cli"},
     "opentelemetry": {"wire"},
+    "cel_expr_python": {"filters"},
     "pyspark": {"spark"},
     "pyarrow": {"spark", "tables", "reading"},
     "pandas": {"reading"},

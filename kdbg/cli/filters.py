@@ -24,6 +24,7 @@ TYPES: dict[Form, dict[str, Any]] = {
     Form.FLAG: {"is_flag": True},
     Form.MILLISECONDS: {"type": Milliseconds()},
     Form.MOMENT: {"type": When()},
+    Form.EXPRESSION: {},
     Form.COUNT: {},
 }
 """How click takes each form of value."""
@@ -79,6 +80,13 @@ def take_filters(options: dict[str, Any]) -> Filters:
     return filters
 
 
+def take_archive_filters(options: dict[str, Any]) -> Filters:
+    """Take them for archives; an expression that asks for numbers of exchanges or connections is refused as well."""
+    filters = take_filters(options)
+    filters.refuse_numbers()
+    return filters
+
+
 def option_name(name: str) -> str:
     """Return how a filter is written on the command line."""
     return f"--{name.replace('_', '-')}"
@@ -92,6 +100,8 @@ def unmatched_lines(seen: Seen) -> Iterator[str]:
 def _unmatched(one: Unmatched) -> str:
     from ..render.values import cut, escape
 
+    if FILTERS[one.filter].form is Form.EXPRESSION:
+        return f"{option_name(one.filter)}: no exchange fits"
     values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
     more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
     meant = f"; did you mean {values[0]}?" if one.near is not None else ""

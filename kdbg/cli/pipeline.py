@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .definitions import GIVEN, definitions_option
-from .filters import archive_filter_options, take_filters
+from .filters import archive_filter_options, take_archive_filters
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
@@ -97,4 +97,4 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
         from .piping import run
 
     definitions = click.get_current_context().meta.get(GIVEN, ())
-    return run(captures, out, take_filters(options), options | {"definitions": definitions})
+    return run(captures, out, take_archive_filters(options), options | {"definitions": definitions})

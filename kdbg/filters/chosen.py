@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import time
 from typing import TYPE_CHECKING, Any, Unpack
 
-from .filter import Asked, Check, Filter, Topics
-from .names import matcher
+from ..errors import InputError
+from .filter import Asked, Check, Filter, Form, Reads, Topics
+from .names import Pattern, matcher
 from .table import FILTERS, Options
 from .taking import on_day_of, taken
 from .tally import Seen
@@ -76,9 +77,20 @@ class Filters:
         What they find, and what they do not, is noted in `seen`. Raises `UnknownApi` for an API that is not known.
         Times of day must have been given their day before.
         """
-        asked = sorted(self.given, key=lambda name: FILTERS[name].reads)
+        asked = sorted(self.given, key=self._reads)
         about = Asked(topics, self.given)
         return [_check(name, FILTERS[name], self.given[name], about, seen) for name in asked if FILTERS[name].asks]
+
+    def _reads(self, name: str) -> Reads:
+        """Return how much of an exchange a filter looks at."""
+        one = FILTERS[name]
+        return one.reads if one.reads_of is None else one.reads_of(self.given[name])
+
+    def refuse_numbers(self) -> None:
+        """Raise `InputError` for what means nothing in archives, where connections and exchanges have no numbers."""
+        for name, value in self.given.items():
+            for numbered in FILTERS[name].numbered(value):
+                raise InputError(f"--{name}: {numbered} means nothing in archives, where nothing is numbered")
 
     def check(self, topics: Topics = NO_TOPICS, seen: Seen | None = None) -> Check | None:
         """Return whether all checks hold, as one question; None where there are none."""
@@ -102,7 +114,8 @@ class Filters:
 def _check(name: str, one: Filter, value: Any, asked: Asked, seen: Seen | None) -> Check:
     """Return the check of one filter."""
     if one.make is not None:
-        return one.make(value, asked)
+        check = one.make(value, asked)
+        return check if seen is None or one.form is not Form.EXPRESSION else _hit(name, value, check, seen)
     assert one.of is not None
     patterns, of = [one.pattern(each) for each in value], one.of
     fits = matcher(patterns)
@@ -115,6 +128,19 @@ def _check(name: str, one: Filter, value: Any, asked: Asked, seen: Seen | None) 
         if tally.open:
             tally.note(values)
         return fits(values)
+
+    return noted
+
+
+def _hit(name: str, value: str, check: Check, seen: Seen) -> Check:
+    """Return a check that notes whether any exchange fitted it."""
+    tally = seen.tally(name, [Pattern(value, True)], lambda fitted: False)
+
+    def noted(exchange: Exchange) -> bool:
+        fits = check(exchange)
+        if fits and tally.open:
+            tally.note((True,))
+        return fits
 
     return noted
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -45,6 +45,8 @@ class Form(Enum):
     """A duration."""
     MOMENT = "moment"
     """Seconds since the epoch, a datetime (without a zone: UTC), or a time of day of the capture's first day."""
+    EXPRESSION = "expression"
+    """A text in the language of where/."""
     COUNT = "count"
     """A whole number that is not negative."""
 
@@ -83,6 +85,10 @@ class Filter:
     """What may stand for more than the plain flag."""
     of: Of | None = None
     pattern: Callable[[Any], Pattern] = pattern
+    reads_of: Callable[[Any], Reads] | None = None
+    """How much is looked at for a value, where that depends on the value."""
+    numbered: Callable[[Any], Sequence[str]] = lambda value: ()
+    """What in a value means nothing in archives."""
     offers: Callable[[Any], bool] = lambda value: True
     """Which of the values that exchanges have are worth being offered in place of one that none has."""
 

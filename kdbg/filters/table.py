@@ -56,13 +56,32 @@ def until(seconds: float, asked: Asked) -> Check:
     return lambda exchange: exchange.time <= last
 
 
+def where(text: str, asked: Asked) -> Check:
+    """Raise `InputError`, with the reason, for an expression that is wrong or costs too much."""
+    from .where.expression import expression
+
+    return expression(text).check(asked.topics)
+
+
+def where_reads(text: str) -> Reads:
+    from .where.expression import expression
+
+    return Reads.BODIES if expression(text).bodies else Reads.HEADERS
+
+
+def where_numbered(text: str) -> list[str]:
+    from .where.expression import expression
+
+    return expression(text).without_archives
+
+
 def nanoseconds_of(seconds: float) -> int:
     """Return nanoseconds since the epoch, to the microsecond: more a float of our days does not hold."""
     return round(seconds * 1e6) * 1000
 
 
-class Options(TypedDict, total=False):
-    """The filters by their names, each with the type of its value."""
+class Plain(TypedDict, total=False):
+    """The filters by their names, each with the type of its value; `Options` adds the expression."""
 
     api: Annotated[
         Texts,
@@ -165,6 +184,18 @@ class Options(TypedDict, total=False):
         int,
         Filter(Form.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N"),
     ]
+
+
+class Options(Plain, total=False):
+    """All filters by their names. `kdbg.read` takes functions for `where` as well, and names that by itself."""
+
+    where: Annotated[
+        str,
+        Filter(
+            Form.EXPRESSION, "Only exchanges for which this holds, as 'latency_ms > 100'; see kdbg guide filters.",
+            Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, metavar="EXPR",
+        ),
+    ]  # fmt: skip
 
 
 FILTERS: dict[str, Filter] = {

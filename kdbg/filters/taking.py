@@ -84,6 +84,12 @@ def _moment(value: Any, one: Filter) -> float | time:
     return value if isinstance(value, time) else float(value)
 
 
+def _expression(value: Any, one: Filter) -> str:
+    if not _only(str, value).strip():
+        raise ValueError
+    return str(value)
+
+
 def _count(value: Any, one: Filter) -> int:
     if _only(int, value) < 0:
         raise ValueError
@@ -101,6 +107,7 @@ TAKEN: dict[Form, Callable[[Any, Filter], Any]] = {
     Form.FLAG: _flag,
     Form.MILLISECONDS: _milliseconds,
     Form.MOMENT: _moment,
+    Form.EXPRESSION: _expression,
     Form.COUNT: _count,
 }
 WANTED = {
@@ -110,6 +117,7 @@ WANTED = {
     Form.FLAG: "true or false",
     Form.MILLISECONDS: "a number of milliseconds",
     Form.MOMENT: "seconds since 1970, a datetime or a time of day",
+    Form.EXPRESSION: "an expression, such as 'latency_ms > 100'",
     Form.COUNT: "a whole number",
 }
 """Form by form: what takes a value, and what is said of one that it does not take."""

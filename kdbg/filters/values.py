@@ -108,7 +108,7 @@ def api_pattern(value: str) -> Pattern:
     if not is_wild(text):
         return Pattern(value, grammars.api(text).name, None, others)
     fits = glob(text.lower().replace("-", "").replace("_", ""))
-    names = frozenset(api.name for api in grammars.apis() if fits(plain_api(api.name)) or fits(api.name.lower()))
+    names = frozenset(name for name in grammars.api_names().values() if fits(plain_api(name)) or fits(name.lower()))
     if not names:
         raise InputError(f"no API is called {text!r}; `kdbg apis` lists them")
     return Pattern(value, None, names.__contains__, others)

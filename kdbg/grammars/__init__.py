@@ -134,11 +134,11 @@ def _error_names() -> dict[int, str]:
 
 
 @kept
-def _api_names() -> dict[int, str]:
+def api_names() -> dict[int, str]:
     """Return API key -> name, of kdbg's own APIs and those served."""
     own = {key: entry.name for key, entry in ENTRIES.items()}
     return own | {key: found.name for key, found in _served.items()}
 
 
 named.KINDS["error"] = _error_names
-named.KINDS["api"] = _api_names
+named.KINDS["api"] = api_names

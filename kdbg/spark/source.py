@@ -76,6 +76,7 @@ class Chosen:
             raise SparkError("no captures are named", 'say .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
         filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
+        filters.refuse_numbers()
         filters.checks()  # an unknown API is refused before anything is read
         wanted = Wanted(table == "records", flags["values"], flags["show_secrets"])
         return cls(paths, table, filters, wanted, flags["rolled"])
@@ -129,6 +130,7 @@ PARSED: dict[Form, Callable[[str, str], Any]] = {
     Form.FLAG: _flag,
     Form.MILLISECONDS: _number,
     Form.MOMENT: _time,
+    Form.EXPRESSION: lambda name, text: text,
     Form.COUNT: _whole,
 }
 """What reads each form of a filter's value from an option's text; lists are separated by commas."""

@@ -8,6 +8,7 @@ views       each view beside tshark; pcapng beside pcap; the time to the first l
 clients     what an exchange costs with each codec, in the newest versions, with many topics, of groups
 robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
+filters     what `--where` and plain filters cost beside none
 starts      commands that do next to nothing
 jobs        `decode --jobs 2` beside one process
 stages      where the time goes, for captures of up to 4 GB
@@ -65,6 +66,11 @@ class Bench:
         others = captures(self.folder)
         return report(self.paths | {name: others[name] for name in ("newest", "java", "topics") if name in others})
 
+    def filters(self) -> list[Table]:
+        from .filtered import report
+
+        return report(self.paths["small"], self.rounds)
+
     def starts(self) -> list[Table]:
         from .starts import report
 
@@ -88,7 +94,8 @@ class Bench:
 
 PARTS: dict[str, Callable[[Bench], list[Table]]] = {
     "views": Bench.views, "clients": Bench.clients, "robustness": Bench.robustness, "decoders": Bench.decoders,
-    "starts": Bench.starts, "jobs": Bench.jobs, "stages": Bench.stages, "pipeline": Bench.pipeline,
+    "filters": Bench.filters, "starts": Bench.starts, "jobs": Bench.jobs, "stages": Bench.stages,
+    "pipeline": Bench.pipeline,
 }  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Row(NamedTuple):
 TABLE = [
     Row("decode", (CAPTURE, "-f", "summary"), MESSAGES),
     Row("decode", (CAPTURE, "-f", "tree"), MESSAGES),
+    Row("decode", (CAPTURE, "-f", "summary", "--where", 'api == "Fetch"'), {*MESSAGES, "cel_expr_python", "google"}),
     Row("decode", (CAPTURE, "-f", "hex"), MESSAGES),
     Row("decode", (CAPTURE, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("decode", (CAPTURE, "--topic", "orders", "--color", "always"), {*MESSAGES, "rich"}),

@@ -38,7 +38,9 @@ PACKET = packet()
 ASKED: dict[str, Any] = {
     "api": "produce", "client_id": "shop", "topic": "orders", "group": "billing", "errors": True,
     "slower_than": 0.1, "since": SINCE, "until": UNTIL, "port": 9093, "connection": 2, "limit": 3, "host": "*:9093",
-    "partition": 0, "error": "UNKNOWN_TOPIC*", "correlation_id": 3, "exchange": "5-9", "packet": PACKET,
+    "partition": 0, "error": "UNKNOWN_TOPIC*", "correlation_id": 3, "exchange": "5-9",
+    "where": 'api == "Produce" && latency_ms > 0.02',
+    "packet": PACKET,
 }  # fmt: skip
 
 

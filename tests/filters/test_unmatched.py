@@ -57,6 +57,12 @@ def test_nothing_is_said_of_what_is_there_or_was_not_looked_for(options: tuple[o
     assert said(*options) == []
 
 
+def test_an_expression_that_nothing_fits() -> None:
+    pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
+    assert said("--where", "latency_ms > 1e9") == ["kdbg: --where: no exchange fits"]
+    assert said("--where", "latency_ms > 0") == []
+
+
 def test_over_several_captures_it_is_said_once_and_only_if_none_has_it() -> None:
     both = call("decode", ERRORS, CAPTURES / "first-contact.pcap", "-f", "summary", "--topic", "ghosts", "--group", "x")
     assert [line for line in both.err.splitlines() if line.startswith("kdbg: ")] == [

@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Callable, Iterator
 
 from kdbg.filters.table import FILTERS
+from kdbg.filters.where.vocabulary import TERMS
 from kdbg.guide import text
 from kdbg.tables import columns
 
@@ -80,7 +81,17 @@ def filters() -> str:
     return "\n".join(["| filter | value | chooses | archives | files |", "| --- | --- | --- | --- | --- |", *rows, ""])
 
 
-PARTS: dict[tuple[str, str], Callable[[], str]] = {("tables", "tables"): tables, ("filters", "filters"): filters}
+def names() -> str:
+    """Return the table of the names of expressions."""
+    rows = [f"| `{name}` | {term.about} |" for name, term in TERMS.items()]
+    return "\n".join(["| name | what it is |", "| --- | --- |", *rows, ""])
+
+
+PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("tables", "tables"): tables,
+    ("filters", "filters"): filters,
+    ("where", "names"): names,
+}
 """By (topic, marker), what makes the text between `<!-- marker -->` and `<!-- /marker -->`."""
 
 

@@ -1,0 +1,225 @@
+"""The names an expression may use: those of `decode --format json`, and handy ones; one entry each.
+
+To add a name, add its `Term`: the type in the library's notation, how it is read from an exchange, what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from ...messages.exchange import CapturedMessage, Exchange, endpoint
+from ...messages.waiting import asked_to_wait, beyond_wait
+from . import shapes
+from .shapes import OPEN, Shape
+from .tree import LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
+
+if TYPE_CHECKING:
+    from ..filter import Topics
+
+Read: TypeAlias = "Callable[[Exchange, Topics], Any]"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+STRING, INT = "google.protobuf.StringValue", "google.protobuf.Int64Value"
+"""Types whose values may be null."""
+
+
+class Term(NamedTuple):
+    """A name: its type, how it is read, what stands in it, what it means.
+
+    `bodies`: messages are read for it. `archives`: it has a meaning where exchanges and connections have no numbers.
+    """
+
+    type: str
+    read: Read
+    about: str
+    shape: Callable[[], Shape]
+    bodies: bool = False
+    archives: bool = True
+
+
+def _half_of(side: str) -> Read:
+    def read(exchange: Exchange, topics: Topics) -> Any:
+        half: CapturedMessage | None = getattr(exchange, side)
+        return None if half is None else whole(half)
+
+    return read
+
+
+def whole(half: CapturedMessage) -> dict[str, Any]:
+    """Return a half as one structure: as JSON has it, with its header, and with the fields of both."""
+    message = half.message()
+    header, body = (message.header or {}, message.body) if message is not None else ({}, {})
+    return {
+        **header, **body, "header": header, "body": body,
+        "time": half.first_time / 1e9, "time_utc": utc(half.first_time),
+        "packets": [half.first_packet, half.last_packet], "size": half.size,
+    }  # fmt: skip
+
+
+def utc(nanoseconds: int) -> str:
+    """Return a time as JSON has it: ISO 8601, to the nanosecond."""
+    return f"{EPOCH + timedelta(seconds=nanoseconds // 10**9):%Y-%m-%dT%H:%M:%S}.{nanoseconds % 10**9:09d}Z"
+
+
+def topic_name(topic: Any, topics: Topics) -> Any:
+    """Return a topic by name, by its id where no name is known."""
+    return topics.get(topic) or str(topic) if isinstance(topic, UUID) else topic
+
+
+def _connection(exchange: Exchange, topics: Topics) -> dict[str, Any]:
+    peers = exchange.peers
+    return {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
+
+
+def _errors(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
+    return [
+        {"code": one.code, "name": one.name, "topic": topic_name(one.topic, topics), "partition": one.partition}
+        for one in exchange.errors
+    ]
+
+
+def _findings(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
+    return [
+        {"kind": one.kind.value, "severity": one.severity.value, "side": one.side, "path": one.path,
+         "offset": one.start, "text": one.text}
+        for one in exchange.all_findings()
+    ]  # fmt: skip
+
+
+def _topics(exchange: Exchange, topics: Topics) -> list[str]:
+    rows = (row for rows, _, _ in exchange.outlines() for row in rows)
+    return list(dict.fromkeys(topic_name(topic, topics) for topic, *_ in rows if topic is not None))
+
+
+def _topic_names(exchange: Exchange, topics: Topics) -> dict[str, str]:
+    ids = {topic for rows, _, _ in exchange.outlines() for topic, *_ in rows if isinstance(topic, UUID)}
+    return {str(topic): name for topic in ids if (name := topics.get(topic)) is not None}
+
+
+def _partitions(exchange: Exchange, topics: Topics) -> list[int]:
+    return list(dict.fromkeys(one for rows, _, _ in exchange.outlines() for _, one, *_ in rows if one is not None))
+
+
+def _groups(exchange: Exchange, topics: Topics) -> list[str]:
+    return list(dict.fromkeys(group for _, groups, _ in exchange.outlines() for group in groups))
+
+
+def _packets(exchange: Exchange, topics: Topics) -> list[int]:
+    """Return the first and last packet of each half."""
+    halves = [half for half in (exchange.request, exchange.response) if half is not None]
+    return list(dict.fromkeys(one for half in halves for one in (half.first_packet, half.last_packet)))
+
+
+def _late(exchange: Exchange, topics: Topics) -> float | None:
+    late = beyond_wait(exchange)
+    return None if late is None else late / 1e6
+
+
+def _size(side: str) -> Read:
+    def read(exchange: Exchange, topics: Topics) -> int | None:
+        half: CapturedMessage | None = getattr(exchange, side)
+        return None if half is None else half.size
+
+    return read
+
+
+def _is(kind: str, words: shapes.Words = "") -> Callable[[], Shape]:
+    return lambda: Shape({kind}, words=words)
+
+
+def _list(kind: str, words: shapes.Words = "") -> Callable[[], Shape]:
+    return lambda: Shape({LIST}, items=Shape({kind}, words=words))
+
+
+def _fields(**kinds: Shape) -> Shape:
+    return Shape({MAP}, dict(kinds))
+
+
+def _error_shape() -> Shape:
+    one = _fields(code=Shape({NUMBER}, words="code"), name=Shape({TEXT}, words="error"), topic=Shape({TEXT}),
+                  partition=Shape({NUMBER}))  # fmt: skip
+    return Shape({LIST}, items=one)
+
+
+def _finding_shape() -> Shape:
+    texts = {name: Shape({TEXT}) for name in ("severity", "side", "path", "text")}
+    return Shape({LIST}, items=_fields(kind=Shape({TEXT}, words="finding"), offset=Shape({NUMBER}), **texts))
+
+
+def _connection_shape() -> Shape:
+    return _fields(client=Shape({TEXT}), broker=Shape({TEXT}), id=Shape({NUMBER}))
+
+
+def _known(exchange: Exchange) -> bool:
+    return exchange.api is not None and exchange.api.key >= 0
+
+
+TERMS: Mapping[str, Term] = {
+    "api": Term(STRING, lambda e, t: e.api.name if e.api is not None else None, "name of the API", _is(TEXT, "api")),
+    "api_key": Term(INT, lambda e, t: e.api.key if e.api and _known(e) else None, "key of the API", _is(NUMBER)),
+    "api_version": Term(INT, lambda e, t: e.version if _known(e) else None, "version of the API", _is(NUMBER)),
+    "client_id": Term(STRING, lambda e, t: e.client_id, "name the client gives itself", _is(TEXT)),
+    "correlation_id": Term(
+        INT, lambda e, t: e.correlation_id if e.api is None or e.api.key >= 0 else None, "number of the request",
+        _is(NUMBER),
+    ),
+    "number": Term("int", lambda e, t: e.number, "number of the exchange", _is(NUMBER), archives=False),
+    "connection": Term("map(string, dyn)", _connection, "client, broker, id (the N of cN)", _connection_shape),
+    "client": Term("string", lambda e, t: endpoint(e.peers.client), "address:port of the client", _is(TEXT)),
+    "broker": Term("string", lambda e, t: endpoint(e.peers.broker), "address:port of the broker", _is(TEXT)),
+    "address": Term("string", lambda e, t: e.peers.client[0], "the client's address alone", _is(TEXT)),
+    "time": Term(
+        "timestamp", lambda e, t: EPOCH + timedelta(microseconds=e.time // 1000),
+        'when it began: time > timestamp("2026-11-21T12:30:00Z")', _is(TIME),
+    ),
+    "latency_ms": Term("dyn", lambda e, t: e.latency_ms, "time to the answer; null if there is none", _is(NUMBER)),
+    "late_ms": Term(
+        "dyn", _late, "the same beyond what the broker was asked to hold it back", _is(NUMBER), bodies=True
+    ),
+    "waited_ms": Term(
+        "dyn", lambda e, t: asked_to_wait(e), "how long the request lets the broker wait", _is(NUMBER), bodies=True
+    ),
+    "size": Term("int", lambda e, t: e.size, "bytes of both halves", _is(NUMBER)),
+    "request_size": Term(INT, _size("request"), "bytes of the request", _is(NUMBER)),
+    "response_size": Term(INT, _size("response"), "bytes of the response", _is(NUMBER)),
+    "packet": Term(
+        "int", lambda e, t: (_packets(e, t) or [0])[0], "first packet of the exchange", _is(NUMBER), archives=False
+    ),
+    "packets": Term("list(int)", _packets, "first and last packets of both halves", _list(NUMBER), archives=False),
+    "topics": Term("list(string)", _topics, "names of all topics in it", _list(TEXT), bodies=True),
+    "topic_names": Term("map(string, string)", _topic_names, "names by the ids in it", lambda: OPEN, bodies=True),
+    "partitions": Term("list(int)", _partitions, "numbers of all partitions in it", _list(NUMBER), bodies=True),
+    "groups": Term("list(string)", _groups, "all consumer groups in it", _list(TEXT), bodies=True),
+    "errors": Term("list(map(string, dyn))", _errors, "code, name, topic, partition of each", _error_shape, True),
+    "error_names": Term(
+        "list(string)", lambda e, t: [one.name for one in e.errors], "their names", _list(TEXT, "error"), bodies=True
+    ),
+    "findings": Term(
+        "list(map(string, dyn))", _findings, "kind, severity, side, path, offset, text of each", _finding_shape, True
+    ),
+    "finding_kinds": Term(
+        "list(string)", lambda e, t: [one.kind.value for one in e.all_findings()], "their kinds",
+        _list(TEXT, "finding"), bodies=True,
+    ),
+    "notes": Term(
+        "list(string)", lambda e, t: [str(one) for one in e.all_findings()], "findings as sentences", _list(TEXT),
+        bodies=True,
+    ),
+    "request": Term("dyn", _half_of("request"), "time, size, packets and all fields", lambda: shapes.half("request"),
+                    bodies=True),
+    "response": Term("dyn", _half_of("response"), "the same of the answer; null if there is none",
+                     lambda: shapes.half("response"), bodies=True),
+}  # fmt: skip
+"""The names, each with what it is."""
+HALVES = ("request", "response")
+
+
+def null_test(node: Node) -> str | None:
+    """Return which half a node asks about being there, as `response == null` does; None for any other node."""
+    if isinstance(node, Call) and node.function in ("_==_", "_!=_"):
+        half, null = node.args if isinstance(node.args[0], Name) else node.args[::-1]
+        if isinstance(half, Name) and half.name in HALVES and isinstance(null, Constant) and null.value is None:
+            return half.name
+    return None

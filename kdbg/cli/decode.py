@@ -10,7 +10,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, jobs_option, look, look_options, meanings_option, view_option
+from .output import Writer, jobs_option, local_option, look, look_options, meanings_option, view_option
 from .readers import reader_options, take_readers
 
 READ_IN = ("tree", "hex")
@@ -24,10 +24,11 @@ READ_IN = ("tree", "hex")
 @look_options
 @meanings_option
 @reader_options
+@local_option
 @jobs_option
 @definitions_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
-            jobs: int, **filters: Any) -> int:  # fmt: skip
+            local: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Folders and globs stand for the files in them; of those, what cannot be read is passed over.
@@ -51,7 +52,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
         raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets, meanings, read), Writer(live=live), wanted, jobs)
+    run = Run(format, look(color, full, show_secrets, meanings, read, local), Writer(live=live), wanted, jobs)
     run.captures(files)
     return run.status
 

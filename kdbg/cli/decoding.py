@@ -26,6 +26,7 @@ class Run(Captures):
     segments: int
     view: View
     jobs: int
+    headed: bool
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Run(Captures):
         super().__init__(filters, writer)
         self.view, self.look, self.jobs = view(format), look, jobs
         self.segments = 0
+        self.headed = False
         if jobs > 1 and sys.stdout.isatty():
             self.progress.hide()  # copies of this process print on the terminal, and know nothing of the line
 
@@ -59,8 +61,7 @@ class Run(Captures):
             self.segments += 1
             segment.decode()
             return
-        if named or not self.files:
-            self.writer.write(self.view.header(self.look))
+        self.headed = bool(self.files) and not named
         super().opened(opened, file, named=named)
 
     def read(self, capture: Capture, name: str) -> None:
@@ -72,13 +73,21 @@ class Run(Captures):
             output = shown_by(self, render, engine.names_then)
             try:
                 for chunk in drive.chunks():
+                    self.head(chunk)
                     output.add(chunk)
                     if engine.findings:
                         output.wait()
                         self.tell(engine, name)
                 output.wait()
+                self.head([])
             finally:
                 output.close()
+
+    def head(self, exchanges: Sequence[Exchange]) -> None:
+        """Write what stands above the first exchange, unless it stands there already."""
+        if not self.headed:
+            self.headed = True
+            self.writer.write(self.view.header(self.look, exchanges[0].time if exchanges else None))
 
     @property
     def depth(self) -> Depth:  # type: ignore[override]  # of a run that is made once

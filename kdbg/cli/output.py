@@ -56,13 +56,27 @@ jobs_option: Final = click.option(
 )  # fmt: skip
 
 
-def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, read: ReadBytes | None = None) -> Look:
+local_option: Final = click.option(
+    "--local", is_flag=True, help="Show the times of a summary in local time, not in UTC."
+)
+
+
+def look(
+    color: str,
+    full: bool,
+    show_secrets: bool,
+    meanings: bool = False,
+    read: ReadBytes | None = None,
+    local: bool = False,
+) -> Look:
     """Return how output looks on the stdout that there is: colours, width, what is shown whole."""
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
-    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read)
+    return Look(
+        colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read, local=local
+    )
 
 
 def width() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from ..wire.language.payload import Around
 from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
-from .message import Message, facts_of, facts_of_both, read
+from .message import Message, facts_of, facts_of_both, front_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
 
 MANY = 1 << 62
@@ -134,6 +134,24 @@ class CapturedMessage:
         if found is None and (message := self.message(shallow=True)) is not None:
             found = outline(message.grammar)(message.body)
         return found
+
+    def open_outline(self) -> Outline | None:
+        """Return its outline as far as anybody may see it: of a message that may show secrets, error codes alone."""
+        found = self.outline()
+        if found is None or self._message is None or not self._message.misaligned:
+            return found
+        return (), (), found[2]
+
+    def fields(self, names: tuple[str, ...]) -> Mapping[str, Any]:
+        """Return these fields of the body, and maybe others; none of a message that may show secrets.
+
+        A sound one is read no further than it must be.
+        """
+        if self._message is None and self.facts() is not None and self.api is not None:
+            read = front_of(self.api, self.version, self.direction, names)
+            return read(self.data) if read is not None else {}
+        message = self.message(shallow=True)
+        return message.body if message is not None and not message.misaligned else {}
 
     @property
     def context(self) -> Context:

@@ -25,6 +25,7 @@ from ..wire.nodes import WireStruct
 from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
 from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
+from ..wire.readings.front import FrontReader, front_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all
 
 if TYPE_CHECKING:
@@ -213,6 +214,13 @@ def facts_of_both(api: Api, version: int) -> tuple[FactsReader, FactsReader] | N
     """Return `facts_of` of request and response; None where one of them has none."""
     asks, answers = facts_of(api, version, "request"), facts_of(api, version, "response")
     return (asks, answers) if asks is not None and answers is not None else None
+
+
+@cache
+def front_of(api: Api, version: int, direction: Direction, names: tuple[str, ...]) -> FrontReader | None:
+    """Return the reader of these fields of clean messages, as `front_reader`; None where they have none of them."""
+    head = header_grammar(api, version, direction) if not api.headerless else NO_HEADER
+    return front_reader(head, grammar_of(api, version, direction), names)
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:

@@ -27,6 +27,12 @@ class Wait(NamedTuple):
     only: tuple[str, int] | None = None
     never: tuple[str, int] | None = None
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields that tell."""
+        conditions = (condition[0] for condition in (self.only, self.never) if condition is not None)
+        return tuple(filter(None, (self.field, self.otherwise, *conditions)))
+
     def of(self, body: Mapping[str, Any]) -> int | None:
         """Return the milliseconds that a body asks for, 0 where it wants its answer at once; None if it broke off."""
         if (self.only is not None and body.get(self.only[0]) != self.only[1]) or (
@@ -69,8 +75,7 @@ def asked_to_wait(exchange: Exchange) -> int | None:
     wait, request = _wait(exchange), exchange.request
     if wait is None or request is None:
         return None
-    message = request.message(shallow=True)
-    return wait.of(message.body) if message is not None else None
+    return wait.of(request.fields(wait.fields))
 
 
 def beyond_wait(exchange: Exchange) -> int | None:

@@ -19,7 +19,7 @@ from uuid import UUID
 import orjson
 
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import CapturedMessage, Exchange, errors_in
 from ..messages.message import Message
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct
@@ -85,9 +85,12 @@ def _half(
 
 def errors_of(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
     """Return the error codes of an exchange that are not 0 as JSON objects; a topic by its id where that is all."""
+    outlines = (half.open_outline() for half in (exchange.request, exchange.response) if half is not None)
     return [
         {"code": error.code, "name": error.name, "topic": topic_text(error.topic, topics), "partition": error.partition}
-        for error in exchange.errors
+        for outline in outlines
+        if outline is not None
+        for error in errors_in(outline)
     ]
 
 

@@ -48,9 +48,10 @@ def _sequences(style: str, system: str) -> tuple[str, str]:
 class Look:
     """`colors` is the name of rich's colour system, "" for none.
 
-    `full` shows long arrays and values whole; `long_lines` the lines of a summary too, which else fit the width.
-    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean. `read` reads keys and
-    values of records; without it they are text or bytes.
+    `full` shows long arrays and values whole, and lines of a summary; `long_lines` tables too, that else fit the width.
+    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean. `local` is for times of a
+    summary: local time in place of UTC.
+    `read` reads keys and values of records; without it they are text or bytes.
     """
 
     colors: str = ""
@@ -60,6 +61,7 @@ class Look:
     long_lines: bool = False
     meanings: bool = False
     read: ReadBytes | None = None
+    local: bool = False
 
     @property
     def max_items(self) -> int:
@@ -73,7 +75,7 @@ class Look:
 
     @property
     def max_line(self) -> int:
-        """The number of columns that a line of a summary may take."""
+        """The number of columns that a line of a table may take."""
         return 1 << 62 if self.long_lines else self.width
 
     def on(self, style: str) -> str:

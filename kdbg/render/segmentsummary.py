@@ -34,7 +34,8 @@ class LogSummary:
         odd = piece.odd(message)
         bad = f"✗ {odd[0].kind}" if odd else ""
         line = f"{piece.position:>9} {self._fields(entry, piece)} {size(piece.size):>5} "
-        about = cut(" ".join(filter(None, [bad, *_about(entry)])), self.look.max_line - len(line))
+        about = " ".join(filter(None, [bad, *_about(entry)]))
+        about = about if self.look.full else cut(about, self.look.width - len(line))
         return f"{line}{self.look.paint('bad', about) if bad else about}".rstrip() + "\n"
 
     def _fields(self, entry: dict[str, Any], piece: Piece) -> str:

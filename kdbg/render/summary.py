@@ -1,171 +1,194 @@
-"""An exchange on one line of 80 columns: number, time, connection, API, sizes, latency, and what it was about."""
+"""An exchange on one line: number, time, connection, API, sizes, latency, and what it was about.
+
+Where there is room, client id, broker and client have columns too. On a terminal the last column is cut to the width,
+but never what went wrong: where that has no room, it has a line of its own. In a pipe nothing is cut.
+"""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
-from itertools import islice
-from typing import TypeAlias
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from ..findings import Finding
-from ..grammars.errors import error_name
 from ..messages.exchange import Exchange
 from ..wire import Api
-from ..wire.readings.outline import Outline, outline
-from .findings import mark, style
-from .heading import clocks
+from ..wire.readings.outline import Outline
+from .clock import Clock
+from .heading import endpoint
 from .look import Look
-from .values import MOST_KEPT, cut, escape
+from .subjects import About, Topics, about
+from .values import MOST_KEPT, cells, cut, escape
+from .words import HELD, SAID, Fields, said, waited
 
-Topics: TypeAlias = Mapping[uuid.UUID, str]
-About: TypeAlias = "tuple[str, str]"
-"""What an exchange was about, and the style in which that is shown: "" where nothing went wrong."""
 WHOLE = 10_000
 """Sizes below are written as they are."""
 FEW_ROWS = 8
 """Rows of two outlines whose text is worth remembering: longer ones seldom come twice."""
+BELOW = " " * 6
+"""What stands in front of what has no room on its line."""
 
 
-def header(look: Look) -> str:
-    """Return the line with the names of the columns."""
-    names = f"{'#':>5} {'time':<12} {'conn':<4} {'api':<18} {'req':>4} {'resp':>4} {'lat':>5} about"
-    return look.paint("dim", names) + "\n"
+class Columns(NamedTuple):
+    """Letters of the columns that depend on the width; 0 for one that is left out."""
+
+    client: int
+    broker: int
+    client_id: int
+    api: int
+
+    def text(self, client: str, broker: str, client_id: str, api: str) -> str:
+        """Return the columns, each with the space behind it; ends of connections are cut in front, for the port."""
+        ends = [
+            f"{text if len(text) <= room else '…' + text[len(text) + 1 - room:]:<{room}} "
+            for text, room in ((client, self.client), (broker, self.broker)) if room
+        ]  # fmt: skip
+        name = cut(client_id, self.client_id)
+        names = [f"{name}{' ' * (self.client_id - cells(name))} "] if self.client_id else []
+        return "".join([*ends, *names, f"{api:<{self.api}} "])
+
+
+def columns(width: int) -> Columns:
+    """Return the columns that there is room for in a width."""
+    return Columns(
+        client=21 if width >= 180 else 0,
+        broker=21 if width >= 140 else 0,
+        client_id=14 if width >= 110 else 0,
+        api=18 if width < 140 else 24,
+    )
+
+
+def header(look: Look, time: int | None) -> str:
+    """Return the line with the names of the columns, the zone of the times, and the date of the first, if known."""
+    clock, second = Clock(local=look.local), None if time is None else time // 1_000_000_000
+    names = columns(look.width).text("client", "broker", "client id", "api")
+    zone = f"time {clock.zone(second)}"
+    line = f"{'#':>5} {zone:<12} {'conn':<4} {names}{'req':>4} {'resp':>4} {'lat':>5} about"
+    line = line if second is None else f"{line} · {clock.day(second)}"
+    return look.paint("dim", line if look.full else cut(line, look.width)) + "\n"
+
+
+class Kind(NamedTuple):
+    """What exchanges have in common that come again and again: a text, fields to tell of, whether answers are held."""
+
+    text: str
+    fields: Fields | None
+    held: bool
+
+
+class Line(NamedTuple):
+    """What stands behind the columns, as it is painted where there is room, how wide, and what it was made of."""
+
+    painted: str
+    width: int
+    about: About
 
 
 class Summary:
-    """Renders exchanges, each as one line with its last column cut to the width of the look."""
+    """Renders exchanges, each as one line."""
 
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
-        self._most = look.max_line
-        self._kinds: dict[tuple[int, Api | None, int], str] = {}
-        self._abouts: dict[tuple[Outline, Outline], About] = {}
+        self.clock: Clock = Clock(local=look.local)
+        self._columns, self._whole = columns(look.width), look.full
+        self._times = self.clock.times
+        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
+        self._lines: dict[tuple[Any, ...], Line] = {}
 
     def __call__(self, exchange: Exchange) -> str:
-        """Return the line of an exchange, newline included."""
-        line = self._beginning(exchange)
-        about, style = self._about(exchange)
-        if not about:
-            return line.rstrip() + "\n"
-        room = self._most - len(line)
-        if len(about) > room or not about.isascii():
-            about = cut(about, room)
-        return f"{line}{about}\n" if not style else f"{line}{self.look.paint(style, about)}\n"
+        """Return the line of an exchange, newline included; more lines where something that is wrong has no room."""
+        kind = self._kinds.get((exchange.peers.number, exchange.api, exchange.version, exchange.client_id))
+        if kind is None:
+            kind = self._met(exchange)
+        beginning = self._beginning(exchange, kind.text)
+        line = self._about(exchange, kind)
+        if self._whole:
+            return f"{beginning}{line.painted}\n" if line.painted else f"{beginning.rstrip()}\n"
+        room = self.look.width - cells(beginning)
+        return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
 
-    def _beginning(self, exchange: Exchange) -> str:
+    def _fitted(self, told: About, room: int) -> str:
+        """Return the last column for so many letters; with lines below it, where what is wrong has no room in it."""
+        paint = self.look.paint
+        wide = sum(cells(one.text) + 1 for one in told.wrong)
+        if wide <= room + 1:
+            painted = [paint(one.style, one.text) for one in told.wrong]
+            return " ".join([*painted, *filter(None, [cut(told.others, room - wide)])])
+        below = self.look.width - len(BELOW)
+        lines = [paint(one.style, one.name if below <= cells(one.name) else cut(one.text, below)) for one in told.wrong]
+        return "".join([cut(told.subjects, room), *(f"\n{BELOW}{line}" for line in lines)])
+
+    def _beginning(self, exchange: Exchange, kind: str) -> str:
         """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
         request, response = exchange.request, exchange.response
         if request is not None and response is not None:
             sent, got, latency = request.size, response.size, response.first_time - request.last_time
             if sent < WHOLE > got and 9_950 <= latency < 999_500:
-                clock = clocks[request.first_time // 1_000_000]
-                return f"{exchange.number:5d} {clock} {self._kind(exchange)} {sent:4d} {got:4d} {latency / 1e3:3.0f}µs "
+                clock = self._times[request.first_time // 1_000_000]
+                return f"{exchange.number:5d} {clock} {kind}{sent:4d} {got:4d} {latency / 1e3:3.0f}µs "
         sent_text, got_text = (size(half.size) if half is not None else "–" for half in (request, response))
         return (
-            f"{exchange.number:5d} {clocks[exchange.time // 1_000_000]} {self._kind(exchange)} "
+            f"{exchange.number:5d} {self._times[exchange.time // 1_000_000]} {kind}"
             f"{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
         )
 
-    def _kind(self, exchange: Exchange) -> str:
-        """Return connection, API and version, which come again and again."""
-        key = exchange.peers.number, exchange.api, exchange.version
-        found = self._kinds.get(key)
-        if found is None:
-            if len(self._kinds) >= MOST_KEPT:
-                self._kinds.clear()
-            found = self._kinds[key] = f"{'c' + str(exchange.peers.number):<4} {_api(exchange):<18}"
+    def _met(self, exchange: Exchange) -> Kind:
+        """Return what exchanges have in common of which this is the first, and remember it."""
+        api = exchange.api
+        number = -1 if api is None else api.key
+        if len(self._kinds) >= MOST_KEPT:
+            self._kinds.clear()
+        found = Kind(self._who(exchange), SAID.get(number), number in HELD)
+        self._kinds[exchange.peers.number, api, exchange.version, exchange.client_id] = found
         return found
 
-    def _about(self, exchange: Exchange) -> About:
-        """Return what an exchange was about, and what went wrong in it, with the style of that."""
+    def _who(self, exchange: Exchange) -> str:
+        peers, client_id = exchange.peers, exchange.client_id
+        api = _api(exchange, 1 << 30 if self.look.full else self._columns.api)
+        ends = endpoint(peers.client), endpoint(peers.broker)
+        return f"{'c' + str(peers.number):<4} {self._columns.text(*ends, escape(client_id or ''), api)}"
+
+    def _about(self, exchange: Exchange, kind: Kind) -> Line:
+        """Return what an exchange was about, and what went wrong in it."""
         facts = exchange.facts() if not exchange.findings else None
+        words = said(exchange, kind.fields) if kind.fields is not None else []
+        if kind.held and (wait := waited(exchange)):
+            words.append(wait)
         if facts is not None:
-            known = self._abouts.get(facts)
-            return known if known is not None else self._clean(facts)
-        outlines, findings = [], exchange.findings
-        for half in (exchange.request, exchange.response):
-            found = half.facts() if half is not None else None
-            if found is not None:
-                outlines.append(found)
-            elif half is not None and (message := half.message(shallow=True)) is not None:
-                if message.findings:
-                    findings = [*findings, *message.findings]
-                if not message.misaligned:
-                    outlines.append(outline(message.grammar)(message.body))
-        return about(outlines, findings, self.topics)
+            key: tuple[Any, ...] = facts if not words else (*facts, *words)
+            known = self._lines.get(key)
+            return known if known is not None else self._clean(exchange.api, facts, words, key)
+        halves = [half for half in (exchange.request, exchange.response) if half is not None]
+        outlines = [found for half in halves if (found := half.open_outline()) is not None]
+        return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
 
-    def _clean(self, facts: tuple[Outline, Outline]) -> About:
-        """Return the same of two messages without findings, and remember it where nothing can become known later."""
-        found = about(list(facts), (), self.topics)
+    def _clean(self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]) -> Line:
+        """Return the same of two messages without findings, and remember it where nothing may change it later.
+
+        What an error code means depends on the API; so does its colour.
+        """
+        found = self._line(api, list(facts), [], words)
         rows = [row for part in facts for row in part[0]]
-        if len(rows) <= FEW_ROWS and all(type(row[0]) is not uuid.UUID for row in rows):
-            if len(self._abouts) >= MOST_KEPT:
-                self._abouts.clear()
-            self._abouts[facts] = found
+        if not found.about.wrong and len(rows) <= FEW_ROWS and all(type(row[0]) is not UUID for row in rows):
+            if len(self._lines) >= MOST_KEPT:
+                self._lines.clear()
+            self._lines[key] = found
         return found
 
+    def _line(self, api: Api | None, outlines: list[Outline], findings: list[Finding], words: list[str]) -> Line:
+        told = about(api, outlines, findings, self.topics, words, whole=self.look.full)
+        text = " ".join(filter(None, [*(one.text for one in told.wrong), told.others]))
+        painted = [self.look.paint(one.style, one.text) for one in told.wrong]
+        return Line(" ".join(filter(None, [*painted, told.others])), cells(text), told)
 
-def _api(exchange: Exchange) -> str:
+
+def _api(exchange: Exchange, room: int) -> str:
     api = exchange.api
     if api is None:
         return "?"
     if api.key < 0:
         return api.name
     version = f" v{exchange.version}"
-    room = 18 - len(version)
-    return (api.name if len(api.name) <= room else api.name[: room - 1] + "…") + version
-
-
-def about(outlines: list[Outline], findings: Sequence[Finding], topics: Topics) -> About:
-    """Return what outlines and findings say in a line, errors first, and the style for what went wrong, "" for none."""
-    subjects = _subjects(outlines, topics)
-    codes = [code for _, _, errors in outlines for code in errors]
-    if codes:
-        names = ", ".join(map(error_name, dict.fromkeys(codes)))
-        return f"✗ {names} {subjects}".rstrip(), "bad"
-    if not findings:
-        return subjects, ""
-    worst = next((finding for finding in findings if finding.kind.is_error), findings[0])
-    return f"{mark(worst.kind)} {worst.kind} {subjects}".rstrip(), style(worst.kind)
-
-
-def _subjects(outlines: list[Outline], topics: Topics) -> str:
-    """Return topics with their partitions, consumer groups, and the number of records."""
-    places: dict[str, dict[int, None]] = {}
-    groups: list[str] = []
-    records = 0
-    for rows, named, _ in outlines:
-        groups += named
-        for topic, partition, _, count in rows:
-            if topic is not None:
-                partitions = places.setdefault(topic if type(topic) is str else _name(topic, topics), {})
-                if partition is not None:
-                    partitions[partition] = None
-            if count:
-                records += count
-    words = [_place(name, partitions) for name, partitions in places.items()] if len(places) <= 3 else _places(places)
-    if groups:
-        words += [f"group {escape(group)}" for group in dict.fromkeys(groups) if group]
-    if records:
-        words.append(f"{records} record{'s' * (records != 1)}")
-    return " ".join(words)
-
-
-def _name(topic: uuid.UUID, topics: Topics) -> str:
-    return topics.get(topic) or str(topic)
-
-
-def _place(name: str, partitions: dict[int, None]) -> str:
-    """Return `topic/partitions`, with four partitions at most."""
-    if not partitions:
-        return escape(name)
-    numbers = ",".join(map(str, islice(partitions, 4))) + ("…" if len(partitions) > 4 else "")
-    return f"{escape(name)}/{numbers}"
-
-
-def _places(places: dict[str, dict[int, None]]) -> list[str]:
-    shown = [_place(name, partitions) for name, partitions in islice(places.items(), 3)]
-    return [*shown, f"+{len(places) - 3} topics"]
+    return cut(api.name, room - len(version)) + version
 
 
 def size(count: int) -> str:

@@ -34,7 +34,8 @@ PieceView: TypeAlias = "Callable[[int, FilePiece, Message | None], Text]"
 class View:
     """One view: `about` says in a few words what it shows.
 
-    `exchange` makes what renders exchanges; `header` is what stands above the first of them. `piece` does so for the
+    `exchange` makes what renders exchanges; `header` is what stands above the first of them, given when that was, in
+    nanoseconds since 1970, None where there is none. `piece` does so for the
     pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `explained` renders a
     piece of pasted bytes and says whether all of it could be explained. `shallow`: it needs no records and no payloads.
     `data`: it is for programs, and nothing but its lines is printed.
@@ -42,7 +43,7 @@ class View:
 
     about: str
     exchange: Callable[[Look, Topics], ExchangeView]
-    header: Callable[[Look], str] = lambda look: ""
+    header: Callable[[Look, int | None], str] = lambda look, time: ""
     piece: Callable[[Look, File, str], PieceView] | None = None
     piece_header: Callable[[Look, File], str] = lambda look, file: ""
     explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
@@ -74,10 +75,10 @@ def _summary(look: Look, topics: Topics) -> ExchangeView:
     return Summary(look, topics)
 
 
-def _summary_header(look: Look) -> str:
+def _summary_header(look: Look, time: int | None) -> str:
     from .summary import header
 
-    return header(look)
+    return header(look, time)
 
 
 def _summary_pieces(look: Look, file: File, name: str) -> PieceView:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from rich.cells import cell_len
 
 import kdbg
 from kdbg.cli import COMMANDS
@@ -62,7 +61,7 @@ def test_status_1_says_that_something_could_not_be_decoded(cli: Cli, path: objec
     outcome = cli("decode", path, "-f", "summary")
     kinds = set(re.findall(r"([a-z0-9-]+) [\d,]+(?=[,)])", outcome.closing))
     assert outcome.status == any(Kind(kind).is_error for kind in kinds)
-    assert all(cell_len(line) <= 80 for line in outcome.out.splitlines())
+    assert "…" not in outcome.out, "nothing is cut in a pipe"
 
 
 def test_unreadable_beats_undecodable(cli: Cli) -> None:

@@ -87,7 +87,7 @@ class Screen:
     def show(self, exchange: Exchange) -> None:
         """Show an exchange in the chosen view."""
         if not self._headed:
-            self.writer.write(self.view.header(self.look))
+            self.writer.write(self.view.header(self.look, exchange.time))
             self._headed = True
         self.writer.write(self.render(exchange))
 

@@ -1,0 +1,31 @@
+"""Some fields of a body, straight from its bytes: it is read up to the last of them, and no further.
+
+For the few words that a line says of a message: who a member is, how long a request may wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from ..nodes import Node, WireStruct
+from .compiled import message_reader
+
+FrontReader = Callable[[bytes], Mapping[str, Any]]
+"""Returns the fields of a sound message up to the last that is wanted, by their names."""
+
+
+@cache
+def front_reader(header: Node, body: WireStruct, names: tuple[str, ...]) -> FrontReader | None:
+    """Return what reads these fields of a body behind such a header; None where the body has none of them."""
+    wanted = [i for i, field in enumerate(body.fields) if field.name in names]
+    if not wanted or body.front:
+        return None
+    read_both = message_reader(header, WireStruct(body.fields[: wanted[-1] + 1], None), shallow=True)
+
+    def read(data: bytes) -> Mapping[str, Any]:
+        (_, fields), _ = read_both(data, 0)
+        return fields  # type: ignore[no-any-return]
+
+    return read

@@ -1,11 +1,12 @@
-"""Work on more than one core, in the order in which it was given: processes that begin as copies of this one.
+"""Work on more than one core, shown in the order in which it was given: by this process, and by copies of it.
 
-One process goes on with what cannot be divided (packets, streams, pairing), and copies of it do the rest with a piece
-of what it has at hand: nothing is packed and sent to them, as they have it already. Only results are sent back. Where
-the system cannot copy a process (Windows), the work is done here.
+A copy is made once, and lives until all is done. It is given pieces of work as bytes, in a file that has no name and
+that both have open; what the copy shows of a piece comes back in the same file, so neither ever waits for the other to
+read. A piece for which no copy is free is worked on here: so all have work, however fast each of them is. Only this
+process writes the output.
 
-What a copy remembers for later (compiled readings, memos) is lost with it: do the first of each kind before the copy is
-made.
+What this process has at hand when the first piece is given, the copies have too: compiled readings, memos. Where the
+system cannot copy a process (Windows), all is done here.
 """
 
 from __future__ import annotations
@@ -13,111 +14,261 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import struct
+import tempfile
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 Piece = TypeVar("Piece")
+Piece_ = TypeVar("Piece_", contravariant=True)
+Show = Callable[[bytes], Any]
 AVAILABLE = hasattr(os, "fork")
 """Whether this system can copy a process."""
+DEPTH = 3
+"""Pieces that a copy has at once: it has the next at hand while this process is at work on one itself."""
+MOST_HELD = 16 << 20
+"""Bytes to be shown that this process holds, while a copy is not done with what comes before them."""
+MOST_READ, KEPT = 1 << 16, 4 << 20
+"""Bytes of a copy's text that are read at a time, and bytes that its files keep for the next piece."""
+SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
+"""What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result behind."""
 
 
-class Copy(NamedTuple):
-    """A copy at work: its process, and where it says what it came to."""
+class Work(Protocol[Piece_]):
+    """What is to be done with a piece."""
 
-    process: int
-    result: int
+    def pack(self, piece: Piece_, copy: int) -> bytes | None:
+        """Return a piece as bytes, for the copy of this number; None where it must be worked on here.
+
+        The first that a copy is given is asked for when it is made.
+        """
+
+    def do(self, piece: Piece_, show: Show) -> Any:
+        """Work on a piece; give what comes of it to `show`, in its order; return what `take` wants to know."""
+
+    def do_packed(self, packed: bytes, show: Show) -> Any:
+        """Do the same in a copy, with a piece as `pack` returns it."""
+
+    def take(self, result: Any) -> None:
+        """Take what `do` returned of a piece; in this process, in the order of pieces, behind all that was shown."""
 
 
 class Forks(Generic[Piece]):
-    """`give` pieces of work to at most `most` copies at once; `close` waits for all of them.
+    """`give` pieces of work, to be done by this process and `copies` of it; `wait` until all is done; `close`.
 
-    A copy runs `work(piece)`, which returns what `show` then takes, in the copy still but in the order of the pieces:
-    it is what may write to the standard output. What `show` returns goes to `take`, in this process and that order.
-    An exception in a copy is raised here, by the next `give` or by `close`.
+    What is shown of them goes to `show` in this process, in the order of pieces. An exception in a copy is raised here,
+    by one of the next calls.
     """
 
-    def __init__(
-        self,
-        most: int,
-        work: Callable[[Piece], Any],
-        show: Callable[[Any], Any],
-        take: Callable[[Any], None],
-    ) -> None:
-        self.most, self._work, self._show, self._take = most, work, show, take
-        self._copies: deque[Copy] = deque()
-        self._turn: int | None = None
+    def __init__(self, copies: int, work: Work[Piece], show: Show) -> None:
+        self._most, self._work, self._show = copies if AVAILABLE else 0, work, show
+        self._copies: list[_Copy] = []
+        self._order: deque[_Copy | _Held] = deque()
+        self._held = 0
+        self._begun = False
 
     def give(self, piece: Piece) -> None:
-        """Have a piece of work done; wait where as many copies as may be are at work."""
-        if not AVAILABLE:
-            self._take(self._show(self._work(piece)))
-            return
-        while len(self._copies) >= self.most:
-            self._wait()
-        turn, (next_turn, passes) = self._turn, os.pipe()
-        result, says = os.pipe()
-        process = os.fork()
-        if not process:
-            for end in (next_turn, result):
-                os.close(end)
-            self._copied(piece, turn, passes, says)
-        for end in (passes, says, *(() if turn is None else (turn,))):
-            os.close(end)
-        self._turn = next_turn
-        self._copies.append(Copy(process, result))
+        """Have a piece of work done; here, if no copy is free."""
+        self._show_done()
+        copy = self._free() if self._begun else None
+        self._begun = True
+        packed = self._work.pack(piece, copy.number) if copy is not None else None
+        if copy is not None and packed is not None:
+            copy.give(packed)
+            self._order.append(copy)
+        elif self._order:
+            held = _Held()
+            self._order.append(held)
+            held.result = self._work.do(piece, held.parts.append)
+            self._held += held.size
+            while self._held > MOST_HELD:
+                self._show_next()
+        else:
+            self._work.take(self._work.do(piece, self._show))
 
     def wait(self) -> None:
-        """Wait until all that was given is done."""
-        while self._copies:
-            self._wait()
+        """Wait until all that was given is done and shown."""
+        while self._order:
+            self._show_next()
 
     def close(self) -> None:
-        """Wait until all is done, and let go of what is held."""
-        try:
-            self.wait()
-        finally:
-            self.abandon()
-
-    def abandon(self) -> None:
-        """End the copies that are at work."""
-        for process, result in self._copies:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            os.close(result)
+        """End the copies, whatever they are at."""
+        for copy in self._copies:
+            copy.end()
         self._copies.clear()
-        if self._turn is not None:
-            os.close(self._turn)
-            self._turn = None
+        self._order.clear()
 
-    def _wait(self) -> None:
-        """Take what the oldest copy came to."""
-        process, result = self._copies[0]
-        with open(result, "rb", closefd=False) as told:
-            said = told.read()
-        self._copies.popleft()
-        os.close(result)
-        os.waitpid(process, 0)
-        if not said:
-            raise ChildProcessError(f"process {process} of kdbg ended before its work was done")
-        done, value = pickle.loads(said)  # what a copy of this process wrote
+    def _free(self) -> _Copy | None:
+        """Return the copy with the least to do, a new one where all are at work; None where all have enough."""
+        free = min(self._copies, key=lambda copy: copy.at_work, default=None)
+        if len(self._copies) < self._most and (free is None or free.at_work):
+            free = _Copy(len(self._copies), self._work)
+            self._copies.append(free)
+        return free if free is not None and free.at_work < DEPTH else None
+
+    def _show_done(self) -> None:
+        """Show what is done, up to the first piece that is not."""
+        while self._order and self._order[0].is_done():
+            self._show_next()
+
+    def _show_next(self) -> None:
+        """Show the next piece, and take what came of it; wait for that."""
+        first = self._order[0]
+        result = first.show(self._show)
+        self._order.popleft()
+        if isinstance(first, _Held):
+            self._held -= first.size
+        self._work.take(result)
+
+
+class _Held:
+    """A piece that was done here, while others before it are not."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.result: Any = None
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.parts))
+
+    def is_done(self) -> bool:
+        return True
+
+    def show(self, show: Show) -> Any:
+        for part in self.parts:
+            show(part)
+        return self.result
+
+
+class _Copy:
+    """A copy of this process: `at_work` pieces were given to it and not shown yet."""
+
+    def __init__(self, number: int, work: Work[Any]) -> None:
+        self.number, self.at_work = number, 0
+        self._files = [_file() for _ in range(DEPTH)]
+        self._given = self._shown = 0
+        self._sizes: bytes = b""
+        todo, self._todo = os.pipe()
+        self._done, done = os.pipe()
+        self._process = os.fork()
+        if not self._process:
+            os.close(self._todo)  # it ends with this process, whatever becomes of that
+            _serve(work, todo, done, self._files)
+        os.close(todo)
+        os.close(done)
+
+    def give(self, packed: bytes) -> None:
+        """Give it a piece."""
+        _write(self._files[self._given % DEPTH], packed, 0)
+        try:
+            os.write(self._todo, SIZE.pack(len(packed)))
+        except BrokenPipeError:
+            raise self._died() from None
+        self._given += 1
+        self.at_work += 1
+
+    def is_done(self) -> bool:
+        """Return whether it is done with the oldest piece, without waiting for it."""
+        os.set_blocking(self._done, False)
+        try:
+            return bool(self._told())
+        except BlockingIOError:
+            return False
+        finally:
+            os.set_blocking(self._done, True)
+
+    def show(self, show: Show) -> Any:
+        """Show what it made of the oldest piece, and return the result; wait for it."""
+        size, more = SIZES.unpack(self._told())
+        self._sizes = b""
+        file = self._files[self._shown % DEPTH]
+        for start in range(0, size, MOST_READ):
+            show(os.pread(file, min(MOST_READ, size - start), start))
+        done, value = pickle.loads(os.pread(file, more, size))  # what a copy of this process wrote
+        if size > KEPT:
+            os.truncate(file, 0)
+        self._shown += 1
+        self.at_work -= 1
         if not done:
             raise value
-        self._take(value)
+        return value
 
-    def _copied(self, piece: Piece, turn: int | None, passes: int, says: int) -> None:
-        """Do the work in the copy, wait for its turn, show, pass the turn on, and end the copy."""
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that made it, which ends it
+    def end(self) -> None:
+        """End it."""
+        os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+        for file in (self._todo, self._done, *self._files):
+            os.close(file)
+
+    def _told(self) -> bytes:
+        """Return what it tells of the oldest piece."""
+        if not self._sizes:
+            self._sizes = os.read(self._done, SIZES.size)
+            if not self._sizes:
+                raise self._died()
+        return self._sizes
+
+    def _died(self) -> ChildProcessError:
+        return ChildProcessError(f"process {self._process} of kdbg ended before its work was done")
+
+
+def _file() -> int:
+    """Return a file without a name: in memory, where the system has such."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("kdbg")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def _write(file: int, data: bytes, start: int) -> None:
+    """Write all of the data into a file, from `start` on."""
+    left = memoryview(data)
+    while left:
+        written = os.pwrite(file, left, start)
+        left, start = left[written:], start + written
+
+
+def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
+    """Do what is given, in the copy, until there is no more."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that made it, which ends it
+        number = 0
+        while told := os.read(todo, SIZE.size):
+            file, (size,) = files[number % DEPTH], SIZE.unpack(told)
+            out, packed = _Out(file), os.pread(file, size, 0)
             try:
-                worked = self._work(piece)
-                if turn is not None:
-                    os.read(turn, 1)
-                said: tuple[bool, Any] = True, self._show(worked)
+                said = True, work.do_packed(packed, out.show)
             except Exception as error:  # it is raised where the work was given
                 said = False, error
-            os.write(passes, b".")
-            with open(says, "wb") as told:
-                pickle.dump(said, told)
-        finally:
-            os._exit(0)
+            size = out.flush()
+            value = pickle.dumps(said)
+            _write(file, value, size)
+            os.write(done, SIZES.pack(size, len(value)))
+            number += 1
+    finally:
+        os._exit(0)
+
+
+class _Out:
+    """Takes what is shown of a piece in a copy, into a file."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._parts: list[bytes] = []
+        self._size = self._written = 0
+
+    def show(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size >= MOST_READ:
+            self.flush()
+
+    def flush(self) -> int:
+        """Write all by now; return how many bytes that are."""
+        _write(self._file, b"".join(self._parts), self._written)
+        self._written += self._size
+        self._parts.clear()
+        self._size = 0
+        return self._written

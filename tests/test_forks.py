@@ -1,77 +1,136 @@
-"""Copies of a process: all pieces are done, shown in their order, at most so many at once, and errors come back."""
+"""Work for several processes: all pieces are done, shown in their order, by all who can, and errors come back."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kdbg import forks
-from kdbg.forks import Forks
+from kdbg.forks import DEPTH, MOST_READ, Forks, Show
 
-PIECES = list(range(7))
-
-
-def slowest_first(piece: int) -> int:
-    """Take the longer the earlier the piece, so that order does not come of itself."""
-    time.sleep((len(PIECES) - piece) / 100)
-    return piece
+PIECES = list(range(40))
 
 
-@pytest.mark.parametrize("copies", [True, False], ids=["copied", "where nothing can be copied"])
-@pytest.mark.parametrize("most", [1, 3])
-def test_pieces_are_shown_and_taken_in_their_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, copies: bool
-) -> None:
-    monkeypatch.setattr(forks, "AVAILABLE", copies)
-    shown, taken = tmp_path / "shown", list[tuple[int, int]]()
+def slow_at_first(piece: int) -> None:
+    """Take longer for early pieces, so that order does not come of itself."""
+    time.sleep(max(0, 8 - piece) / 200)
 
-    def show(piece: int) -> tuple[int, int]:
-        with shown.open("a") as file:
-            file.write(f"{piece}\n")
+
+class Numbers:
+    """Work on numbers: shows each, and notes who did it."""
+
+    def __init__(self, does: Callable[[int], Any] = slow_at_first, *, sent: Callable[[int], bool] = bool) -> None:
+        self.does, self.sent = does, sent
+        self.shown: list[bytes] = []
+        self.taken: list[tuple[int, int]] = []
+
+    def pack(self, piece: int, copy: int) -> bytes | None:
+        return piece.to_bytes(2, "big") if self.sent(piece) else None
+
+    def do_packed(self, packed: bytes, show: Show) -> tuple[int, int]:
+        return self.do(int.from_bytes(packed, "big"), show)
+
+    def do(self, piece: int, show: Show) -> tuple[int, int]:
+        self.does(piece)
+        show(b"%d" % piece)
+        show(b",")
         return piece, os.getpid()
 
-    work = Forks(most, slowest_first, show, taken.append)
-    for piece in PIECES:
-        work.give(piece)
-    work.close()
-    assert shown.read_text().split() == [str(piece) for piece in PIECES]
-    assert [piece for piece, _ in taken] == PIECES
-    assert len({process for _, process in taken} - {os.getpid()}) == (len(PIECES) if copies else 0)
+    def take(self, result: tuple[int, int]) -> None:
+        self.taken.append(result)
+        assert b"".join(self.shown).endswith(b"%d," % result[0])
+
+    def work(self, copies: int, pieces: list[int] = PIECES) -> set[int]:
+        """Do it all; return the processes that did."""
+        with closing(Forks(copies, self, self.shown.append)) as working:
+            for piece in pieces:
+                working.give(piece)
+            working.wait()
+        assert b"".join(self.shown) == b"".join(b"%d," % piece for piece in pieces)
+        assert [piece for piece, _ in self.taken] == pieces
+        return {process for _, process in self.taken}
 
 
-def test_at_most_so_many_copies_are_at_work(tmp_path: Path) -> None:
-    def work(piece: int) -> int:
-        mine = tmp_path / str(piece)
-        mine.touch()
-        time.sleep(0.05)
-        there = len(list(tmp_path.iterdir()))
-        mine.unlink()
-        return there
+@pytest.mark.parametrize("copies", [0, 1, 3])
+def test_pieces_are_shown_and_taken_in_their_order_and_all_take_part(copies: int) -> None:
+    processes = Numbers().work(copies)
+    assert os.getpid() in processes
+    assert len(processes) == copies + 1
 
-    counts: list[int] = []
-    working = Forks(2, work, lambda there: there, counts.append)
-    for piece in PIECES:
-        working.give(piece)
-    working.close()
-    assert max(counts) == 2
+
+def test_where_nothing_can_be_copied_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "AVAILABLE", False)
+    assert Numbers().work(3) == {os.getpid()}
+
+
+def test_one_piece_makes_no_copy() -> None:
+    assert Numbers(sent=lambda piece: True).work(3, [7]) == {os.getpid()}
+
+
+def test_what_cannot_be_packed_is_done_here() -> None:
+    assert Numbers(sent=lambda piece: False).work(2) == {os.getpid()}
+
+
+def test_a_copy_that_is_slow_is_given_less() -> None:
+    here = os.getpid()
+    work = Numbers(lambda piece: os.getpid() != here and time.sleep(0.05))
+    work.work(1)
+    assert 0 < sum(process != here for _, process in work.taken) <= len(PIECES) // 2
+
+
+def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of several pieces of a file, and of files that are cut down behind them."""
+    monkeypatch.setattr(forks, "KEPT", MOST_READ)
+
+    class Long(Numbers):
+        def do(self, piece: int, show: Show) -> tuple[int, int]:
+            for part in range(6):
+                show(b"%d" % (part % 10) * (piece * MOST_READ // 7))
+            return super().do(piece, show)
+
+        def take(self, result: tuple[int, int]) -> None:
+            self.taken.append(result)
+
+    def all_shown(copies: int) -> bytes:
+        work = Long(lambda piece: None)
+        with closing(Forks(copies, work, work.shown.append)) as working:
+            for piece in range(12):
+                working.give(piece)
+            working.wait()
+        return b"".join(work.shown)
+
+    assert all_shown(2) == all_shown(0)
+
+
+def test_text_that_waits_for_a_copy_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "MOST_HELD", 8)
+    here, waits = os.getpid(), list[int]()
+    work = Numbers(lambda piece: time.sleep(0.1) if os.getpid() != here else waits.append(len(work.taken)))
+    work.work(1, list(range(20)))
+    assert waits[-1] > DEPTH  # so it waited for what comes before the last, and did not go ahead to the end
 
 
 def test_an_error_in_a_copy_is_raised_where_the_work_was_given() -> None:
-    working = Forks(2, lambda piece: 1 // piece, lambda found: found, lambda found: None)
+    here = os.getpid()
+    work = Numbers(lambda piece: 1 // 0 if os.getpid() != here else slow_at_first(piece))
     with pytest.raises(ZeroDivisionError):
-        for piece in (1, 0, 1, 1, 1):
-            working.give(piece)
-    working.abandon()
+        work.work(2)
 
 
-def test_a_copy_that_is_killed_is_told() -> None:
-    working = Forks(1, lambda piece: os.kill(os.getpid(), 9), lambda found: found, lambda found: None)
-    working.give(None)
+@pytest.mark.parametrize("when", [lambda piece: True, lambda piece: piece > 20], ids=["at once", "later"])
+def test_a_copy_that_is_killed_is_told(when: Callable[[int], bool]) -> None:
+    here = os.getpid()
+    work = Numbers(lambda piece: os.kill(os.getpid(), 9) if os.getpid() != here and when(piece) else time.sleep(0.01))
     with pytest.raises(ChildProcessError, match="before its work was done"):
-        working.close()
+        work.work(2)
 
 
 def open_files() -> list[str]:
@@ -80,12 +139,40 @@ def open_files() -> list[str]:
     return sorted(path.name for path in here.iterdir()) if here.is_dir() else []
 
 
-def test_nothing_is_left_behind() -> None:
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "a temporary file"])
+def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -> None:
+    if not memory:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
     before = open_files()
-    working = Forks(3, slowest_first, lambda found: found, lambda found: None)
-    for piece in PIECES:
+    work = Numbers()
+    working = Forks(3, work, work.shown.append)
+    for piece in range(10):
         working.give(piece)
-    working.abandon()
+    working.close()
     assert open_files() == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+ORPHANS = """
+import os, time
+from kdbg.forks import Forks
+class Work:
+    def pack(self, piece, copy): return b"."
+    def do_packed(self, packed, show): return os.getpid()
+    def do(self, piece, show): return 0
+    def take(self, process): process and print(process, flush=True)
+working = Forks(3, Work(), print)
+for piece in range(12): working.give(piece)
+working.wait()
+time.sleep(60)
+"""
+
+
+def test_copies_end_with_the_process_that_made_them() -> None:
+    """Also where that is killed, and has no time to end them."""
+    with subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert int(process.stdout.readline()) != process.pid
+        process.kill()
+        process.communicate(timeout=30)  # it ends when all that have the output open are gone

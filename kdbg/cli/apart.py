@@ -1,4 +1,4 @@
-"""Where exchanges are shown: here, one by one, or in copies of this process, a chunk in each (`--jobs`)."""
+"""Where exchanges are shown: here, one by one, or by several processes, some exchanges at a time (`--jobs`)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ..forks import Forks
+from ..forks import Forks, Show
 from ..messages.exchange import Exchange
+from ..messages.packed import Parcels
 from ..render.views import ExchangeView, Text
-from ..wire import Api
 from ..wire.readings.topic_names import NamesThen
-from .output import Writer, encoded
+from .output import Writer, encoded, joined
 
-MOST, MOST_BYTES = 8192, 16 << 20
-"""Exchanges of a chunk, and bytes of their messages."""
+MOST, FEW = 256, 16
+"""Exchanges of a piece of work; with fewer than so many at a time, they are large, and make a piece at once."""
 
 
 class Showing(Protocol):
-    """The run that exchanges are shown for: where to, on how many cores, and what was odd so far."""
+    """The run that exchanges are shown for: where to, by how many processes, and what was odd so far."""
 
     writer: Writer
     jobs: int
@@ -51,69 +51,65 @@ class Here:
         """Do nothing: nothing is held."""
 
 
-class Shown(NamedTuple):
-    """What came of a chunk: its text, while it is in the copy; what is odd in it, and the exit status."""
+class Odd(NamedTuple):
+    """What is odd in some exchanges, and the exit status."""
 
-    text: bytes
     findings: Counter[str]
     status: int
 
 
 class Apart:
-    """Shows exchanges in copies of this process, in their order; this one only pairs meanwhile.
-
-    What a copy compiles is lost with it. So the first exchange of each kind is shown here too, to nobody.
-    """
+    """Shows exchanges in this process, which pairs all of them, and in copies of it; in their order."""
 
     def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
         self.run, self.render, self.names = run, render, names
-        self._chunk: list[Exchange] = []
-        self._bytes = 0
-        self._seen: set[tuple[Api | None, int]] = set()
-        self._forks: Forks[list[Exchange]] = Forks(run.jobs, self._work, self._show, self._take)
+        self._exchanges: list[Exchange] = []
+        self._parcels = Parcels(names.topics)
+        self._forks: Forks[list[Exchange]] = Forks(run.jobs - 1, self, run.writer.write)
 
     def add(self, exchanges: list[Exchange]) -> None:
         """Take exchanges; show those at hand where there are enough."""
-        for exchange in exchanges:
-            kind = exchange.api, exchange.version
-            if kind not in self._seen:
-                self._seen.add(kind)
-                self.render(exchange)
-            self._bytes += exchange.size
-        self._chunk += exchanges
-        if len(self._chunk) >= MOST or self._bytes >= MOST_BYTES:
+        self._exchanges += exchanges
+        if len(self._exchanges) >= MOST or len(exchanges) < FEW:
             self._give()
 
     def wait(self) -> None:
         """Wait until all exchanges are shown."""
-        if self._chunk:
-            self._give()
+        self._give()
         self._forks.wait()
 
     def close(self) -> None:
         """Let go of what is not shown yet."""
-        self._forks.abandon()
+        self._forks.close()
 
     def _give(self) -> None:
-        self.run.writer.flush()  # what stands there would be written by every copy
-        self._forks.give(self._chunk)
-        self._chunk, self._bytes = [], 0
+        exchanges, self._exchanges = self._exchanges, []
+        if exchanges:
+            self._forks.give(exchanges)
 
-    def _work(self, chunk: list[Exchange]) -> Shown:
-        """Make the text of a chunk; in a copy."""
+    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
+        """Return exchanges as bytes, for a copy."""
+        return self._parcels.pack(exchanges, copy)
+
+    def do_packed(self, packed: bytes, show: Show) -> Odd:
+        """Show exchanges in a copy."""
+        return self.do(self._parcels.unpack(packed), show)
+
+    def do(self, exchanges: list[Exchange], show: Show) -> Odd:
+        """Show exchanges; return what is odd in them."""
         run = self.run
         before, run.findings, run.status = (run.findings, run.status), Counter(), 0
-        text = b"".join(map(encoded, run.show(chunk, self.render, self.names)))
-        shown = Shown(text, run.findings, run.status)
+        texts = run.show(exchanges, self.render, self.names)
+        if not hasattr(self.render, "pieces"):
+            show(joined(list(texts)))
+        else:
+            for piece in texts:
+                show(encoded(piece))
+        odd = Odd(run.findings, run.status)
         run.findings, run.status = before
-        return shown
+        return odd
 
-    def _show(self, shown: Shown) -> Shown:
-        """Write the text; in a copy whose turn it is."""
-        self.run.writer.raw.write(shown.text)
-        self.run.writer.raw.flush()
-        return shown._replace(text=b"")
-
-    def _take(self, shown: Shown) -> None:
-        self.run.findings.update(shown.findings)
-        self.run.status = self.run.status or shown.status
+    def take(self, odd: Odd) -> None:
+        """Count what is odd in exchanges that were shown."""
+        self.run.findings.update(odd.findings)
+        self.run.status = self.run.status or odd.status

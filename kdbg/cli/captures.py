@@ -212,7 +212,8 @@ class Captures:
         if counts["shown"] < counts["exchanges"] + counts["pieces"]:
             parts.append(f"{counts['shown']:,} shown")
         parts += [f"{findings.pop('unanswered', 0):,} unanswered"] if self.files else []
-        listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
+        ordered = sorted(findings.items(), key=lambda found: (-found[1], str(found[0])))
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in ordered)
         parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
         if counts["others"]:
             parts.append(number(counts["others"], "other connection"))

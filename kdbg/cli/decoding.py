@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 
 from ..capture import Capture
@@ -40,8 +39,6 @@ class Run(Captures):
         self.view, self.look, self.jobs = view(format), look, jobs
         self.segments = 0
         self.headed = False
-        if jobs > 1 and sys.stdout.isatty():
-            self.progress.hide()  # copies of this process print on the terminal, and know nothing of the line
 
     @property
     def has_read(self) -> bool:

@@ -52,7 +52,7 @@ meanings_option: Final = click.option(
 
 jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Cores to work on: one pairs what was said, the others do the rest. The output is the same.",
+    help="Processes to work with, one for each core. The output is the same.",
 )  # fmt: skip
 
 
@@ -101,6 +101,11 @@ def encoded(piece: str | bytes) -> bytes:
     return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
 
 
+def joined(pieces: Sequence[str | bytes]) -> bytes:
+    """Return pieces of text in one, as they go to stdout."""
+    return encoded("".join(pieces)) if _all_text(pieces) else b"".join(map(encoded, pieces))
+
+
 def _all_text(pieces: Sequence[str | bytes]) -> TypeGuard[Sequence[str]]:
     return all(isinstance(piece, str) for piece in pieces)
 
@@ -135,7 +140,7 @@ class Writer:
 
     def write_all(self, pieces: Sequence[str | bytes]) -> None:
         """Write pieces; where somebody watches, together."""
-        data = encoded("".join(pieces)) if _all_text(pieces) else b"".join(map(encoded, pieces))
+        data = joined(pieces)
         self._parts.append(data)
         self._size += len(data)
         if self.live or self._size > FLUSH_AT:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import closing
+from typing import Any, TypeAlias
 
 from ..capture import Capture
 from ..engine.driver import Drive, Fits
@@ -13,15 +14,15 @@ from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
-from ..forks import Forks
+from ..forks import Forks, Show
 from ..messages.exchange import Exchange
+from ..messages.packed import Parcels
 from ..render.values import escape
 from ..tables.columns import TABLES
 from ..tables.connections import Connections
 from ..tables.rows import NO_EXCHANGE, Rows, TableRow, problem_columns
 from ..tables.told import Wanted
 from ..tables.values import moment
-from ..wire import Api
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """
@@ -29,8 +30,10 @@ ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client,
 CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
 """
 BATCH = 1000
-CHUNK = 4096
-"""Exchanges whose rows are made in one copy of the process."""
+CHUNK = 512
+"""Exchanges whose rows are made at once by one process, where there are several."""
+Stored: TypeAlias = dict[str, list[Sequence[Any]]]
+"""Rows as they are stored, by their tables."""
 
 
 class Largest:
@@ -53,7 +56,7 @@ class Collected:
 
     `exchanges` counts those in the capture at hand so far, wanted or not.
 
-    With more `jobs` than one, copies of this process make the rows while it pairs and keeps them.
+    With more `jobs` than one, copies of this process make rows too, while it pairs and keeps what is made.
     """
 
     filters: Filters
@@ -65,7 +68,7 @@ class Collected:
         self.filters, self.left, self.jobs = filters, filters.limit, jobs
         self.seen = Seen()
         self.exchanges = 0
-        self._waiting: dict[str, list[TableRow]] = {table: [] for table in KEPT}
+        self._waiting: Stored = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
         self._database.execute("PRAGMA journal_mode = OFF")
@@ -99,16 +102,19 @@ class Collected:
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
         """Take one row, as `tables.rows.Rows` gives it."""
-        rows = self._waiting[table]
-        rows.append(row)
-        if len(rows) >= BATCH:
+        self.keep(table, [_stored(row, LISTS[table])])
+
+    def keep(self, table: str, rows: list[Sequence[Any]]) -> None:
+        """Take rows as they are stored."""
+        waiting = self._waiting[table]
+        waiting += rows
+        if len(waiting) >= BATCH:
             self._write(table)
 
     def _write(self, table: str) -> None:
         places = ", ".join("?" * len(TABLES[table]))
-        rows = [_stored(row, LISTS[table]) for row in self._waiting[table]]
         with self._database:
-            self._database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+            self._database.executemany(f"INSERT INTO {table} VALUES ({places})", self._waiting[table])
         self._waiting[table].clear()
 
 
@@ -149,21 +155,22 @@ class _Decoding:
         drive = Drive(
             self.engine, blocks, lambda: self._fits(capture), left=self.to.left, hear=self._hear, last=self.filters.last
         )
-        take, at = self.rows_of if self.to.jobs == 1 else _Apart(self).take, self.engine.names_then.at
-        for chunk in drive.chunks():
-            for exchange in chunk:
-                at(exchange.names)
-                number = exchange.peers.number
-                self.shown.add(number)
-                exchange.peers = self.connections[number].peers
-                take(exchange)
-        take(None)
+        with closing(_Here(self) if self.to.jobs == 1 else _Apart(self)) as making:
+            for chunk in drive.chunks():
+                for exchange in chunk:
+                    number = exchange.peers.number
+                    self.shown.add(number)
+                    exchange.peers = self.connections[number].peers
+                making.add(chunk)
+            making.wait()
         self.to.left = drive.left
         self._tell()
 
-    def rows_of(self, exchange: Exchange | None) -> None:
-        """Add the rows of an exchange; None says that there are no more."""
-        if exchange is not None:
+    def rows_of(self, exchanges: Sequence[Exchange]) -> None:
+        """Make the rows of exchanges."""
+        at = self.engine.names_then.at
+        for exchange in exchanges:
+            at(exchange.names)
             self.rows.exchange(self.name, exchange)
 
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
@@ -182,40 +189,66 @@ class _Decoding:
                 spoken.tell(self.name, findings.get(number, ()), self.to.add)
 
 
-class _Apart:
-    """Makes the rows of exchanges in copies of this process, a chunk in each; those of each kind's first here."""
+class _Here:
+    """Makes the rows of exchanges in this process."""
 
     def __init__(self, decoding: _Decoding) -> None:
-        self.decoding, self.rows = decoding, decoding.rows
-        self._chunk: list[Exchange] = []
-        self._seen: set[tuple[Api | None, int]] = set()
-        self._forks: Forks[list[Exchange]] = Forks(decoding.to.jobs, self._work, lambda made: made, self._add)
+        self.add = decoding.rows_of
 
-    def take(self, exchange: Exchange | None) -> None:
-        """Take an exchange; None says that there are no more, and waits for the rows."""
-        if exchange is None:
-            self._forks.give(self._chunk)
-            self._forks.close()
-        elif (exchange.api, exchange.version) not in self._seen:
-            self._seen.add((exchange.api, exchange.version))
-            self.decoding.rows_of(exchange)
-        else:
-            self._chunk.append(exchange)
-            if len(self._chunk) >= CHUNK:
-                self._forks.give(self._chunk)
-                self._chunk = []
+    def wait(self) -> None:
+        """Do nothing: all are made."""
 
-    def _work(self, chunk: list[Exchange]) -> dict[str, list[TableRow]]:
-        """Return the rows of a chunk by their tables; in a copy."""
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+class _Apart:
+    """Makes the rows of exchanges in this process, which pairs and keeps them, and in copies of it."""
+
+    def __init__(self, decoding: _Decoding) -> None:
+        self.decoding = decoding
+        self._exchanges: list[Exchange] = []
+        self._parcels = Parcels(decoding.engine.topic_names)
+        self._forks: Forks[list[Exchange]] = Forks(decoding.to.jobs - 1, self, lambda text: None)
+
+    def add(self, exchanges: list[Exchange]) -> None:
+        """Take exchanges; make their rows where there are enough."""
+        self._exchanges += exchanges
+        if len(self._exchanges) >= CHUNK:
+            self._give()
+
+    def wait(self) -> None:
+        """Wait until all rows are made."""
+        self._give()
+        self._forks.wait()
+
+    def close(self) -> None:
+        """Let go of what is not made yet."""
+        self._forks.close()
+
+    def _give(self) -> None:
+        exchanges, self._exchanges = self._exchanges, []
+        if exchanges:
+            self._forks.give(exchanges)
+
+    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
+        """Return exchanges as bytes, for a copy."""
+        return self._parcels.pack(exchanges, copy)
+
+    def do_packed(self, packed: bytes, show: Show) -> Stored:
+        """Return the rows of exchanges, in a copy."""
+        return self.do(self._parcels.unpack(packed), show)
+
+    def do(self, exchanges: list[Exchange], show: Show) -> Stored:
+        """Return the rows of exchanges as they are stored, by their tables."""
         made: dict[str, list[TableRow]] = {table: [] for table in KEPT}
-        add, self.rows.add = self.rows.add, lambda table, time, row, size: made[table].append(row)
-        for exchange in chunk:
-            self.decoding.engine.names_then.at(exchange.names)
-            self.decoding.rows_of(exchange)
-        self.rows.add = add
-        return made
+        rows = self.decoding.rows
+        add, rows.add = rows.add, lambda table, time, row, size: made[table].append(row)
+        self.decoding.rows_of(exchanges)
+        rows.add = add
+        return {table: [_stored(row, LISTS[table]) for row in found] for table, found in made.items() if found}
 
-    def _add(self, made: dict[str, list[TableRow]]) -> None:
-        for table, rows in made.items():
-            for row in rows:
-                self.decoding.to.add(table, None, row)
+    def take(self, stored: Stored) -> None:
+        """Keep rows."""
+        for table, rows in stored.items():
+            self.decoding.to.keep(table, rows)

@@ -13,7 +13,7 @@ from .results import Column, Table
 from .views import kdbg
 
 JOBS = 2
-VIEWS = ("summary", "json", "tree")
+VIEWS = ("summary", "json", "tree", "hex")
 
 
 def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:

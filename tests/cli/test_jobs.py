@@ -7,10 +7,12 @@ import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 
-from kdbg.capture import open_capture
+from kdbg.capture import open_capture, source
 from kdbg.cli import apart
 from kdbg.cli.decoding import Run
 from kdbg.cli.output import Writer
@@ -20,7 +22,7 @@ from kdbg.report import collected
 from kdbg.report.collected import Collected
 
 from ..traffic import Talk, pcap
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, call
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHARED, SHIPPED, call
 
 CAPTURE = CAPTURES / "errors.pcap"
 
@@ -28,30 +30,63 @@ CAPTURE = CAPTURES / "errors.pcap"
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_output_is_the_same(format: str) -> None:
     files = sorted(CAPTURES.glob("*.pcap"))[:6]
-    one, several = (call("decode", *files, "-f", format, "--jobs", n) for n in (1, 3))
-    assert several == one
+    one, two, three = (call("decode", *files, "-f", format, "--jobs", n) for n in (1, 2, 3))
     assert one.out
+    assert two == three == one
 
 
-@pytest.mark.parametrize("options", [("--limit", 3), ("--errors",), ("--api", "Metadata", "--limit", 2)], ids=str)
-def test_filters_and_limits_are_the_same(options: tuple[object, ...]) -> None:
-    one, several = (call("decode", CAPTURE, "-f", "json", "-j", n, *options) for n in (1, 2))
-    assert several == one
+def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, jobs: int, **wanted: Any) -> Any:
+    """What a run prints, in this process, and its status."""
+    run = Run(format, Look(), Writer(), Filters(**wanted), jobs)
+    run.captures([str(path)])
+    return capfdbinary.readouterr(), run.status
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_many_small_chunks_are_shown_in_order(
-    format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+@pytest.mark.parametrize("capture", SHIPPED + SHARED, ids=lambda path: path.name)
+def test_many_small_pieces_are_shown_in_order(
+    capture: Path, format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """As a long capture has them: chunks of three exchanges, in copies of this process."""
+    """As a long capture has them: what one block of packets completes is a piece, and blocks are short."""
+    monkeypatch.setattr(source, "CHUNK", 1 << 12)
     monkeypatch.setattr(apart, "MOST", 3)
-    said = []
-    for jobs in (1, 4):
-        run = Run(format, Look(), Writer(), Filters(), jobs)
-        run.captures([str(CAPTURE)])
-        said.append((capfdbinary.readouterr(), run.status))
-    assert said[0] == said[1]
-    assert said[0][0].out.count(b"\n") > 10
+    one, several = (printed(capfdbinary, capture, format, jobs) for jobs in (1, 3))
+    assert several == one
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"limit": 30}, {"errors": True}, {"api": ("Metadata", "Fetch"), "limit": 7}, {"limit": 0}],
+    ids=str,
+)
+def test_filters_and_limits_are_the_same(
+    wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(apart, "MOST", 3)
+    for path in (CAPTURE, CAPTURES / "first-contact.pcap"):
+        one, several = (printed(capfdbinary, path, "json", jobs, **wanted) for jobs in (1, 2))
+        assert several == one
+
+
+def test_names_that_are_learnt_on_the_way_are_known_to_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A topic id is shown by its name once that was told, and not before: also in copies made before it was."""
+    monkeypatch.setattr(apart, "MOST", 2)
+    talk = Talk()
+    for number in range(1, 60):
+        topic_id = UUID(int=number)
+        ask = {"max_wait_ms": 1, "topics": [{"topic_id": topic_id, "partitions": [{"partition": 0}]}]}
+        talk.ask("Fetch", 13, **ask).answer()
+        talk.ask("Metadata", 12, topics=[]).answer(topics=[{"name": f"topic-{number}", "topic_id": topic_id}])
+        talk.ask("Fetch", 13, **ask).answer()
+    path = tmp_path / "names.pcap"
+    path.write_bytes(pcap(talk))
+    monkeypatch.setattr(source, "CHUNK", 1 << 10)
+    one, several = (printed(capfdbinary, path, "summary", jobs) for jobs in (1, 3))
+    assert several == one
+    asked, told, named = one[0].out.splitlines()[-3:]
+    assert (b"00000000-" in asked, b"topic-59" in told, b"topic-59/0" in named) == (True, True, True)
 
 
 def test_a_pipe_that_is_closed_ends_quietly(tmp_path: Path) -> None:

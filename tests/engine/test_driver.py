@@ -74,6 +74,9 @@ def test_a_name_is_not_known_before_it_is_told() -> None:
         names[UUID(int=7)]
     names.at(2)
     assert (UUID(int=7) in names, names[UUID(int=7)], dict(names)) == (True, "orders", topics)
+    topics[UUID(int=8)] = "payments"
+    names.at(2)
+    assert UUID(int=8) not in names
 
 
 def test_where_none_is_wanted_no_packet_is_taken() -> None:

@@ -9,8 +9,9 @@ from uuid import UUID, uuid4
 import pyarrow as pa
 
 from ...messages.exchange import Exchange
+from ...messages.packed import Packed
 from ..archive.store import resolve
-from .raw import SCHEMA, Packed, unpack
+from .raw import SCHEMA, as_row, unpack
 
 AT_ONCE, BYTES = 1024, 4 << 20
 """Exchanges, and bytes of them, that are packed together."""
@@ -52,7 +53,7 @@ class Pieces:
             self._name = f"{uuid4().hex}.arrow"
             self._sink = self.system.open_output_stream(f"{self.folder}/{self._name}")
             self._writer = pa.ipc.new_file(self._sink, SCHEMA)
-        self._writer.write_batch(self._packed.take())
+        self._writer.write_batch(as_row(self._packed))
         self._written += self._held
         self._held = 0
         if self._written > PIECE:

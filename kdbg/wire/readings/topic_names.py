@@ -25,11 +25,11 @@ MOST = 100_000
 
 
 def learn(grammar: WireStruct, value: Any, topics: MutableMapping[UUID, str]) -> None:
-    """Add what a value tells to `topics`."""
+    """Add what a value tells to `topics`; an id keeps the name that it had first, as topics do."""
     pairs = topic_names(grammar)
     for topic_id, name in pairs(value) if pairs is not None else ():
-        if len(topics) < MOST or topic_id in topics:
-            topics[topic_id] = name
+        if len(topics) < MOST:
+            topics.setdefault(topic_id, name)
 
 
 def names_by_then(topics: dict[UUID, str], count: int) -> dict[UUID, str]:
@@ -52,7 +52,7 @@ class NamesThen(Mapping[UUID, str]):
 
     def at(self, count: int) -> None:
         """Go to the moment when so many names were known."""
-        if count != self._count:
+        if count != self._count or len(self._then) > count:  # then more were learnt since
             self._count, self._then = count, names_by_then(self.topics, count)
 
     def __getitem__(self, topic_id: UUID) -> str:

@@ -270,13 +270,21 @@ def test_a_topics_id_and_name_are_learnt_wherever_they_stand(place: str) -> None
     assert known == {ID: "orders"}
 
 
+def test_a_topic_keeps_the_name_that_was_told_first() -> None:
+    """Names are only added: what an exchange showed before does not depend on what came later."""
+    both, known = Struct("name" / TopicName, "topic_id" / TopicId).at(At(0, False)), dict[uuid.UUID, str]()
+    for name in ("orders", "payments"):
+        learn(both, {"name": name, "topic_id": ID}, known)
+    assert known == {ID: "orders"}
+
+
 def test_the_names_that_are_remembered_have_a_bound() -> None:
     node = grammar("an array of structures", TopicName)
     assert topic_names(node) is None
     both = Struct("box" / Array("name" / TopicName, "topic_id" / TopicId)).at(At(0, False))
     known = {uuid.UUID(int=n): "old" for n in range(2, MOST + 2)}
     learn(both, {"box": [{"name": "new", "topic_id": uuid.UUID(int=2)}, {"name": "more", "topic_id": ID}]}, known)
-    assert (len(known), known[uuid.UUID(int=2)], ID in known) == (MOST, "new", False)
+    assert (len(known), known[uuid.UUID(int=2)], ID in known) == (MOST, "old", False)
     assert ALWAYS[uuid.UUID("00000000-0000-0000-0000-000000000001")] == "__cluster_metadata"
 
 

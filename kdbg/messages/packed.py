@@ -1,0 +1,189 @@
+"""Exchanges as bytes: paired, not decoded. One process packs them, another unpacks them and reads what they say.
+
+What is packed is what an `Exchange` is made of: the bytes of both halves, when and in which packets they came, what
+was found odd while they were paired, and what the connection had told by then. Numbers have their places, the bytes lie
+one behind the other, and what many exchanges have in common is written once.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ..findings import pack as pack_finding
+from ..findings import unpack as unpack_finding
+from ..grammars import find
+from ..grammars.sasl import api as SASL_TOKEN
+from ..wire import Api
+from ..wire.language.api import Direction
+from .exchange import CapturedMessage, Exchange, Known, Peers
+from .message import opaque_api
+
+NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
+"""The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
+answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
+behind those of the halves."""
+NO_HALF = (-1, 0, 0, 0, 0, 0)
+_pack = NUMBERS.pack
+
+
+class Bytes(NamedTuple):
+    """Many exchanges: `NUMBERS` of each, JSON of what they have in common, and the bytes of all halves."""
+
+    exchanges: bytes
+    common: bytes
+    data: bytes
+
+
+class Packed:
+    """Takes exchanges, until they are taken away as bytes."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._common: dict[tuple[int | str | None, ...], int] = {}
+        self._kept: list[tuple[int, Exchange, Known | None]] = []
+        self._numbers: list[bytes] = []
+        self._data: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, exchange: Exchange, capture: int = 0) -> None:
+        """Pack an exchange of a capture, which has a number."""
+        request, response, findings = exchange.request, exchange.response, b""
+        half = request if request is not None else response
+        known = half.known if half is not None else None
+        # by the places of objects, which `_kept` holds: to hash what is in them takes longer than all else
+        key = capture, id(exchange.peers), id(exchange.api), exchange.version, exchange.client_id, id(known)
+        place = self._common.get(key)
+        if place is None:
+            place = self._common[key] = len(self._kept)
+            self._kept.append((capture, exchange, known))
+        if request is not None:
+            self._data.append(request.data)
+        if response is not None:
+            self._data.append(response.data)
+        if exchange.findings:
+            findings = json.dumps([*map(pack_finding, exchange.findings)]).encode()
+            self._data.append(findings)
+        self._numbers.append(
+            _pack(
+                place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,
+                exchange.answered, *_numbers(request), *_numbers(response), len(findings),
+            )
+        )  # fmt: skip
+
+    def take(self) -> Bytes:
+        """Return what was packed, and begin anew."""
+        common = json.dumps([_common(*kept) for kept in self._kept]).encode()
+        taken = Bytes(b"".join(self._numbers), common, b"".join(self._data))
+        self._begin()
+        return taken
+
+
+def _numbers(half: CapturedMessage | None) -> tuple[int, ...]:
+    if half is None:
+        return NO_HALF
+    return len(half.data), half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing
+
+
+def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
+    """Return what an exchange has in common with others, as JSON can hold it."""
+    api = exchange.api
+    mechanism = known.facts.get("mechanism") if known is not None else None
+    return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, mechanism]
+
+
+def unpack(packed: Bytes, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
+    """Yield (capture, exchange) of all, as they were packed; `topics` are the names of topic ids."""
+    common, data, place = [_shared(each, topics) for each in json.loads(packed.common)], packed.data, 0
+    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(packed.exchanges):
+        capture, peers, api, version, client_id, known = common[shared]
+        exchange = Exchange(peers, api, version, correlation_id, client_id)
+        exchange.number, exchange.answered = number, bool(answered)
+        asked = place + max(rest[0], 0)
+        told = asked + max(rest[6], 0)
+        found = told + rest[12]
+        exchange.request = _half(data[place:asked], rest[:6], "request", exchange, known, names)
+        exchange.response = _half(data[asked:told], rest[6:12], "response", exchange, known, names)
+        if found > told:
+            exchange.findings = [*map(unpack_finding, json.loads(data[told:found]))]
+        place = found
+        yield capture, exchange
+
+
+class Parcels:
+    """Exchanges as bytes for copies of this process, which know what it knew when they were made.
+
+    `topics` are the names of topic ids: a copy is told those that were learnt since.
+    """
+
+    topics: dict[UUID, str]
+
+    def __init__(self, topics: dict[UUID, str]) -> None:
+        self.topics = topics
+        self._known: dict[int, int] = {}
+
+    def pack(self, exchanges: Sequence[Exchange], copy: int) -> bytes:
+        """Return exchanges for the copy of this number; the first ones when it is made."""
+        packed, known = Packed(), self._known.get(copy, len(self.topics))
+        self._known[copy] = len(self.topics)
+        for exchange in exchanges:
+            packed.add(exchange)
+        return pickle.dumps((list(islice(self.topics.items(), known, None)), *packed.take()))
+
+    def unpack(self, packed: bytes) -> list[Exchange]:
+        """Return the exchanges, in the copy, which then has all names that were known when they were packed."""
+        names, *columns = pickle.loads(packed)  # what `pack` made
+        self.topics.update(names)
+        return [exchange for _, exchange in unpack(Bytes(*columns), self.topics)]
+
+
+class _Shared(NamedTuple):
+    """What exchanges have in common, as they hold it."""
+
+    capture: int
+    peers: Peers
+    api: Api | None
+    version: int
+    client_id: str | None
+    known: Known
+
+
+def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
+    """Return what exchanges have in common; `common` is as `_common` returns it."""
+    capture, (number, client, broker), key, version, client_id, mechanism = common
+    known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
+    return _Shared(capture, Peers(number, _end(*client), _end(*broker)), _api(key), version, client_id, known)
+
+
+def _end(address: str, port: int) -> tuple[str, int]:
+    return address, port
+
+
+def _api(key: int | None) -> Api | None:
+    """Return the API as the engine knew it."""
+    if key is None:
+        return None
+    return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+
+
+def _half(
+    data: bytes, numbers: list[int], direction: Direction, exchange: Exchange, known: Known, names: int
+) -> CapturedMessage | None:
+    size, first_time, last_time, first_packet, last_packet, missing = numbers
+    if size < 0:
+        return None
+    half = CapturedMessage(data, (first_time, last_time), (first_packet, last_packet), direction, missing)
+    half.api, half.version, half.names = exchange.api, exchange.version, names
+    if exchange.api is not None:
+        half.known = known
+        half.asked = exchange.request if direction == "response" else None
+    return half

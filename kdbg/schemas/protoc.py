@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from ..extras import install
 from ..values.schema import Reference, Schema
 from ..values.value import Unread
+from .serialized import file_in, linked
 
 SECONDS = 30
 MAIN = "schema.proto"
@@ -26,6 +27,8 @@ def compiled(schema: Schema) -> bytes:
 
     Raise `Unread` in one line for one that does not compile, or without the compiler.
     """
+    if file_in(schema) is not None:
+        return linked(schema, compiled)
     with tempfile.TemporaryDirectory(prefix="kdbg-") as folder:
         for name, text in {**dict(_files(schema.references)), MAIN: schema.text}.items():
             path = Path(folder) / name

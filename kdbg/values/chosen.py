@@ -75,8 +75,16 @@ class Chosen:
                 return self._by_given(data, asked, given)
             except Unread as error:
                 raise Unread(f"not {BY_TYPE[given.type]}: {error}") from None
-        found = likely(data, asked.part, asked.headers) if self.schemas.has_ids else None
-        return unasked(data, asked) if found is None else self._by(self._by_id(found), found.data, found)
+        found = framed(data, asked.part, asked.headers) if self.schemas.has_ids else None
+        if found is None:
+            return unasked(data, asked)
+        try:
+            schema = self._by_id(found)
+        except Unread:
+            if likely(data, asked.part, asked.headers) is None:  # it only looked like an id
+                return unasked(data, asked)
+            raise
+        return self._by(schema, found.data, found)
 
     def _by_id(self, found: Framed) -> Schema:
         try:

@@ -8,6 +8,8 @@ The tests ask for them by fixture (`conftest.py`): `broker` is each release in t
 `unstable_broker`, `secure_broker`, `secure_cluster`, `cluster`. A broker starts when the first test asks for it, and is
 shared by all that follow.
 
+`registry.py` does the same for a Schema Registry, Apicurio's.
+
 Every test below this folder has the mark `xdist_group("brokers")`: under `pytest -n 2 --dist loadgroup` one worker runs
 them all, and no release is started twice. Not so with pytest 9.2 and pytest-xdist 3.8, where the mark does nothing
 (pytest-dev/pytest-xdist#1386) and each worker starts brokers of its own, which costs time and no more: better to run

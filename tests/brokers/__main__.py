@@ -10,6 +10,7 @@ from contextlib import suppress
 from .classpath import classpath
 from .cluster import start
 from .java import java
+from .registry import unpacked
 from .releases import RELEASES
 from .security import LISTENERS, PASSWORD, USER
 
@@ -47,6 +48,8 @@ def main() -> None:
             classpath(release.broker_artifacts)
             classpath(release.tool_artifacts)
         print(f"{release.version}  {java()}")
+    if options.command == "fetch":
+        print(unpacked())
 
 
 if __name__ == "__main__":

@@ -247,6 +247,12 @@ class TestIds:
             assert found.schema_id == 7
         assert registry.asked == [7]
 
+    def test_eight_bytes_may_be_a_number_or_framed(self) -> None:
+        read = Chosen([], Given([], Registry({7: PROTO})))
+        assert read(b"\0\0\0\0\x07\0\x08\x03", VALUE).data == {"id": 3}
+        number = read(struct.pack(">q", 1 << 34), VALUE)
+        assert (number.kind, number.problem) == ("text", "")
+
     def test_a_schema_from_a_file_reads_data_with_and_without_an_id(self) -> None:
         for data in (AVRO, b"\0\0\0\0\x07" + AVRO):
             assert read("avro", data, ORDER).data == ITEM

@@ -116,8 +116,8 @@ def prepared() -> str:
     """Return a Python that has what the tests need: this one, or that of `.venv`."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    wanted = [*project["project"]["dependencies"], *extras["spark"], *extras["report"], *extras["mock"]]
-    wanted += [*extras["telemetry"], *project["dependency-groups"]["test"]]
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
+    wanted += [one for name, extra in extras.items() if name != "all" for one in extra]
     if Path(sys.prefix) != VENV and installed(wanted):
         return sys.executable
     python = str(VENV / "bin" / "python")

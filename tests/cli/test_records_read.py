@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ..traffic import Talk
 from .calls import Outcome
 from .test_records import LOG, batch, produce
 
@@ -178,3 +179,17 @@ class TestDecode:
         outcome = cli("decode", write(produce(batch({"value": b"a"}))), "-f", view, "--value", "hex")
         assert (outcome.status, outcome.out) == (2, "")
         assert "kdbg records shows them read" in outcome.err
+
+
+@pytest.mark.parametrize("options", [(), ("--value", "string"), ("-f", "json"), ("-f", "csv"), ("-f", "%s %k"),
+                                     ("-f", "json", "--value", "base64")])  # fmt: skip
+def test_what_may_be_a_secret_is_read_by_nobody(cli: Cli, write: Write, options: tuple[str, ...]) -> None:
+    """The log of KRaft has credentials: of its records what cannot be read is hidden, whatever reads it."""
+    data = [
+        {"name": "__cluster_metadata", "partition_data": [{"index": 0, "records": batch({"value": b"hunter2:" * 8})}]}
+    ]
+    path = write(Talk().ask("Produce", 8, acks=0, timeout_ms=1000, topic_data=data))
+    shown = cli("records", path, *options).out
+    assert "hidden" in shown
+    assert not any(part in shown for part in ("hunter2", b"hunter2".hex(), "aHVudGVyMj", b"unt".hex(" ")))
+    assert "hunter2" in cli("records", path, "--show-secrets").out

@@ -30,13 +30,14 @@ ARROWS: dict[str, set[str]] = {
     "filters": {"messages", "grammars", "wire"},
     "compare": {"messages", "wire"},
     "values": {"wire"},
+    "stats": {"messages", "grammars", "wire"},
     "schemas": {"values"},
     "records": {"values", "segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {"values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
-        "compare",
+        "compare", "stats",
     },
     "tables": {"render", "messages", "tcp", "grammars", "wire"},
     "spark": {
@@ -53,7 +54,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "forks",
-        "guide", "records", "values", "compare", "schemas",
+        "guide", "records", "values", "compare", "schemas", "stats",
     },
     "guide": set(),
     "__main__": {"cli"},
@@ -78,7 +79,7 @@ OWNERS = {
 """Packages, and the rooms that alone may import them."""
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
-    "records", "values", "compare",
+    "records", "values", "compare", "stats",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

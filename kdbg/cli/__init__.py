@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
+    "stats": "Count who spoke, about what, how late, with which errors.",
     "records": "Show the records that were produced and fetched.",
     "diff": "Show what differs between two exchanges, or two captures.",
     "explain": "Explain bytes given as hex, base64, a hexdump or a file.",

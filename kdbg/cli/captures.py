@@ -202,10 +202,11 @@ class Captures:
         if self.left != 0 and self.files:
             for line in unmatched_lines(self.seen):
                 self.say(line)
-        click.echo(" · ".join(self.closing()), err=True)
+        if closing := self.closing():
+            click.echo(" · ".join(closing), err=True)
 
     def closing(self) -> list[str]:
-        """Return the parts of the closing line."""
+        """Return the parts of the closing line; there is none without any."""
         counts, findings = self.counts, self.findings
         parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
         parts += self.other_parts()

@@ -24,7 +24,7 @@ Found: TypeAlias = Iterable[tuple[str, str | None]]
 MOST_BYTES = 4 << 20
 """Bytes of a capture that are read to complete a word."""
 MOST_EXCHANGES = 5000
-SAFE = re.compile(r"[A-Za-z0-9._@%+-]+")
+SAFE = re.compile(r"[A-Za-z0-9._@%+,-]+")
 """What is offered, for shells insert it without quotes: more than Kafka allows in names of topics."""
 
 
@@ -125,6 +125,27 @@ def error_codes(context: click.Context, typed: str) -> Found:
     by_code = typed[:1].isdecimal() or typed[:1] == "-"
     for code, error in ERRORS.items():
         yield (str(code), error.name) if by_code else (error.name, str(code))
+
+
+@completer
+def dimension_names(context: click.Context, typed: str) -> Found:
+    """Return what statistics can be told apart by; behind a comma, what is not there yet."""
+    from ..stats.dimensions import DIMENSIONS
+
+    *before, _ = typed.split(",")
+    front = "".join(f"{name}," for name in before)
+    return [(f"{front}{name}", one.help) for name, one in DIMENSIONS.items() if name not in before]
+
+
+@completer
+def sort_names(context: click.Context, typed: str) -> Found:
+    """Return what rows of statistics can be sorted by: the dimensions that were chosen, and measures."""
+    from ..stats.dimensions import DIMENSIONS
+    from ..stats.measures import MEASURES
+
+    chosen = context.params.get("by") or ()
+    found = [(name, DIMENSIONS[name].help) for name in chosen if name in DIMENSIONS]
+    return [*found, *((name, one.help) for name, one in MEASURES.items() if name != "error_names")]
 
 
 @completer

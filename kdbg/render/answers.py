@@ -25,6 +25,8 @@ GAP = 2
 LEAST = 8
 """Columns of the screen that a text gets at least."""
 ANY_WIDTH = 1 << 20
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that a spreadsheet calculates."""
 LARGEST = 1 << 63
 
 
@@ -77,6 +79,11 @@ def csv_line(values: AnswerRow) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(_field, values))
     return line.getvalue()
+
+
+def guarded(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with an apostrophe before what begins like one."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def json_line(columns: Sequence[str], row: AnswerRow) -> bytes:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..findings import Finding
 from ..grammars import api
-from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.exchange import Exchange, Peers
+from ..messages.software import software_of
 from ..tcp.table import Connection
 from .rows import NO_EXCHANGE, Add, TableRow, problem_columns, who_columns
 from .values import moment, text
@@ -47,7 +48,8 @@ class ConnectionStatistics:
         if request.known is not None and request.known.facts:
             self.mechanism = request.known.facts.get("mechanism")
         if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
-            self.software = _software(request)
+            told = software_of(request)
+            self.software = told and (text(told[0]), text(told[1]))
 
     def row(self, capture: str, findings: Iterable[Finding]) -> TableRow:
         """Return the row of `connections`; `findings` are those that belong to no exchange."""
@@ -83,11 +85,3 @@ class Connections(dict[int, ConnectionStatistics]):
         spoken = self[exchange.peers.number]
         spoken.heard(exchange)
         return spoken
-
-
-def _software(request: CapturedMessage) -> tuple[str | None, str | None] | None:
-    """Return name and version of the client's software, which ApiVersions has since version 3 (KIP-511)."""
-    message = request.message()
-    if message is None or "client_software_name" not in message.body:
-        return None
-    return text(message.body["client_software_name"]), text(message.body.get("client_software_version"))

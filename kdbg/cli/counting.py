@@ -1,0 +1,230 @@
+"""One run of `kdbg stats`: captures through an engine into tables of numbers, shown at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from ..capture import Capture
+from ..filters.chosen import Filters
+from ..forks import Forks
+from ..messages.exchange import Exchange
+from ..render.look import Look
+from ..render.stats.screen import screen
+from ..render.stats.table import ANY_WIDTH, lines
+from ..stats.dimensions import Key, dimensions
+from ..stats.overview import Overview
+from ..stats.statistics import Statistics
+from ..stats.table import Table, folded
+from ..stats.tally import Tally
+from ..wire import Api
+from . import INTERRUPTED
+from .captures import Captures
+from .output import Writer
+
+CHUNK = 8192
+"""Exchanges that a copy of this process counts."""
+PROMPT = 2
+"""Lines of a terminal that are not the screen's: the command, and the prompt behind it."""
+SEVERAL = ("topic", "partition", "group", "error")
+"""Dimensions of which an exchange may have several values."""
+
+
+class Wanted(NamedTuple):
+    """What is asked for: rows `by` dimensions, in an order, the `top` ones of them, in a format."""
+
+    by: tuple[str, ...] = ()
+    sort: str | None = None
+    top: int | None = None
+    format: str = "table"
+
+
+class StatsRun(Captures):
+    """Counts what is in one file after the other; `several`: connections of several files are told apart."""
+
+    def __init__(
+        self, asked: Wanted, look: Look, writer: Writer, filters: Filters, jobs: int = 1, several: bool = False
+    ) -> None:
+        super().__init__(filters, writer)
+        self.asked, self.look, self.jobs = asked, look, jobs
+        by = ("file", *asked.by) if several and "connection" in asked.by and "file" not in asked.by else asked.by
+        self.overview: Overview | None = None
+        self.table: Table = Table(dimensions(by))
+        if not asked.by:
+            self.overview = Overview()
+            self._check_overview()
+        self.table.sorted(asked.sort)  # refuses now what nothing can be sorted by
+        self.tables: list[Table] = [self.table] if self.overview is None else self.overview.tables
+        self.statistics: Statistics = Statistics(self.tables)
+
+    def _check_overview(self) -> None:
+        asked = self.asked
+        for option, given in (("--sort", asked.sort), ("--top", asked.top)):
+            if given is not None:
+                raise click.UsageError(f"{option} is for the rows of --by")
+        if asked.format == "csv":
+            raise click.UsageError("csv is one table: say which with --by, such as --by api")
+
+    def read(self, capture: Capture, name: str) -> None:
+        """Count what is in a capture."""
+        with self.driven(capture, name) as drive:
+            self.statistics.capture(name, drive.engine.names_then)
+            counted = Here(self) if self.jobs == 1 or self.writer.live else Apart(self)
+            try:
+                for chunk in drive.chunks():
+                    self.statistics.know(chunk)
+                    counted.take(chunk)
+                    if drive.engine.findings:
+                        self.tell(drive.engine, name)
+                counted.wait()
+            finally:
+                counted.close()
+                self.statistics.finish()
+
+    def take(self, exchanges: Sequence[Exchange]) -> None:
+        """Count exchanges."""
+        self.statistics.take(exchanges, self.note)
+
+    def close(self) -> None:
+        """Show the numbers, and say beside them what they do not tell."""
+        for piece in self.shown():
+            self.writer.write(piece)
+        if self.status == INTERRUPTED:
+            self.say("interrupted: these are the numbers of what was read by then")
+        if self.table.others is not None:
+            many = self.table.others.exchanges
+            self.say(f"{many:,} exchanges stand under others: the first {self.table.most:,} rows are told apart")
+        if inner := [name for name in SEVERAL if name in self.asked.by]:
+            self.say(f"an exchange counts in the row of each {' and '.join(inner)} that it names")
+        super().close()
+
+    def closing(self) -> list[str]:
+        """Return the parts of the closing line; the first screen has all that, but in data."""
+        return [] if self.overview is not None and self.asked.format == "table" else super().closing()
+
+    def shown(self) -> Iterator[str | bytes]:
+        """Yield the output."""
+        terminal = sys.stdout.isatty() and not self.look.long_lines
+        width = self.look.width if terminal else ANY_WIDTH
+        if self.overview is not None and self.asked.format == "table":
+            height = rows_of_terminal() - PROMPT if terminal else None
+            yield screen(self.overview, self.findings, self.counts["packets"], self.look, width, height)
+        elif self.overview is not None:
+            from ..render.stats.rows import json_row
+
+            yield json_row((), (), self.overview.total, {"table": "total"})
+            for name, table in self.overview.items():
+                for key, tally in self.rows(table, None):
+                    yield json_row(table.by, key, tally, {"table": name})
+        else:
+            yield from self._by(width)
+
+    def rows(self, table: Table, sort: str | None) -> list[tuple[Key | str, Tally]]:
+        """Return the rows of a table in their order, and what is not shown as one row."""
+        found = table.sorted(sort)
+        top = len(found) if self.asked.top is None else self.asked.top
+        rest = folded(found[top:], table.others)
+        rows: list[tuple[Key | str, Tally]] = list(found[:top])
+        if rest is not None:
+            rows.append((f"({len(found) - top:,} others)" if table.others is None else "(others)", rest))
+        return rows
+
+    def _by(self, width: int) -> Iterator[str | bytes]:
+        by, rows = self.table.by, self.rows(self.table, self.asked.sort)
+        if self.asked.format == "table":
+            table = lines(by, rows, self.look, width)
+            yield from (f"{line}\n" for line in (table.heading, *table.rows))
+            return
+        from ..render.stats.rows import csv_head, csv_row, json_row
+
+        if self.asked.format == "json":
+            yield from (json_row(by, key, tally) for key, tally in rows)
+        else:
+            yield csv_head(by)
+            yield from (csv_row(by, key, tally) for key, tally in rows)
+
+
+class Counted(NamedTuple):
+    """What came of a chunk: the rows of each table, what is odd in it, and the exit status."""
+
+    tables: list[tuple[dict[Key, Tally], Tally | None]]
+    findings: Counter[str]
+    status: int
+
+
+class Here:
+    """Counts exchanges in this process."""
+
+    def __init__(self, run: StatsRun) -> None:
+        self.take: Callable[[Sequence[Exchange]], None] = run.take
+
+    def wait(self) -> None:
+        """Do nothing: all is counted."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+class Apart:
+    """Counts exchanges in copies of this process, a chunk in each; this one only pairs meanwhile.
+
+    What a copy compiles is lost with it. So the first exchange of each kind is counted here.
+    """
+
+    def __init__(self, run: StatsRun) -> None:
+        self.run = run
+        self._chunk: list[Exchange] = []
+        self._seen: set[tuple[Api | None, int]] = set()
+        self._forks: Forks[list[Exchange]] = Forks(run.jobs, self._work, lambda counted: counted, self._add)
+
+    def take(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges; count those at hand where there are enough."""
+        for exchange in exchanges:
+            kind = exchange.api, exchange.version
+            if kind in self._seen:
+                self._chunk.append(exchange)
+            else:
+                self._seen.add(kind)
+                self.run.take([exchange])
+        if len(self._chunk) >= CHUNK:
+            self._give()
+
+    def wait(self) -> None:
+        """Wait until all exchanges are counted."""
+        if self._chunk:
+            self._give()
+        self._forks.wait()
+
+    def close(self) -> None:
+        """Let go of what is not counted yet."""
+        self._forks.abandon()
+
+    def _give(self) -> None:
+        self._forks.give(self._chunk)
+        self._chunk = []
+
+    def _work(self, chunk: list[Exchange]) -> Counted:
+        """Count the exchanges of a chunk; in a copy."""
+        run = self.run
+        run.statistics.forget()
+        run.findings, run.status = Counter(), 0
+        run.take(chunk)
+        run.statistics.finish()
+        return Counted([(table.rows, table.others) for table in run.tables], run.findings, run.status)
+
+    def _add(self, counted: Counted) -> None:
+        for mine, (rows, others) in zip(self.run.tables, counted.tables, strict=True):
+            mine.merge(rows, others)
+        self.run.findings.update(counted.findings)
+        self.run.status = self.run.status or counted.status
+
+
+def rows_of_terminal() -> int:
+    """Return how many lines the terminal has."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).lines

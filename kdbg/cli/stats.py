@@ -1,0 +1,71 @@
+"""`kdbg stats`: captures in, numbers out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .completing import dimension_names, sort_names
+from .decode import is_live
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+from .output import Writer, jobs_option, look, look_options
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip().lower() for name in str(value).split(","))
+        if not all(names):
+            self.fail("write names with commas between them: api,error", param, ctx)
+        return names
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
+    help="Rows for each client, host, software, broker, connection, file, api, version, error, topic, partition, "
+    "group, second, minute or hour, or several of them together.",
+)  # fmt: skip
+@click.option(
+    "--sort", metavar="NAME", shell_complete=sort_names,
+    help="Order the rows by one of --by, or by exchanges, errors, p99, request_bytes …, the most first.",
+)  # fmt: skip
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N rows; the rest are one row.")
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["table", "csv", "json"]), default="table",
+    help="csv and json (a line a row) have all measures; table if not said.",
+)  # fmt: skip
+@filter_options
+@look_options
+@jobs_option
+@definitions_option
+def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, color: str,
+            full: bool, show_secrets: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
+    """Count what is in captures: who spoke, with whom, about what, how late answers were, what went wrong.
+
+    Without --by, one screen of all that. Times are those that answers took beyond what their requests asked to be held
+    back for, as a fetch does with max_wait_ms; quantiles are within 1 %. An exchange that names several topics,
+    partitions, groups or errors counts in each of their rows.
+
+    \b
+    kdbg stats captures/errors.pcap
+    kdbg stats captures/ --by client,api --sort p99
+    kdbg stats captures/errors.pcap --by error,topic --format csv
+    kdbg stats captures/first-contact.pcap --api produce --by minute --format json
+    """
+    from .counting import StatsRun, Wanted
+
+    wanted = take_filters(filters)
+    live = any(is_live(file) for file in files)
+    asked = Wanted(by, sort, top, format)
+    run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
+    run.captures(files)
+    return run.status

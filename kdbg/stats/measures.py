@@ -1,0 +1,74 @@
+"""What is counted and measured, declared once: columns of tables, names in JSON and CSV, what rows are sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ..grammars.errors import error_name
+from .tally import Tally
+
+
+class Unit(Enum):
+    """What a measure is counted in; a view writes it accordingly."""
+
+    COUNT = "count"
+    BYTES = "bytes"
+    MILLISECONDS = "ms"
+    MOMENT = "nanoseconds since 1970"
+    NAMES = "names, each with how often"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One of them: `name` in JSON, CSV and `--sort`, `title` over a column. `of` gives None where there is nothing."""
+
+    name: str
+    title: str
+    unit: Unit
+    of: Callable[[Tally], Any]
+    help: str
+
+
+def _quantile(part: float) -> Callable[[Tally], float | None]:
+    def quantile(tally: Tally) -> float | None:
+        found = tally.late.quantile(part)
+        return None if found is None else found / 1e6
+
+    return quantile
+
+
+def named(codes: Mapping[int, int]) -> dict[str, int]:
+    """Return counts of error codes by name, the most frequent first."""
+    return {error_name(code): count for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))}
+
+
+MEASURES: dict[str, Measure] = {
+    one.name: one
+    for one in (
+        Measure("exchanges", "exch", Unit.COUNT, lambda tally: tally.exchanges, "exchanges"),
+        Measure("connections", "conns", Unit.COUNT, lambda tally: len(tally.connections), "connections"),
+        Measure("request_bytes", "req", Unit.BYTES, lambda tally: tally.request_bytes, "bytes of requests"),
+        Measure("response_bytes", "resp", Unit.BYTES, lambda tally: tally.response_bytes, "bytes of responses"),
+        Measure("records", "records", Unit.COUNT, lambda tally: tally.records, "records produced and fetched"),
+        Measure("p50_ms", "p50", Unit.MILLISECONDS, _quantile(0.50), "half of the answers were no later"),
+        Measure("p95_ms", "p95", Unit.MILLISECONDS, _quantile(0.95), "19 of 20 answers were no later"),
+        Measure("p99_ms", "p99", Unit.MILLISECONDS, _quantile(0.99), "99 of 100 answers were no later"),
+        Measure("max_ms", "max", Unit.MILLISECONDS, lambda tally: tally.late.most / 1e6 if tally.late.counts else None,
+                "the latest answer"),
+        Measure("unanswered", "unansw", Unit.COUNT, lambda tally: tally.unanswered, "requests without an answer"),
+        Measure("findings", "findings", Unit.COUNT, lambda tally: sum(tally.findings.values()) - tally.unanswered,
+                "findings but unanswered"),
+        Measure("errors", "errors", Unit.COUNT, lambda tally: sum(tally.errors.values()),
+                "error codes but normal steps of a protocol"),
+        Measure("steps", "steps", Unit.COUNT, lambda tally: sum(tally.steps.values()),
+                "error codes that are normal steps of a protocol"),
+        Measure("first_time", "first", Unit.MOMENT, lambda tally: tally.first if tally.exchanges else None,
+                "the first request"),
+        Measure("last_time", "last", Unit.MOMENT, lambda tally: tally.last if tally.exchanges else None,
+                "the last message"),
+        Measure("error_names", "which", Unit.NAMES, lambda tally: named(tally.errors), "errors by name"),
+    )
+}  # fmt: skip

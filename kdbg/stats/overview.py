@@ -1,0 +1,35 @@
+"""The tables of the first screen: who spoke, with whom, about what, and what went wrong."""
+
+from __future__ import annotations
+
+from .dimensions import dimensions
+from .table import Table
+from .tally import Tally
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "clients": ("client", "host", "software"),
+    "brokers": ("broker",),
+    "apis": ("api",),
+    "errors": ("error", "api", "client", "topic"),
+}
+"""The tables by name, with their dimensions; `errors` holds nothing else."""
+
+
+class Overview(dict[str, Table]):
+    """The tables by name, and `whole`: all exchanges in one row."""
+
+    whole: Table
+
+    def __init__(self) -> None:
+        super().__init__({name: Table(dimensions(by), erring=name == "errors") for name, by in SECTIONS.items()})
+        self.whole = Table(())
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables, to be filled."""
+        return [self.whole, *self.values()]
+
+    @property
+    def total(self) -> Tally:
+        """The numbers of all exchanges."""
+        return self.whole.row(())

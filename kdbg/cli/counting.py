@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 import click
 
 from ..capture import Capture
 from ..filters.chosen import Filters
-from ..forks import Forks
+from ..forks import Forks, Show
 from ..messages.exchange import Exchange
+from ..messages.packed import Parcels
 from ..render.look import Look
 from ..render.stats.screen import screen
 from ..render.stats.table import ANY_WIDTH, lines
@@ -21,13 +24,12 @@ from ..stats.overview import Overview
 from ..stats.statistics import Statistics
 from ..stats.table import Table, folded
 from ..stats.tally import Tally
-from ..wire import Api
 from . import INTERRUPTED
 from .captures import Captures
 from .output import Writer
 
-CHUNK = 8192
-"""Exchanges that a copy of this process counts."""
+CHUNK = 4096
+"""Exchanges of a piece of work."""
 PROMPT = 2
 """Lines of a terminal that are not the screen's: the command, and the prompt behind it."""
 SEVERAL = ("topic", "partition", "group", "error")
@@ -73,11 +75,12 @@ class StatsRun(Captures):
         """Count what is in a capture."""
         with self.driven(capture, name) as drive:
             self.statistics.capture(name, drive.engine.names_then)
-            counted = Here(self) if self.jobs == 1 or self.writer.live else Apart(self)
+            here = self.jobs == 1 or self.writer.live
+            counted = Here(self) if here else Apart(self, drive.engine.names_then.topics)
             try:
                 for chunk in drive.chunks():
                     self.statistics.know(chunk)
-                    counted.take(chunk)
+                    counted.add(chunk)
                     if drive.engine.findings:
                         self.tell(drive.engine, name)
                 counted.wait()
@@ -85,7 +88,7 @@ class StatsRun(Captures):
                 counted.close()
                 self.statistics.finish()
 
-    def take(self, exchanges: Sequence[Exchange]) -> None:
+    def count(self, exchanges: Sequence[Exchange]) -> None:
         """Count exchanges."""
         self.statistics.take(exchanges, self.note)
 
@@ -160,7 +163,7 @@ class Here:
     """Counts exchanges in this process."""
 
     def __init__(self, run: StatsRun) -> None:
-        self.take: Callable[[Sequence[Exchange]], None] = run.take
+        self.add: Callable[[Sequence[Exchange]], None] = run.count
 
     def wait(self) -> None:
         """Do nothing: all is counted."""
@@ -170,53 +173,56 @@ class Here:
 
 
 class Apart:
-    """Counts exchanges in copies of this process, a chunk in each; this one only pairs meanwhile.
+    """Counts exchanges in this process, which pairs all of them, and in copies of it."""
 
-    What a copy compiles is lost with it. So the first exchange of each kind is counted here.
-    """
-
-    def __init__(self, run: StatsRun) -> None:
+    def __init__(self, run: StatsRun, topics: dict[UUID, str]) -> None:
         self.run = run
-        self._chunk: list[Exchange] = []
-        self._seen: set[tuple[Api | None, int]] = set()
-        self._forks: Forks[list[Exchange]] = Forks(run.jobs, self._work, lambda counted: counted, self._add)
+        self._exchanges: list[Exchange] = []
+        self._parcels = Parcels(topics)
+        self._forks: Forks[list[Exchange]] = Forks(run.jobs - 1, self, run.writer.write)
 
-    def take(self, exchanges: Sequence[Exchange]) -> None:
+    def add(self, exchanges: Sequence[Exchange]) -> None:
         """Take exchanges; count those at hand where there are enough."""
-        for exchange in exchanges:
-            kind = exchange.api, exchange.version
-            if kind in self._seen:
-                self._chunk.append(exchange)
-            else:
-                self._seen.add(kind)
-                self.run.take([exchange])
-        if len(self._chunk) >= CHUNK:
+        self._exchanges += exchanges
+        if len(self._exchanges) >= CHUNK:
             self._give()
 
     def wait(self) -> None:
         """Wait until all exchanges are counted."""
-        if self._chunk:
-            self._give()
+        self._give()
         self._forks.wait()
 
     def close(self) -> None:
         """Let go of what is not counted yet."""
-        self._forks.abandon()
+        self._forks.close()
 
     def _give(self) -> None:
-        self._forks.give(self._chunk)
-        self._chunk = []
+        exchanges, self._exchanges = self._exchanges, []
+        if exchanges:
+            self._forks.give(exchanges)
 
-    def _work(self, chunk: list[Exchange]) -> Counted:
-        """Count the exchanges of a chunk; in a copy."""
+    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
+        """Return exchanges as bytes, for a copy, with what is known of their connections."""
+        return pickle.dumps((self.run.statistics.known(exchanges), self._parcels.pack(exchanges, copy)))
+
+    def do(self, exchanges: list[Exchange], show: Show) -> None:
+        """Count exchanges here."""
+        self.run.count(exchanges)
+
+    def do_packed(self, packed: bytes, show: Show) -> Counted:
+        """Count exchanges in a copy; return what came of these alone."""
         run = self.run
-        run.statistics.forget()
+        known, parcel = pickle.loads(packed)  # what this process packed
+        run.statistics.forget(known)
         run.findings, run.status = Counter(), 0
-        run.take(chunk)
+        run.count(self._parcels.unpack(parcel))
         run.statistics.finish()
         return Counted([(table.rows, table.others) for table in run.tables], run.findings, run.status)
 
-    def _add(self, counted: Counted) -> None:
+    def take(self, counted: Counted | None) -> None:
+        """Add what a copy counted."""
+        if counted is None:
+            return
         for mine, (rows, others) in zip(self.run.tables, counted.tables, strict=True):
             mine.merge(rows, others)
         self.run.findings.update(counted.findings)

@@ -81,8 +81,14 @@ class Statistics:
             for part in parts:
                 part.take(self, exchange, exchange.outlines() if facts is None else facts, late, findings)
 
-    def forget(self) -> None:
-        """Empty the tables, and forget what was counted; what is known of connections stays."""
+    def known(self, exchanges: Iterable[Exchange]) -> dict[int, str]:
+        """Return the software of the clients of exchanges by their connections."""
+        numbers = {exchange.peers.number for exchange in exchanges}
+        return {number: self._software[number] for number in numbers if number in self._software}
+
+    def forget(self, known: dict[int, str]) -> None:
+        """Empty the tables, and forget what was counted; software is what is `known`."""
+        self._software = known
         for part in self._parts:
             part.forget()
         for table in self.tables:

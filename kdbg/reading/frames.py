@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ..errors import InputError
 from ..extras import install
 from ..messages.exchange import Exchange
-from ..tables.rows import Rows, TableRow
+from ..tables.cells import Cells
+from ..tables.rows import Rows
 from ..tables.told import Wanted
 
 if TYPE_CHECKING:
@@ -28,19 +29,18 @@ def arrow(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], tab
         raise InputError(f"tables need pyarrow: {install('spark')}")
     import pyarrow as pa
 
-    from ..tables.arrow import TABLES as SCHEMAS
     from ..tables.arrow import batch
 
-    return pa.Table.from_batches([batch(rows(name, exchanges, topics, table), SCHEMAS[table])])
+    return pa.Table.from_batches([batch(cells(name, exchanges, topics, table), table)])
 
 
-def rows(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> list[TableRow]:
-    """Return the rows of one table."""
-    found: list[TableRow] = []
+def cells(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> list[Any]:
+    """Return the cells of all rows of one table."""
+    found: list[Any] = []
 
-    def add(kind: str, time: int | None, row: TableRow, size: int) -> None:
+    def add(kind: str, time: int | None, cells: Cells, size: int) -> None:
         if kind == table:
-            found.append(row)
+            found.extend(cells)
 
     wanted = Wanted(records=table == "records", values=table == "records")
     make = Rows(add, wanted, topics)

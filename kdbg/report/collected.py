@@ -18,9 +18,10 @@ from ..forks import Forks, Show
 from ..messages.exchange import Exchange
 from ..messages.packed import Parcels
 from ..render.values import escape
+from ..tables.cells import TableRow, plain
 from ..tables.columns import TABLES
 from ..tables.connections import Connections
-from ..tables.rows import NO_EXCHANGE, Rows, TableRow, problem_columns
+from ..tables.rows import NO_EXCHANGE, Rows, problem_columns
 from ..tables.told import Wanted
 from ..tables.values import moment
 
@@ -101,7 +102,7 @@ class Collected:
         ))  # fmt: skip
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
-        """Take one row, as `tables.rows.Rows` gives it."""
+        """Take one row, value by value."""
         self.keep(table, [_stored(row, LISTS[table])])
 
     def keep(self, table: str, rows: list[Sequence[Any]]) -> None:
@@ -146,7 +147,7 @@ class _Decoding:
         self.to, self.name, self.filters = to, name, filters
         self.connections = Connections()
         self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
-        self.rows = Rows(to.add, Wanted(), self.engine.names_then)
+        self.rows = Rows(plain(to.add), Wanted(), self.engine.names_then)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
@@ -243,7 +244,7 @@ class _Apart:
         """Return the rows of exchanges as they are stored, by their tables."""
         made: dict[str, list[TableRow]] = {table: [] for table in KEPT}
         rows = self.decoding.rows
-        add, rows.add = rows.add, lambda table, time, row, size: made[table].append(row)
+        add, rows.add = rows.add, plain(lambda table, time, row, size: made[table].append(row))
         self.decoding.rows_of(exchanges)
         rows.add = add
         return {table: [_stored(row, LISTS[table]) for row in found] for table, found in made.items() if found}

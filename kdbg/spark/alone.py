@@ -11,8 +11,9 @@ from ..engine.driver import Drive
 from ..engine.engine import Engine
 from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
+from ..tables.cells import Add
 from ..tables.connections import Connections
-from ..tables.rows import Add, Rows
+from ..tables.rows import Rows
 from ..tables.told import Wanted
 from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import Plan, Split

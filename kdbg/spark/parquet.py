@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..tables.arrow import TABLES, batch
+from ..tables.cells import WIDTHS, Cells
+from ..tables.columns import TABLES as COLUMNS
 from .archive.store import resolve
 from .commit import HIDDEN
 
-TableRow = tuple[Any, ...]
 ROWS = 16_384
 """Rows of a table and day that are held before they are written, as one row group."""
 ROWS_AT_ONCE = 1024
@@ -26,23 +27,46 @@ MOST_HELD = 64 << 20
 """Bytes of values that are held in all of them together."""
 MOST_OPEN = 64
 """Files that are open at once; a capture can claim any number of days."""
+COUNTING = {
+    table: [
+        column
+        for column, kind in columns.items()
+        if kind == "time" or (kind in ("int", "long") and column not in ("connection_id", "partition"))
+    ]
+    for table, columns in COLUMNS.items()
+}
+"""Table by table, the columns of numbers that seldom come again, but are near the ones before: Parquet keeps the
+differences. Looking them up among those that were there takes longer, and four times the room."""
+WITHIN = {"texts": (".list.element",), "shorts": (".list.element",), "headers": (".key_value.key", ".key_value.value")}
+"""What Parquet calls the columns inside of lists and maps, behind the column's name."""
+REPEATED = {
+    table: [
+        column + inside
+        for column, kind in columns.items()
+        for inside in WITHIN.get(kind, ("",))
+        if column not in COUNTING[table] and column != "value"
+    ]
+    for table, columns in COLUMNS.items()
+}
+"""The columns whose values come again and again."""
 UNDATED = "1970-01-01"
 DAY = 86_400_000_000
 
 
 class _Held:
-    """What is held of a table and a day: rows, and the columns that were made of earlier ones."""
+    """What is held of a table and a day: cells of rows, and the columns that were made of earlier ones."""
 
-    __slots__ = ("batches", "day", "number", "rows", "table")
+    __slots__ = ("batches", "cells", "day", "enough", "number", "table")
 
     def __init__(self, table: str, day: str, number: int | None) -> None:
         self.table, self.day, self.number = table, day, number
-        self.rows: list[TableRow] = []
+        self.enough: int = ROWS_AT_ONCE * WIDTHS[table]
+        self.cells: list[Any] = []
         self.batches: list[pa.RecordBatch] = []
 
 
 class Tables:
-    """Takes rows by the name of their table; `time`, in microseconds since the epoch, says the day."""
+    """Takes rows, in cells, by the name of their table; `time`, in microseconds since the epoch, says the day."""
 
     system: Any
     folder: str
@@ -58,13 +82,13 @@ class Tables:
         self._size = 0
         self._days: dict[int, str] = {}
 
-    def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
-        """Add one row; `size` is the bytes of its large values."""
+    def add(self, table: str, time: int | None, cells: Cells, size: int = 0) -> None:
+        """Add the cells of one row or several; `size` is the bytes of their large values."""
         held = self._latest.get(table)
         if held is None or time is None or time // DAY != held.number:
             held = self._of_day(table, time)
-        held.rows.append(row)
-        if len(held.rows) >= ROWS_AT_ONCE:
+        held.cells += cells
+        if len(held.cells) >= held.enough:
             self._pack(held)
             if len(held.batches) >= ROWS // ROWS_AT_ONCE:
                 self._write(held)
@@ -110,9 +134,9 @@ class Tables:
 
     def _pack(self, held: _Held) -> None:
         """Make columns of the rows that are held."""
-        held.batches.append(batch(held.rows, TABLES[held.table]))
-        self.counts[held.table] += len(held.rows)
-        held.rows.clear()
+        held.batches.append(batch(held.cells, held.table))
+        self.counts[held.table] += held.batches[-1].num_rows
+        held.cells.clear()
 
     def _write(self, held: _Held) -> None:
         """Write all that is held of a table and a day, and forget it."""
@@ -132,6 +156,7 @@ class Tables:
         self.system.create_dir(path.rpartition("/")[0])
         self.files.append(name)
         writer = self._open[table, day] = pq.ParquetWriter(
-            path, TABLES[table], compression="zstd", filesystem=self.system
-        )
+            path, TABLES[table], filesystem=self.system, compression="zstd", use_dictionary=REPEATED[table],
+            column_encoding=dict.fromkeys(COUNTING[table], "DELTA_BINARY_PACKED"),
+        )  # fmt: skip
         return writer

@@ -35,7 +35,7 @@ from ..filters.filter import Filter as OneFilter
 from ..filters.filter import Form
 from ..filters.table import FILTERS
 from ..tables.arrow import TABLES, batch
-from ..tables.rows import TableRow
+from ..tables.cells import WIDTHS, Cells
 from ..tables.told import Wanted
 from .alone import Alone
 from .archive.plan import Plan, nanoseconds, plan
@@ -224,17 +224,17 @@ class Captures(DataSourceReader):
         """Yield the rows of one capture."""
         if not isinstance(partition, Whole):
             return
-        schema = TABLES[self.chosen.table]
-        rows = _Collected(self.chosen.table)
+        table = self.chosen.table
+        rows = _Collected(table)
         ports = self.chosen.filters.port or frozenset()
-        if self.chosen.table != "files" and not ports and len(self.pushed.ports) == 1:
+        if table != "files" and not ports and len(self.pushed.ports) == 1:
             ports = frozenset(self.pushed.ports)
         with seldom_collected():
             for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
-                if len(rows.rows) >= BATCH_ROWS or rows.size > BATCH:
-                    yield batch(rows.take(), schema)
-        for start in range(0, len(rows.rows), BATCH_ROWS):
-            yield batch(rows.rows[start : start + BATCH_ROWS], schema)
+                if len(rows.cells) >= rows.most or rows.size > BATCH:
+                    yield batch(rows.take(), table)
+        for start in range(0, len(rows.cells), rows.most):
+            yield batch(rows.cells[start : start + rows.most], table)
 
 
 class PushedDown(Captures):
@@ -248,21 +248,21 @@ class PushedDown(Captures):
 
 
 class _Collected:
-    """The rows of one table, until they are taken away."""
+    """The rows of one table, until they are taken away; `most` cells make a batch."""
 
     def __init__(self, table: str) -> None:
-        self.table = table
-        self.rows: list[TableRow] = []
+        self.table, self.most = table, BATCH_ROWS * WIDTHS[table]
+        self.cells: list[Any] = []
         self.size = 0
 
-    def add(self, table: str, time: int | None, row: TableRow, size: int) -> None:
+    def add(self, table: str, time: int | None, cells: Cells, size: int) -> None:
         if table == self.table:
-            self.rows.append(row)
+            self.cells += cells
             self.size += size
 
-    def take(self) -> list[TableRow]:
-        rows, self.rows, self.size = self.rows, [], 0
-        return rows
+    def take(self) -> list[Any]:
+        cells, self.cells, self.size = self.cells, [], 0
+        return cells
 
 
 def register(spark: SparkSession) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 
+from .cells import LAYOUTS, WIDTHS, Cells, Shared
 from .columns import TABLES as COLUMNS
 
 
@@ -33,16 +34,27 @@ TABLES: dict[str, pa.Schema] = {
 """Every table's columns, as its files have them."""
 
 
-def columns(rows: Sequence[tuple[Any, ...]], width: int) -> Iterator[list[Any]]:
-    """Yield the columns of rows that have so many; `zip(*rows)` makes an iterator a row, which wakes the collector."""
-    for place in range(width):
-        yield list(map(itemgetter(place), rows))
+def batch(cells: Cells, table: str) -> pa.RecordBatch:
+    """Return rows of a table as an Arrow batch."""
+    schema, width, found = TABLES[table], WIDTHS[table], dict[str, pa.Array]()
+    for place, name in enumerate(LAYOUTS[table]):
+        column = list(cells[place::width])
+        if isinstance(name, str):
+            found[name] = _array(column, schema.field(name).type)
+        else:
+            found.update(_shared(column, [schema.field(each) for each in name]))
+    return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
 
 
-def batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows as an Arrow batch."""
-    arrays = [_array(column, field.type) for column, field in zip(columns(rows, len(schema)), schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _shared(column: list[Shared], fields: list[pa.Field]) -> Iterator[tuple[str, pa.Array]]:
+    """Yield name and array of each column of a shared cell: what many rows have in common is looked at once."""
+    distinct = list(set(column))
+    for place, cell in enumerate(distinct):
+        cell.place = place
+    places = pa.array(list(map(attrgetter("place"), column)), pa.int32())
+    for number, field in enumerate(fields):
+        values = _array([cell.columns[number] for cell in distinct], field.type)
+        yield field.name, values.take(places)
 
 
 def _array(column: list[Any], type: pa.DataType) -> pa.Array:

@@ -10,7 +10,8 @@ from ..grammars import api
 from ..messages.exchange import Exchange, Peers
 from ..messages.software import software_of
 from ..tcp.table import Connection
-from .rows import NO_EXCHANGE, Add, TableRow, problem_columns, who_columns
+from .cells import AddRow, TableRow
+from .rows import NO_EXCHANGE, problem_columns, who_columns
 from .values import moment, text
 
 API_VERSIONS = api("ApiVersions").key
@@ -61,7 +62,7 @@ class ConnectionStatistics:
             text(self.client_id), name, version, text(self.mechanism), [str(finding) for finding in findings],
         )  # fmt: skip
 
-    def tell(self, capture: str, findings: Iterable[Finding], add: Add) -> None:
+    def tell(self, capture: str, findings: Iterable[Finding], add: AddRow) -> None:
         """Add the row of `connections`, and a row of `problems` for each of the findings."""
         found, start = list(findings), moment(self.connection.start)
         add("connections", start, self.row(capture, found), 0)

@@ -1,4 +1,4 @@
-"""Exchanges as rows of the tables: plain tuples in the order of columns.py.
+"""Exchanges as rows of the tables, in cells (cells.py).
 
 Messages are proved as `kdbg decode` proves them, to the last record, so that the same findings come out: clean ones in
 one generated reading (straight.py), all others by their values. What is secret in a message appears in no column unless
@@ -24,19 +24,22 @@ from ..wire import Api
 from ..wire.language.api import DIRECTIONS
 from ..wire.readings.topic_names import Topics
 from ..wire.readings.walk import UNREADABLE
+from .cells import Add, Cells, Shared, TableRow
+from .columns import WHO
 from .groups import EVENTS, event_rows
-from .partitions import KEPT, Amount
+from .merging import UNTOLD, merged, partitions_of
+from .partitions import KEPT
 from .record_rows import RecordColumns
 from .straight import ToldReader, names_by_id, reader_of
-from .told import PartitionTold, Told, Wanted, told
+from .told import Told, Wanted, told
 from .values import micros, moment, text, topic_name
 
-TableRow = tuple[Any, ...]
-Add = Callable[[str, int | None, TableRow, int], None]
-"""Takes (table, microseconds since the epoch, row, bytes of its large values)."""
 MOST = 1 << 16
-"""Connections, or versions of APIs, whose columns are remembered."""
-NOTHING, UNTOLD = Amount(), Told((), (), (), None, None, ())
+"""Kinds of exchanges that are remembered."""
+MOST_TOLD, FEW, SHORT = 1 << 10, 8, 1 << 10
+"""What is told of exchanges is remembered, so much of it, where it names a few topics and groups in a short text."""
+AT_ONCE = 1024
+"""Records that are handed on together: a few bytes can hold millions."""
 
 
 class Spoken(NamedTuple):
@@ -53,8 +56,21 @@ class Spoken(NamedTuple):
     events: bool
 
 
+class Kind(NamedTuple):
+    """Exchanges of a connection, of one version of an API and by one client id: what they share in every table.
+
+    `numbered`: they have correlation ids.
+    """
+
+    capture: str
+    peers: Peers
+    shared: Shared
+    spoken: Spoken
+    numbered: bool
+
+
 class Rows:
-    """Makes the rows of exchanges, one by one, and gives each to `add`.
+    """Makes the rows of exchanges, one by one, and gives them to `add`.
 
     `topics` are the names of topic ids; `problems` counts findings by kind.
     """
@@ -67,26 +83,42 @@ class Rows:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()
         self._spoken: dict[tuple[Api | None, int], Spoken] = {}
-        self._who: dict[int, tuple[Peers, str, TableRow]] = {}
+        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
+        self._said: dict[tuple[Any, ...], Shared] = {}
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
         """Add all rows of one exchange."""
-        api, request, response = exchange.api, exchange.request, exchange.response
-        spoken = self._spoken.get((api, exchange.version)) or self._learnt(api, exchange.version)
-        if spoken.events:
-            self._events(capture, exchange)
-        asked = None if request is None else self._told(request, spoken.request, spoken.by_id)
-        answer = None if response is None else self._told(response, spoken.response, spoken.by_id)
+        request, response = exchange.request, exchange.response
+        kind = self._kinds.get((exchange.peers.number, exchange.api, exchange.version, exchange.client_id))
+        if kind is None or kind.peers != exchange.peers or kind.capture != capture:
+            kind = self._met(capture, exchange)
+        _, _, shared, spoken, numbered = kind
+        _, read_request, read_response, by_id, partitions, events = spoken
+        if events:
+            self._events(exchange, shared.columns[: len(WHO)])
+        asked = None if request is None else self._told(request, read_request, by_id)
+        answer = None if response is None else self._told(response, read_response, by_id)
         time = moment(exchange.time)
-        number = exchange.correlation_id if api is None or spoken.columns[1] is not None else None
-        what = (*self._connection(capture, exchange.peers), *spoken.columns, number, text(exchange.client_id), time)
+        number = exchange.correlation_id if numbered else None
         findings = exchange.all_findings()
-        self.add("exchanges", time, (*what, *self._exchange(exchange, asked, answer, findings)), 0)
+        self.add("exchanges", time, self._exchange(exchange, shared, number, time, asked, answer, findings), 0)
         for finding in findings:
             self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
-            self.add("problems", time, (*what, *problem_columns(finding)), 0)
-        if spoken.partitions:
-            self._partitions(spoken, asked, answer, what, time)
+            *same, client_id = shared.columns
+            self.add("problems", time, (*same, number, client_id, time, *problem_columns(finding)), 0)
+        if partitions:
+            self._partitions(asked, answer, shared, number, time)
+
+    def _met(self, capture: str, exchange: Exchange) -> Kind:
+        """Return the kind of an exchange, and remember it."""
+        api, version, peers = exchange.api, exchange.version, exchange.peers
+        spoken = self._spoken.get((api, version)) or self._learnt(api, version)
+        shared = Shared((*who_columns(capture, peers), *spoken.columns, text(exchange.client_id)))
+        found = Kind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
+        if len(self._kinds) >= MOST:
+            self._kinds.clear()
+        self._kinds[peers.number, api, version, exchange.client_id] = found
+        return found
 
     def _learnt(self, api: Api | None, version: int) -> Spoken:
         """Return what there is to know of a version, and remember it."""
@@ -101,15 +133,6 @@ class Rows:
             self._spoken.clear()
         self._spoken[api, version] = found
         return found
-
-    def _connection(self, capture: str, peers: Peers) -> TableRow:
-        """Return the columns that say which connection; those of the last ones are remembered."""
-        found = self._who.get(peers.number)
-        if found is None or found[0] != peers or found[1] != capture:
-            if len(self._who) >= MOST:
-                self._who.clear()
-            found = self._who[peers.number] = peers, capture, who_columns(capture, peers)
-        return found[2]
 
     def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> Told | None:
         """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
@@ -131,26 +154,52 @@ class Rows:
         return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
 
     def _exchange(
-        self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
-    ) -> TableRow:
-        """Return the columns of `exchanges` from `response_time` on."""
+        self, exchange: Exchange, shared: Shared, number: int | None, time: int | None,
+        asked: Told | None, answer: Told | None, findings: list[Finding],
+    ) -> Cells:  # fmt: skip
+        """Return the row of `exchanges`."""
+        request, response = exchange.request, exchange.response
+        if response is None:
+            said = self._what_is_told(None if exchange.answered else False, asked, answer, findings)
+            assert request is not None
+            return (shared, number, time, None, None, request.size, None, request.first_packet, None, said)
+        said = self._what_is_told(True, asked, answer, findings)
+        begun, size, packet = moment(response.first_time), response.size, response.first_packet
+        if request is None:
+            return (shared, number, time, begun, None, None, size, None, packet, said)
+        latency = micros(response.first_time - request.last_time)
+        return (shared, number, time, begun, latency, request.size, size, request.first_packet, packet, said)
+
+    def _what_is_told(
+        self, answered: bool | None, asked: Told | None, answer: Told | None, findings: list[Finding]
+    ) -> Shared:
+        """Return the columns `TOLD` of an exchange: mostly those of an earlier one."""
         topics, groups, codes, _, throttle, _ = answer or UNTOLD
         if asked is not None:
             others, named, errors, *_ = asked
             topics, groups, codes = [*others, *topics], [*named, *groups], [*errors, *codes]
-        by_id = self.topics
-        request, response = exchange.request, exchange.response
-        latency = None if request is None or response is None else micros(response.first_time - request.last_time)
-        return (
-            moment(response.first_time) if response is not None else None,
-            latency,
-            request.size if request is not None else None,
-            response.size if response is not None else None,
-            request.first_packet if request is not None else None,
-            response.first_packet if response is not None else None,
-            True if response is not None else None if exchange.answered else False,
+        if codes or findings or len(topics) + len(groups) > FEW:
+            return self._says(answered, topics, groups, codes, throttle, findings)
+        key = (answered, throttle, len(topics), *topics, *groups)
+        found = self._said.get(key)
+        if found is None:
+            found = self._says(answered, topics, groups, codes, throttle, findings)
+            names = [name for name in key[3:] if name is not None]
+            if all(type(name) is str for name in names) and sum(map(len, names)) <= SHORT:  # an id's name is learnt
+                if len(self._said) >= MOST_TOLD:
+                    self._said.clear()
+                self._said[key] = found
+        return found
+
+    def _says(
+        self, answered: bool | None, topics: Sequence[Any], groups: Sequence[str], codes: Sequence[int],
+        throttle: int | None, findings: list[Finding],
+    ) -> Shared:  # fmt: skip
+        """Return the columns `TOLD`."""
+        return Shared((
+            answered,
             [
-                topic if type(topic) is str else topic_name(topic, by_id)
+                topic if type(topic) is str else topic_name(topic, self.topics)
                 for topic in dict.fromkeys(topics)
                 if topic is not None
             ],
@@ -159,35 +208,28 @@ class Rows:
             [error_name(code) for code in codes],
             throttle,
             [escape(str(finding)) for finding in findings],
-        )
+        ))  # fmt: skip
 
     def _partitions(
-        self, spoken: Spoken, asked: Told | None, answer: Told | None, what: TableRow, time: int | None
+        self, asked: Told | None, answer: Told | None, shared: Shared, number: int | None, time: int | None
     ) -> None:
         """Add the rows of `partitions`, request and response merged, and those of their records."""
-        found: dict[tuple[Any, int, str | None], tuple[PartitionTold | None, PartitionTold | None]] = {}
-        *_, around, _, parts = asked or UNTOLD
-        for part in parts:
-            around = part[0] or around
-            found[part[1], part[2], around] = part, None
-        *_, parts = answer or UNTOLD
-        for part in parts:
-            around = part[0] or around  # a response does not repeat the group
-            place = part[1], part[2], around
-            found[place] = found[place][0] if place in found else None, part
-        produced = spoken.columns[0] == "Produce"
-        for (topic, partition, group), (one, other) in found.items():
+        produced = shared.columns[len(WHO)] == "Produce"
+        cells: list[Any] = []
+        for (topic, partition, group), one, other in partitions_of(asked, answer):
             name, topic_id = (topic, None) if type(topic) is str else self._by_id(topic)
-            code, offsets, (size, count, last, codec), records = _merged(one, other)
+            code, offsets, (size, count, last, codec), records = merged(one, other)
             base = (-1 if offsets[0] is None else offsets[0]) if produced else None
             if base is not None and last is not None:  # it counts from the offset that the broker answers
                 last = base + last if base >= 0 else None
-            self.add("partitions", time, (
-                *what, name, topic_id, partition, group, code, None if code is None else error_name(code),
-                *offsets, size, count, last, codec,
-            ), 0)  # fmt: skip
+            cells += (
+                shared, number, time, name, topic_id, partition, group, code,
+                None if code is None else error_name(code), *offsets, size, count, last, codec,
+            )  # fmt: skip
             if count and records:
-                self._records(records, base, (*what, name or topic_id, partition), time)
+                self._records(records, base, (shared, number, time, name or topic_id, partition), time)
+        if cells:
+            self.add("partitions", time, cells, 0)
 
     def _by_id(self, topic: Any) -> tuple[str | None, str | None]:
         """Return the name of a topic that is named by its id, if it is known, and the id as text."""
@@ -195,18 +237,23 @@ class Rows:
 
     def _records(self, records: Sequence[RecordColumns], base: int | None, what: TableRow, time: int | None) -> None:
         """Add the rows of records; `base` is the offset that the broker gave to the first, -1 where it did not."""
-        values = self.wanted.values
-        for count, (offset, *rest) in enumerate(records):
-            if base is not None:
-                offset = None if base < 0 else base + count
-            self.add("records", time, (*what, offset, *rest), (rest[1] or 0) + (rest[2] or 0) if values else 0)
+        for start in range(0, len(records), AT_ONCE):
+            cells: list[Any] = []
+            some = records[start : start + AT_ONCE]
+            for count, record in enumerate(some, start):
+                cells += what
+                cells += record
+                if base is not None:
+                    cells[-len(record)] = None if base < 0 else base + count
+            size = sum((record[2] or 0) + (record[3] or 0) for record in some) if self.wanted.values else 0
+            self.add("records", time, cells, size)
 
-    def _events(self, capture: str, exchange: Exchange) -> None:
+    def _events(self, exchange: Exchange, who: TableRow) -> None:
         """Add the rows of `groups`."""
         request, response = self._readable(exchange.request), self._readable(exchange.response)
         if request is None:
             return
-        who, time = self._connection(capture, exchange.peers), moment(exchange.time)
+        time = moment(exchange.time)
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event in event_rows(request.api.name, request.body, response, exchange.client_id):
             self.add("groups", time, (*who, time, *event, latency), 0)
@@ -219,28 +266,6 @@ def _opens(half: CapturedMessage, found: Told) -> bool:
         if held is not None and type(topic) is UUID and (half.known or Known.nothing()).topics.get(topic) in TOPICS:
             return True
     return False
-
-
-def _merged(
-    asked: PartitionTold | None, answer: PartitionTold | None
-) -> tuple[int | None, Sequence[int | None], Amount, Sequence[RecordColumns] | None]:
-    """Return (error, offsets, amount, records) of a partition, as both messages tell of it."""
-    if answer is None:
-        assert asked is not None
-        *_, offsets, held, records = asked
-        return None, offsets, held or NOTHING, records
-    _, _, _, code, offsets, held, records = answer
-    if asked is None:
-        return code, offsets, held or NOTHING, records
-    *_, (one, two, three, four, five), of_request, in_request = asked
-    if not (held and held[0]) or (of_request and of_request[0]):
-        held, records = of_request, in_request
-    first, second, third, fourth, fifth = offsets
-    offsets = (
-        one if first is None else first, two if second is None else second, three if third is None else third,
-        four if fourth is None else fourth, five if fifth is None else fifth,
-    )  # fmt: skip
-    return code, offsets, held or NOTHING, records
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:

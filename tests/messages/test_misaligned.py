@@ -18,6 +18,7 @@ import kdbg
 from kdbg.cli import run
 from kdbg.messages.message import Message
 from kdbg.messages.message import read as read_message
+from kdbg.tables.cells import plain
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
 from tests.traffic import Talk, framed, packed, pcap
@@ -100,7 +101,9 @@ def test_no_table_holds_it(show_secrets: bool, tmp_path: Path) -> None:
     path.write_bytes(pcap(talk("CreateTopics"), talk("AlterConfigs")))
     found = deque[Any]()
     rows = Rows(
-        lambda *row: found.append(row), Wanted(records=True, values=True, show_secrets=show_secrets), dict[UUID, str]()
+        plain(lambda *row: found.append(row)),
+        Wanted(records=True, values=True, show_secrets=show_secrets),
+        dict[UUID, str](),
     )
     for exchange in kdbg.read(path):
         rows.exchange("capture", exchange)

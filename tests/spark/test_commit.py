@@ -7,11 +7,17 @@ import os
 import platform
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+import kdbg
 from kdbg.spark.commit import Output
 from kdbg.spark.parquet import MOST_OPEN, ROWS, Tables
+from kdbg.tables.arrow import TABLES as SCHEMAS
 from kdbg.tables.columns import TABLES
+from kdbg.tables.rows import Rows
+from kdbg.tables.told import Wanted
+from tests.cli.calls import SHIPPED
 
 from .decoded import ask
 
@@ -114,3 +120,19 @@ def test_many_rows_of_many_days(tmp_path: Path, days: int) -> None:
     assert report["rows"]["groups"] == ROWS + 11
     assert len(report["files"]) == days
     assert ask(tmp_path / ".kdbg-run", "SELECT count(*), count(DISTINCT date) FROM {groups}") == [(ROWS + 11, days)]
+
+
+def test_numbers_that_count_are_kept_as_differences_and_words_once(tmp_path: Path) -> None:
+    tables = Tables(f"{tmp_path}/.kdbg-run")
+    exchanges = Rows(tables.add, Wanted(), {})
+    for exchange in kdbg.read(SHIPPED[0]):
+        exchanges.exchange("capture", exchange)
+    name = next(name for name in tables.close()["files"] if name.startswith("exchanges/"))
+    file = pq.ParquetFile(tmp_path / ".kdbg-run" / name)
+    group = file.metadata.row_group(0)
+    encodings = {column["path_in_schema"]: column["encodings"] for column in group.to_dict()["columns"]}
+    counting = {column for column, used in encodings.items() if "DELTA_BINARY_PACKED" in used}
+    repeated = {column for column, used in encodings.items() if "RLE_DICTIONARY" in used}
+    assert counting >= {"correlation_id", "request_time", "response_time", "request_packet"}
+    assert repeated >= {"capture", "connection_id", "client", "api", "topics.list.element", "errors.list.element"}
+    assert file.schema_arrow == SCHEMAS["exchanges"]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from kdbg.tables.arrow import TABLES, TYPES
+import kdbg
+from kdbg.tables import rows as module
+from kdbg.tables.arrow import TABLES, TYPES, batch
+from kdbg.tables.cells import LAYOUTS, SHARED, WIDTHS, plain
 from kdbg.tables.columns import TABLES as COLUMNS
+from kdbg.tables.rows import Rows
+from kdbg.tables.told import Wanted
+from tests.cli.calls import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -25,3 +33,28 @@ def test_the_type_of_each_kind_of_column(kind: str, said: str) -> None:
 def test_every_table_has_its_columns_in_order(table: str) -> None:
     assert TABLES[table].names == [*COLUMNS[table]]
     assert isinstance(TABLES[table], pa.Schema)
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_every_column_has_one_cell(table: str) -> None:
+    columns = [name for cell in LAYOUTS[table] for name in ((cell,) if isinstance(cell, str) else cell)]
+    assert sorted(columns) == sorted(COLUMNS[table])
+    assert WIDTHS[table] == len(columns) - sum(len(shared) - 1 for shared in SHARED.get(table, ()))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_columns_of_cells_are_those_of_the_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 3)
+    cells: dict[str, list[object]] = {table: [] for table in COLUMNS}
+    rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in COLUMNS}
+    wanted = Wanted(records=True, values=True)
+    in_cells = Rows(lambda table, time, some, size: cells[table].extend(some), wanted, {})
+    in_rows = Rows(plain(lambda table, time, row, size: rows[table].append(row)), wanted, {})
+    for exchange in kdbg.read(path):
+        in_cells.exchange("capture", exchange)
+        in_rows.exchange("capture", exchange)
+    for table, schema in TABLES.items():
+        found = batch(cells[table], table)
+        assert found.schema == schema
+        columns = [list(column) for column in zip(*rows[table], strict=True)] or [[] for _ in schema]
+        assert found.columns == [pa.array(*each) for each in zip(columns, schema.types, strict=True)], table

@@ -15,6 +15,7 @@ from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
 from kdbg.messages.exchange import Exchange
 from kdbg.render.jsonlines import json_line
+from kdbg.tables.cells import plain
 from kdbg.tables.columns import TABLES
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
@@ -32,7 +33,7 @@ class Tables:
     def __init__(self, exchanges: Iterator[Exchange], topics: dict[UUID, str], wanted: Wanted) -> None:
         self.tables: dict[str, Table] = {name: [] for name in TABLES}
         self.sizes: list[tuple[str, int]] = []
-        self.rows = Rows(self.add, wanted, topics)
+        self.rows = Rows(plain(self.add), wanted, topics)
         for exchange in exchanges:
             self.rows.exchange("capture", exchange)
 
@@ -114,7 +115,7 @@ def test_records_show_no_contents_unless_asked_for() -> None:
     assert tables_of(talk)["records"] == []
 
 
-@pytest.mark.parametrize(("values", "sizes"), [(True, [2, 3]), (False, [0, 0])])
+@pytest.mark.parametrize(("values", "sizes"), [(True, [5, 0]), (False, [0, 0])])
 def test_only_keys_and_values_of_records_count_as_large(values: bool, sizes: list[int]) -> None:
     records = batch("", "bcd")
     records["records"][0]["value"] = records["records"][1]["key"] = None
@@ -284,3 +285,35 @@ def test_offsets_committed_in_a_transaction_are_an_event_of_the_group() -> None:
     [event], [partition] = tables["groups"], tables["partitions"]
     assert some(event, "event", "group_id") == ["commit", "g"]
     assert some(partition, "group_id", "topic", "partition", "offset") == ["g", "orders", 0, 40]
+
+
+def test_what_is_told_again_is_remembered_but_not_the_id_of_a_topic_that_got_a_name() -> None:
+    orders = UUID(int=7)
+    topics = [{"topic_id": orders, "partitions": [{"partition": 1, "fetch_offset": 20}]}]
+    talk = Talk().ask("Fetch", 13, topics=topics).answer(responses=[])
+    talk.ask("Metadata", 12, topics=None)
+    talk.answer(topics=[{"name": "orders", "topic_id": orders, "partitions": []}])
+    for _ in range(2):
+        talk.ask("Fetch", 13, topics=topics).answer(responses=[])
+    table: list[tuple[Any, ...]] = []
+    session = Engine()
+    rows = Rows(plain(lambda *row: table.append(row)), Wanted(), session.names_then)
+    with open_capture(io.BytesIO(pcap(talk))) as capture:
+        for exchange in session.run(capture.blocks()):
+            session.names_then.at(exchange.names)
+            rows.exchange("capture", exchange)
+    place = [*TABLES["exchanges"]].index("topics")
+    said = [row[place] for name, _, row, _ in table if name == "exchanges"]
+    assert said == [[str(orders)], ["orders"], ["orders"], ["orders"]]
+
+
+def test_connections_that_share_a_number_are_told_apart() -> None:
+    rows: list[tuple[Any, ...]] = []
+    make = Rows(plain(lambda table, time, row, size: rows.append(row)), Wanted(), {})
+    for capture, port in (("one", 50001), ("one", 50002), ("two", 50002)):
+        talk = Talk(("10.0.0.1", port)).ask("Metadata", 1, topics=[]).answer()
+        for exchange in kdbg.read(io.BytesIO(pcap(talk))):
+            make.exchange(capture, exchange)
+    assert [row[:3] for row in rows] == [
+        ("one", 1, "10.0.0.1:50001"), ("one", 1, "10.0.0.1:50002"), ("two", 1, "10.0.0.1:50002"),
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
 from kdbg.tables import rows as module
+from kdbg.tables.cells import plain
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
 from kdbg.wire.readings.topic_names import ALWAYS
@@ -29,7 +30,7 @@ def rows(source: Any, wanted: Wanted, *, straight: bool, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch, open_capture(source) as capture:
         if not straight:
             patch.setattr(module, "reader_of", lambda *_: None)
-        make = Rows(lambda *row: found.append(row), wanted, engine.topic_names)
+        make = Rows(plain(lambda *row: found.append(row)), wanted, engine.topic_names)
         sound = 0
         for exchange in engine.run(capture.blocks()):
             make.exchange("capture", exchange)
@@ -87,5 +88,6 @@ def test_offsets_of_produced_records_count_from_the_brokers_answer(monkeypatch: 
     talk = Talk().ask("Produce", 8, acks=1, topic_data=[topic])
     told = [{"index": 0, "base_offset": 40, "log_append_time_ms": -1, "log_start_offset": 0}]
     talk.answer(responses=[{"name": "t", "partition_responses": told}])
+    monkeypatch.setattr(module, "AT_ONCE", 3)
     table, _ = rows(io.BytesIO(pcap(talk)), EVERYTHING, straight=True, monkeypatch=monkeypatch)
     assert [row[12] for name, _, row, _ in table if name == "records"] == [40, 41, 42, 43]

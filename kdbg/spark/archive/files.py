@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...findings import Finding, unpack
-from ...tables.rows import NO_EXCHANGE, TableRow, problem_columns
+from ...tables.cells import TableRow
+from ...tables.rows import NO_EXCHANGE, problem_columns
 from ...tables.values import moment
 from .plan import Plan
 

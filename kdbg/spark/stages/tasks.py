@@ -10,6 +10,7 @@ Between `read` and `pair` stands the one shuffle. Each task of the other stages 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
@@ -60,9 +61,14 @@ def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
 
 
 def at_full_speed(stage: Stage) -> Stage:
-    """Return the stage wrapped so that the garbage collector runs seldom meanwhile."""
+    """Return the stage wrapped so that the garbage collector runs seldom meanwhile, and has little to do afterwards.
+
+    Spark's workers collect garbage behind every task, and would look through all of kdbg each time. What is there when
+    a task begins, which is when the garbage of the one before is gone, is here to stay.
+    """
 
     def without_rests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gc.freeze()
         with seldom_collected():
             yield from stage(batches)
 
@@ -83,7 +89,7 @@ def count(plan: Plan, places: list[int]) -> Stage:
             split = plan.splits[places[number]]
             yield report([places[number], *counted(plan.files[split.file], split)])
 
-    return stage
+    return at_full_speed(stage)
 
 
 def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
@@ -97,7 +103,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
             said = orjson.dumps(reading.report | {"split": number})
             yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
 
-    return stage
+    return at_full_speed(stage)
 
 
 def _row(run: Run, capture: int, split: int, spill: Spill) -> tuple[Any, ...]:

@@ -26,6 +26,7 @@ from kdbg.messages.payloads import may_hold_payloads
 from kdbg.render.jsonlines import record_sets
 from kdbg.render.look import Look
 from kdbg.render.views import view
+from kdbg.tables.cells import plain
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
 from kdbg.wire import (
@@ -313,7 +314,7 @@ def test_payloads_are_opened_wherever_they_stand(place: str) -> None:
 
 def rows(one: Exchange) -> list[tuple[str, tuple[Any, ...]]]:
     found: list[tuple[str, tuple[Any, ...]]] = []
-    Rows(lambda table, time, row, size: found.append((table, row)), Wanted(), {}).exchange("lamp.pcap", one)
+    Rows(plain(lambda table, time, row, size: found.append((table, row))), Wanted(), {}).exchange("lamp.pcap", one)
     return found
 
 

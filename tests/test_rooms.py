@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"messages", "tcp", "grammars", "wire", "capture.packet"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
-    "compare": {"messages", "wire"},
+    "compare": {"stats", "messages", "wire"},
     "values": {"wire"},
     "stats": {"messages", "grammars", "wire"},
     "schemas": {"values"},

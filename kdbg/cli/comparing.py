@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Self, TypeAlias
 
 import click
 
@@ -20,80 +21,93 @@ from ..render.look import Look
 from .captures import Captures
 from .output import Writer
 
+Side: TypeAlias = tuple[str, Filters]
+"""What a side is called, and which of its exchanges count."""
 
-def run(a: str, b: str, filters: Filters, *, ids: bool, every: bool, form: str, look: Look) -> int:
-    """Compare two exchanges or two captures; return the exit status."""
+
+def run(sides: tuple[Side, Side], *, ids: bool, every: bool, form: str, look: Look) -> int:
+    """Compare two exchanges or two captures, each by its own filters; return the exit status."""
+    (a, _), (b, _) = sides
     single = [numbered(name) is not None for name in (a, b)]
     if single[0] is not single[1]:
         raise click.UsageError(f"Which exchange of {b if single[0] else a}? FILE#N is exchange N, for both or for none")
     if ids and not single[0]:
         raise click.UsageError("--ids is for two exchanges: A#N B#M")
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
-    sides: Exchanges | Profiles = Exchanges(filters, Writer()) if single[0] else Profiles(filters, Writer())
-    sides.captures([a, b])
-    if len(sides.found) < 2:
-        return sides.status
-    if isinstance(sides, Exchanges):
-        text = sides.compared((a, b), look, form, ids=ids)
+    return of_exchanges(sides, look, form, ids=ids) if single[0] else of_captures(sides, look, form, every=every)
+
+
+def of_exchanges(sides: tuple[Side, Side], look: Look, form: str, *, ids: bool) -> int:
+    """Write what two exchanges differ in; return the exit status."""
+    a, b = (OneExchange(filters, Writer()).of(name) for name, filters in sides)
+    if a.found is None or b.found is None:
+        return max(a.status, b.status)
+    found = compare(a.found, b.found, ids=ids, secrets=look.show_secrets)
+    if form == "json":
+        a.writer.write(b"".join(map(compared.json_difference, found.differences)))
     else:
-        text = sides.compared((a, b), look, form, every=every)
-    sides.writer.write(text)
-    sides.writer.flush()
-    return sides.status
+        files = [(numbered(name) or (name,))[0] for name, _ in sides]
+        heads = [compared.heading(*side, look) for side in zip("AB", files, (a.found, b.found), strict=True)]
+        a.writer.write("".join(heads) + compared.exchanges(found, look))
+    a.writer.flush()
+    return max(a.status, b.status)
 
 
-class Exchanges(Captures):
-    """Reads one exchange of each file."""
+def of_captures(sides: tuple[Side, Side], look: Look, form: str, *, every: bool) -> int:
+    """Write what two captures differ in, with `every` what is the same, too; return the exit status."""
+    a, b = (AddedUp(filters, Writer()).of(name) for name, filters in sides)
+    if not (a.has_read and b.has_read):
+        return max(a.status, b.status)
+    found = list(rows(a.profile, b.profile))
+    if form == "json":
+        for line in compared.json_rows(found):
+            a.writer.write(line)
+    else:
+        shown = [row for row in found if every or not row.same]
+        named = [(name, one.profile) for (name, _), one in zip(sides, (a, b), strict=True)]
+        a.writer.write(compared.captures(shown, look, named, len(found) - len(shown)))
+    a.writer.flush()
+    return max(a.status, b.status)
 
-    def __init__(self, filters: Filters, writer: Writer) -> None:
-        super().__init__(filters, writer)
-        self.found: list[Exchange] = []
+
+class OneExchange(Captures):
+    """Reads one exchange of a file."""
+
+    found: Exchange | None = None
+
+    def of(self, name: str) -> Self:
+        """Read the file; return this."""
+        self.captures([name])
+        return self
 
     def read(self, capture: Capture, name: str) -> None:
         """Keep the exchange that is wanted of a capture; raise `InputError` where it has none of that number."""
         with self.driven(capture, name) as drive:
-            chosen = next(iter(drive), None)
-            if chosen is None:
+            self.found = next(iter(drive), None)
+            if self.found is None:
                 raise InputError(f"{name}: no such exchange passes the filters; it has {drive.seen:,}")
-        self.note_all(chosen, shallow=False)
-        self.found.append(chosen)
+        self.note_all(self.found, shallow=False)
 
     def close(self) -> None:
         """Say nothing: what differs is the answer."""
 
-    def compared(self, names: tuple[str, str], look: Look, form: str, *, ids: bool) -> str | bytes:
-        """Return what the two exchanges differ in."""
-        a, b = self.found
-        found = compare(a, b, ids=ids, secrets=look.show_secrets)
-        if form == "json":
-            return b"".join(map(compared.json_difference, found.differences))
-        files = [(numbered(name) or (name,))[0] for name in names]
-        heads = [compared.heading(*side, look) for side in zip("AB", files, self.found, strict=True)]
-        return "".join(heads) + compared.exchanges(found, look)
 
-
-class Profiles(Captures):
-    """Adds up each file by meaning."""
+class AddedUp(Captures):
+    """Adds up by meaning what one name stands for: a file, a folder or a glob."""
 
     def __init__(self, filters: Filters, writer: Writer) -> None:
         super().__init__(filters, writer)
-        self.found: list[Profile] = []
+        self.profile: Profile = Profile()
+
+    def of(self, name: str) -> Self:
+        """Read what the name stands for; return this."""
+        self.captures([name])
+        return self
 
     def read(self, capture: Capture, name: str) -> None:
         """Add up a capture."""
-        profile = Profile()
-        self.found.append(profile)
         with self.driven(capture, name) as drive:
             for exchange in drive:
-                profile.add(exchange)
+                self.profile.add(exchange)
                 if not exchange.is_sound(shallow=True):
                     self.note_all(exchange, shallow=True)
-
-    def compared(self, names: tuple[str, str], look: Look, form: str, *, every: bool) -> str | bytes:
-        """Return what the two captures differ in; with `every` what is the same, too."""
-        a, b = self.found
-        found = list(rows(a, b))
-        if form == "json":
-            return b"".join(compared.json_rows(found))
-        shown = [row for row in found if every or not row.same]
-        return compared.captures(shown, look, [*zip(names, self.found, strict=True)], len(found) - len(shown))

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ..filters.chosen import Filters
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .output import look, look_options
@@ -15,14 +16,16 @@ from .output import look, look_options
 @click.argument("a", metavar="A[#N]")
 @click.argument("b", metavar="B[#M]")
 @filter_options
+@click.option("--where-a", metavar="EXPR", help="--where for A alone: two clients of one capture are compared so.")
+@click.option("--where-b", metavar="EXPR", help="--where for B alone.")
 @click.option("--ids", is_flag=True, help="Compare ids, times and checksums too, of two exchanges.")
 @click.option("--all", "every", is_flag=True, help="Show what is the same in two captures, too.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Tables to read, or JSON Lines.")  # fmt: skip
 @look_options
 @definitions_option
-def command(a: str, b: str, ids: bool, every: bool, form: str, color: str, full: bool, show_secrets: bool,
-            **filters: Any) -> int:  # fmt: skip
+def command(a: str, b: str, where_a: str | None, where_b: str | None, ids: bool, every: bool, form: str, color: str,
+            full: bool, show_secrets: bool, **filters: Any) -> int:  # fmt: skip
     """Show what differs between two exchanges, or between two captures.
 
     A#N and B#M are exchanges, by the numbers that `kdbg decode` shows: each field that differs is a line. Ids that are
@@ -34,8 +37,17 @@ def command(a: str, b: str, ids: bool, every: bool, form: str, color: str, full:
     \b
     kdbg diff mine.pcap#17 theirs.pcap#4
     kdbg diff mine.pcap librdkafka.pcap --api fetch
+    kdbg diff all.pcap all.pcap --where-a 'client_id == "mine"' --where-b 'client_id == "theirs"'
     """
     from .comparing import run
 
     shown = look(color, full, show_secrets)
-    return run(a, b, take_filters(filters), ids=ids, every=every, form=form, look=shown)
+    sides = (a, one_side(filters, where_a)), (b, one_side(filters, where_b))
+    return run(sides, ids=ids, every=every, form=form, look=shown)
+
+
+def one_side(options: dict[str, Any], where: str | None) -> Filters:
+    """Return the filters of one side: those of both, and its own expression."""
+    both = options.get("where")
+    expression = f"({both}) && ({where})" if both and where else where or both
+    return take_filters({**options, "where": expression})

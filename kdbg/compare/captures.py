@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..stats.sketch import Sketch
 from ..wire.nodes import Node
 from .profile import Profile, Setting
 
+PERCENTS = 50, 95, 99
 MOST_DIFFERENT = 12
 """Different values beyond which a field is not a setting any more, unless the other capture has few."""
 
@@ -15,7 +17,8 @@ MOST_DIFFERENT = 12
 class Row(NamedTuple):
     """One line of a comparison: what was counted in each capture, by value; None where a capture has nothing of it.
 
-    `node` is what the values of a field were read by. `same`: both captures have the same values, however often.
+    In `answers` it is percentiles, in nanoseconds beyond the wait that was asked for. `node` is what the values of a
+    field were read by. `same`: both captures have the same values, however often, or the same percentiles.
     """
 
     section: str
@@ -27,11 +30,13 @@ class Row(NamedTuple):
 
     @property
     def same(self) -> bool:
+        if self.section == "answers":
+            return self.a == self.b
         return (self.a or {}).keys() == (self.b or {}).keys()
 
 
 def rows(a: Profile, b: Profile) -> Iterator[Row]:
-    """Yield the rows of all sections: clients, versions, settings, errors."""
+    """Yield the rows of all sections: clients, versions, settings, errors, and how late answers came."""
     yield from _clients(a, b)
     apis = _union(a.versions, b.versions)
     for api in apis:
@@ -45,6 +50,9 @@ def rows(a: Profile, b: Profile) -> Iterator[Row]:
             yield Row("settings", api, path, _counts(one), _counts(other), node)
     for api in _union(a.errors, b.errors):
         yield Row("errors", api, api, a.errors.get(api), b.errors.get(api))
+    for api in apis:
+        if api in a.answers and api in b.answers:
+            yield Row("answers", api, api, _late(a.answers[api]), _late(b.answers[api]))
 
 
 def _clients(a: Profile, b: Profile) -> Iterator[Row]:
@@ -60,6 +68,11 @@ def _software(profile: Profile) -> dict[str, dict[str, int]]:
     for (client_id, name, version), count in profile.clients.items():
         found.setdefault(client_id or "", {})[f"{name} {version}"] = count
     return found
+
+
+def _late(answers: Sketch) -> dict[str, int]:
+    """Return the percentiles that are shown, in nanoseconds."""
+    return {f"p{percent}": answers.quantile(percent / 100) or 0 for percent in PERCENTS}
 
 
 def _union(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> list[Any]:

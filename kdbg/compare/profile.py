@@ -11,6 +11,8 @@ from typing import Any
 
 from ..findings import Kind
 from ..messages.exchange import Exchange
+from ..messages.waiting import beyond_wait
+from ..stats.sketch import Sketch
 from ..wire.nodes import Node
 from .aside import is_aside
 from .fields import leaves
@@ -62,6 +64,8 @@ class Profile:
     """By API and path of a field of its requests."""
     errors: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """API by API: error codes by name."""
+    answers: defaultdict[str, Sketch] = field(default_factory=lambda: defaultdict(Sketch))
+    """API by API: the nanoseconds that answers took beyond what their requests asked to wait for."""
 
     def add(self, exchange: Exchange) -> None:
         """Add one exchange."""
@@ -76,6 +80,8 @@ class Profile:
         name = exchange.api.name
         for error in exchange.errors:
             self.errors[name][error.name] += 1
+        if (late := beyond_wait(exchange)) is not None:
+            self.answers[name].add(late)
         if exchange.request is not None:
             self.versions[name][exchange.version] += 1
             self._request(name, exchange)

@@ -15,7 +15,7 @@ from ..wire.nodes import Node
 from ..wire.readings.fields import tails
 from ..wire.readings.secrets import Hidden
 from .answers import table
-from .heading import endpoint
+from .heading import endpoint, latency
 from .jsonlines import dump
 from .look import Look
 from .values import cells, content, cut, escape, number, octets, quote
@@ -30,6 +30,7 @@ TITLES = {
     "versions": "APIs and their versions",
     "settings": "What requests set",
     "errors": "Errors",
+    "answers": "How late answers came, beyond the wait that was asked for",
 }
 
 
@@ -133,6 +134,8 @@ def counted(values: Mapping[Any, int] | None, row: Row) -> str:
     """Return values and how often each was seen, the most frequent first; a dash where there is none."""
     if not values:
         return "–"
+    if row.section == "answers":
+        return "  ".join(f"{percent} {latency(value)}" for percent, value in values.items())
     if len(values) > MOST_VALUES and all(isinstance(value, int) for value in values):
         return f"{len(values):,} values, {min(values):,} to {max(values):,}"
     ordered = sorted(values.items(), key=lambda item: -item[1])
@@ -148,11 +151,16 @@ def _once(value: Any, row: Row) -> str:
 
 
 def json_rows(rows: Sequence[Row]) -> Iterator[bytes]:
-    """Yield each row as a line of JSON: `a` and `b` are lists of value and count, null where a capture has none."""
+    """Yield each row as a line of JSON: `a` and `b` are lists of value and count, or percentiles; null for none."""
     for row in rows:
         front = {"section": row.section, "api": row.api, "name": row.name}
-        sides = {mark: _listed(values) for mark, values in (("a", row.a), ("b", row.b))}
+        listed = _percentiles if row.section == "answers" else _listed
+        sides = {mark: listed(values) for mark, values in (("a", row.a), ("b", row.b))}
         yield dump({**front, **sides, "same": row.same})
+
+
+def _percentiles(values: Mapping[Any, int] | None) -> dict[str, float]:
+    return {f"{percent}_ms": value / 1e6 for percent, value in (values or {}).items()}
 
 
 def _listed(values: Mapping[Any, int] | None) -> list[dict[str, Any]] | None:

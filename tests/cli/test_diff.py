@@ -55,6 +55,30 @@ def test_filters_hold_for_both() -> None:
     assert wait["same"] is True
 
 
+def test_a_side_may_have_an_expression_of_its_own() -> None:
+    pytest.importorskip("cel_expr_python", reason="--where needs kdbg[where]")
+    rows = call(
+        "diff", FIRST, FIRST, "--where-a", 'api == "Fetch"', "--where-b", 'api == "Produce"', "-f", "json"
+    ).lines
+    versions = {row["name"]: (row["a"], row["b"]) for row in rows if row["section"] == "versions"}
+    assert versions["Fetch"][1] is None
+    assert versions["Produce"][0] is None
+    assert len(versions) == 2
+
+
+def test_how_late_answers_came_stands_beside_each_other() -> None:
+    rows = call("diff", FIRST, PYTHON, "--api", "metadata", "-f", "json").lines
+    (late,) = [row for row in rows if row["section"] == "answers"]
+    assert 1 < late["a"]["p50_ms"] < 3
+    assert late["b"]["p50_ms"] < 1
+
+
+def test_a_side_may_be_a_folder(tmp_path: Path) -> None:
+    for name in ("one.pcap", "two.pcap"):
+        (tmp_path / name).write_bytes(FIRST.read_bytes())
+    assert f"B  {tmp_path}  62 exchanges" in call("diff", FIRST, tmp_path).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

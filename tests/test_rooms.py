@@ -69,7 +69,6 @@ OWNERS = {
     "pyspark": {"spark"},
     "pyarrow": {"spark", "tables", "reading"},
     "pandas": {"reading"},
-    "plotly": {"report"},
     "jinja2": {"report"},
     "sqlite3": {"report"},
     "socket": {"client"},

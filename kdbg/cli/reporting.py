@@ -25,7 +25,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ..report.ask import Ask
 
-NEEDED = ("plotly", "jinja2")
+NEEDED = ("jinja2",)
 
 
 def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force: bool, jobs: int) -> int:

@@ -1,4 +1,4 @@
-"""Facts as figures of Plotly, each with its numbers in a table. Colours of text and lines are the page's, not theirs.
+"""Facts as figures of plotly.js, each with its numbers in a table. Colours of text and lines are the page's.
 
 Plotly reads a little HTML in names; captured text is escaped before it gets there, so that a reader sees what it is.
 """
@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import plotly.graph_objects as go
-
 from .ask import Bins
 from .cells import Table, duration, shown, size, table, when
 from .facts import OTHERS, Heat, Listing, Series
@@ -24,7 +22,6 @@ MOST_GROUPS = 12
 NAME = 48
 """Characters of a name in a chart."""
 LAYOUT: dict[str, Any] = {
-    "template": None,
     "height": 280,
     "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     "font": {"family": "system-ui, sans-serif", "size": 12},
@@ -64,9 +61,9 @@ def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | No
     x, colours = _middles(series.bins), _colours(series, beside.keys if beside else ())
     show = size if kind == "bytes" else "{:,}".format
     traces = [
-        go.Bar(x=x, y=values, width=series.bins.width / 1000, name=_name(name),
-               marker={"color": colours[name], "line": {"width": 0}},
-               customdata=[show(value or 0) for value in values], hovertemplate="%{customdata}")
+        {"type": "bar", "x": x, "y": values, "width": series.bins.width / 1000, "name": _name(name),
+         "marker": {"color": colours[name], "line": {"width": 0}},
+         "customdata": [show(value or 0) for value in values], "hovertemplate": "%{customdata}"}
         for name, values in series.lines.items()
     ]  # fmt: skip
     axis = AMOUNT_AXIS | {"tickformat": "~s", "ticksuffix": "B" if kind == "bytes" else ""}
@@ -82,11 +79,12 @@ def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
     long = kind == "duration"
     show = duration if long else "{:,}".format
     traces = [
-        go.Scatter(x=x, y=[max(value, 1) if long and value is not None else value for value in values],
-                   name=_name(name), zorder=-i, mode="lines+markers" if long else "lines", marker={"size": 4 + 2 * i},
-                   line={"color": colours[name], "width": 1.5 + i, "shape": "linear" if long else "hv"},
-                   customdata=["" if value is None else show(int(value)) for value in values],
-                   hovertemplate="%{customdata}")
+        {"type": "scatter", "x": x, "y": [max(value, 1) if long and value is not None else value for value in values],
+         "name": _name(name), "zorder": -i, "mode": "lines+markers" if long else "lines",
+         "marker": {"size": 4 + 2 * i},
+         "line": {"color": colours[name], "width": 1.5 + i, "shape": "linear" if long else "hv"},
+         "customdata": ["" if value is None else show(int(value)) for value in values],
+         "hovertemplate": "%{customdata}"}
         for i, (name, values) in enumerate(series.lines.items())
     ]  # fmt: skip
     axis = AMOUNT_AXIS | (LATENCY_AXIS if long else {"tickformat": "~s"})
@@ -107,15 +105,15 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
     most = max((max(row) for row in heat.counts), default=1)
     ticks = range(int(math.log10(most)) + 1)
     top = math.log10(max(most, 10))
-    trace = go.Heatmap(
-        x=_middles(bins), y=labels, xgap=1, ygap=1, colorscale="Cividis",
-        zmin=-top / 4, zmax=top,  # a single one is to be seen on any ground
-        z=[[math.log10(count) if count else None for count in row] for row in heat.counts],
-        customdata=[[f"{count:,}" for count in row] for row in heat.counts],
-        hovertemplate="%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", hoverongaps=False,
-        colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks],
+    trace = {
+        "type": "heatmap", "x": _middles(bins), "y": labels, "xgap": 1, "ygap": 1, "colorscale": "Cividis",
+        "zmin": -top / 4, "zmax": top,  # a single one is to be seen on any ground
+        "z": [[math.log10(count) if count else None for count in row] for row in heat.counts],
+        "customdata": [[f"{count:,}" for count in row] for row in heat.counts],
+        "hovertemplate": "%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", "hoverongaps": False,
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks],
                   "ticktext": [f"{10**tick:,}" for tick in ticks]},
-    )  # fmt: skip
+    }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": False, "type": "category"}
     figure = _figure([trace], bins, hovermode="closest", yaxis=axis)
     columns = {"time": "time"} | dict.fromkeys(labels, "count")
@@ -130,13 +128,15 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: T
         groups.setdefault(row[0], []).append(row)
     busiest = sorted(groups, key=lambda group: (-len(groups[group]), str(group)))[:MOST_GROUPS]
     found = [row for group in busiest for row in groups[group]]
-    trace = go.Bar(
-        orientation="h", y=[_name(row[0], 24) for row in found], base=[when(row[2]) for row in found],
-        x=[max((row[3] - row[2]) / 1000, 0.001) for row in found], width=0.5,
-        marker={"color": PALETTE[0], "line": {"color": PALETTE[0], "width": 3}},
-        customdata=[[row[1], duration(row[3] - row[2]), row[4]] for row in found],
-        hovertemplate="generation %{customdata[0]}<br>%{customdata[1]}<br>members %{customdata[2]}<extra>%{y}</extra>",
-    )  # fmt: skip
+    trace = {
+        "type": "bar", "orientation": "h", "y": [_name(row[0], 24) for row in found],
+        "base": [when(row[2]) for row in found],
+        "x": [max((row[3] - row[2]) / 1000, 0.001) for row in found], "width": 0.5,
+        "marker": {"color": PALETTE[0], "line": {"color": PALETTE[0], "width": 3}},
+        "customdata": [[row[1], duration(row[3] - row[2]), row[4]] for row in found],
+        "hovertemplate": "generation %{customdata[0]}<br>%{customdata[1]}<br>members %{customdata[2]}"
+                         "<extra>%{y}</extra>",
+    }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": True, "autorange": "reversed", "type": "category"}
     figure = _figure([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
     return Chart(id, caption, figure, numbers)
@@ -154,8 +154,7 @@ def _chart(
 
 def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
     span = [when(bins.start), when(bins.start + bins.many * bins.width)]
-    figure: dict[str, Any] = go.Figure(traces, LAYOUT | {"xaxis": TIME_AXIS | {"range": span}} | layout).to_dict()
-    return figure
+    return {"data": list(traces), "layout": LAYOUT | {"xaxis": TIME_AXIS | {"range": span}} | layout}
 
 
 def _middles(bins: Bins) -> list[str]:

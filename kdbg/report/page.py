@@ -7,6 +7,7 @@ could neither run nor call home.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
@@ -14,7 +15,6 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from .. import __version__
 from .cells import shown
@@ -29,7 +29,7 @@ def page(report: Report, sources: Sequence[str]) -> str:
     """Return the page as HTML; `sources` are the names of what it was made from."""
     named = ", ".join(shown(source) for source in sources[:MOST_SOURCES])
     more = f" and {len(sources) - MOST_SOURCES:,} more" if len(sources) > MOST_SOURCES else ""
-    scripts = {"plotly": get_plotlyjs(), "js": _own("page.js")}
+    scripts = {"plotly": plotly(), "js": _own("page.js")}
     environment = Environment(
         loader=PackageLoader(__package__, ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -45,6 +45,11 @@ def page(report: Report, sources: Sequence[str]) -> str:
         hashes=Markup(" ".join(_hash(script) for script in scripts.values())),
         **{name: Markup(script) for name, script in scripts.items()},
     )
+
+
+def plotly() -> str:
+    """Return the charting library as a script."""
+    return gzip.decompress(files(__package__).joinpath("plotly", "plotly-cartesian.min.js.gz").read_bytes()).decode()
 
 
 def _own(name: str) -> str:

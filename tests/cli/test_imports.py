@@ -32,7 +32,7 @@ MESSAGES = {"construct", "fastcrc"}
 CODECS = {"cramjam", "lz4", "zstandard"}
 ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
-PAGE = {*MESSAGES, "jinja2", "markupsafe", "plotly", "sqlite3", "kdbg.report", "kdbg.tables"}
+PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.report", "kdbg.tables"}
 ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
 CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
 LOG = SEGMENTS / "money-0" / "00000000000000000000.log"
@@ -113,7 +113,7 @@ def test_every_command_has_a_row() -> None:
 
 
 def test_what_is_heavy_is_found() -> None:
-    assert heavy() >= {"construct", "orjson", "plotly", "pyarrow", "pyspark", "rich", "scapy"}
+    assert heavy() >= {"construct", "orjson", "pyarrow", "pyspark", "rich", "scapy"}
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: " ".join([row.command, *map(str, row.arguments)])[-60:])

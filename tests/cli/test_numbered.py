@@ -45,7 +45,7 @@ def test_the_library_takes_it() -> None:
 
 
 def test_report_takes_it(tmp_path: Path) -> None:
-    pytest.importorskip("plotly", reason="the extra report is not installed")
+    pytest.importorskip("jinja2", reason="the extra report is not installed")
     assert call("report", f"{ERRORS}#17", "-o", tmp_path / "page.html").status in (0, 1)
 
 

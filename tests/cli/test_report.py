@@ -12,10 +12,10 @@ from .calls import CAPTURES, call
 
 SOUND = CAPTURES / "real-2.8.2.pcap"
 MARK = "<!doctype html>\n<!-- kdbg report -->"
-WITHOUT_PLOTLY = """
+WITHOUT_JINJA = """
 import sys, importlib.util as util
 found = util.find_spec
-util.find_spec = lambda name, *more: None if name == "plotly" else found(name, *more)
+util.find_spec = lambda name, *more: None if name == "jinja2" else found(name, *more)
 import kdbg.cli
 sys.exit(kdbg.cli.run(sys.argv[1:]))
 """
@@ -76,8 +76,8 @@ def test_a_folder_goes_alone_and_unfiltered(tmp_path: Path) -> None:
     assert "--api is for captures" in call("report", tmp_path, "-o", "-", "--api", "fetch").err
 
 
-def test_without_plotly_a_line_says_what_to_install() -> None:
-    arguments = [sys.executable, "-c", WITHOUT_PLOTLY, "report", str(SOUND), "-o", "-"]
+def test_without_jinja_a_line_says_what_to_install() -> None:
+    arguments = [sys.executable, "-c", WITHOUT_JINJA, "report", str(SOUND), "-o", "-"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f"kdbg: a report needs plotly: {install('report')}\n"
+    assert done.stderr == f"kdbg: a report needs jinja2: {install('report')}\n"

@@ -71,7 +71,7 @@ def test_over_several_captures_it_is_said_once_and_only_if_none_has_it() -> None
 
 
 def test_a_report_says_it_too(tmp_path: Path) -> None:
-    pytest.importorskip("plotly", reason="the extra report is not installed")
+    pytest.importorskip("jinja2", reason="the extra report is not installed")
     done = call("report", ERRORS, "-o", tmp_path / "page.html", "--topic", "ordres")
     assert "kdbg: --topic ordres: nothing has it; did you mean orders?" in done.err
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE = (1280, 900), (390, 844)
+DESKTOP, PHONE = (1400, 900), (390, 844)
 
 
 def chromium_path() -> str | None:

@@ -15,6 +15,9 @@ pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: ap
 CHARTS = 7
 APIS = "#traffic .scroll[aria-label='APIs']"
 DRAWN = "document.querySelectorAll('.chart .main-svg').length > 0"
+VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textContent))
+    .flatMap((figure) => Plotly.validate(figure.data, figure.layout) || [])
+    .filter((wrong) => wrong.code !== "unused").map((wrong) => wrong.msg)"""
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +107,7 @@ def test_numbers_stand_under_every_chart(shown: Any) -> None:
     for figure in shown.locator("figure").all():
         figure.locator("summary").click()
         assert figure.locator("tbody tr").first.is_visible()
+
+
+def test_the_library_knows_all_that_figures_say(shown: Any) -> None:
+    assert shown.evaluate(VALIDATED) == []

@@ -12,7 +12,7 @@ from tests.traffic import forms
 
 from .scripted import ESCAPES, HOSTILE, SECRET
 
-LARGEST = 15_000_000
+LARGEST = 2_000_000
 
 
 class Reader(HTMLParser):

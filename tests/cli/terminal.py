@@ -9,7 +9,6 @@ import select
 import struct
 import subprocess
 import termios
-import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from .calls import COMMAND, ENVIRONMENT
 
 PAUSE = 0.1
 """Seconds between pieces of a slow pipe."""
+END = b"\0the program is over"
 
 
 class Printed(NamedTuple):
@@ -67,7 +67,6 @@ def on_terminal(
         [*COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=end if out else subprocess.PIPE, stderr=end,
         env=ENVIRONMENT | {"TERM": "xterm"} | environment,
     )  # fmt: skip
-    os.close(end)
     assert process.stdin is not None
     printed, plain = b"", b""
     for piece in pieces:
@@ -76,30 +75,25 @@ def on_terminal(
         if until.encode() not in printed:
             printed += _available(master, PAUSE)
     process.stdin.close()
-    ends = [master] if process.stdout is None else [master, process.stdout.fileno()]
-    while ends:
-        for ready in select.select(ends, [], [])[0]:
-            try:
-                data = os.read(ready, 65536)
-            except OSError:  # a terminal that nobody has open any more
-                data = b""
-            if not data:
-                ends.remove(ready)
-            elif ready == master:
-                printed += data
-            else:
-                plain += data
+    out_end = process.stdout.fileno() if process.stdout is not None else None
+    ended = False
+    while not printed.endswith(END) or out_end is not None:
+        ready = select.select([master] if out_end is None else [master, out_end], [], [], PAUSE)[0]
+        if master in ready:
+            printed += os.read(master, 65536)
+        if out_end is not None and out_end in ready:
+            data = os.read(out_end, 65536)
+            plain, out_end = plain + data, out_end if data else None
+        if not ended and not ready and process.poll() is not None:
+            ended = bool(os.write(end, END))  # behind all that the program has printed
     os.close(master)
+    os.close(end)
     if process.stdout is not None:
         process.stdout.close()
-    return Printed(process.wait(), printed.decode().replace("\r\n", "\n"), plain)
+    return Printed(process.wait(), printed.removesuffix(END).decode().replace("\r\n", "\n"), plain)
 
 
 def _available(master: int, seconds: float) -> bytes:
     if not select.select([master], [], [], seconds)[0]:
         return b""
-    try:
-        return os.read(master, 65536)
-    except OSError:
-        time.sleep(seconds)
-        return b""
+    return os.read(master, 65536)

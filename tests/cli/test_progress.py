@@ -20,7 +20,7 @@ from kdbg.cli.output import Writer
 from kdbg.cli.progress import ERASE, Progress, amount, duration
 
 from .calls import CAPTURES, call
-from .terminal import on_terminal, screen
+from .terminal import END, on_terminal, screen
 
 CAPTURE = CAPTURES / "errors.pcap"
 PIECES = 200
@@ -48,11 +48,9 @@ class TestOnATerminal:
 
     def test_lines_on_the_same_terminal_stay_whole(self) -> None:
         """There it is drawn only while nothing is printed: here until there is an exchange to show."""
-        plain = call("decode", CAPTURE, "-f", "summary", "--api", "join-group")
-        slow = on_terminal(
-            "decode", "-", "-f", "summary", "--api", "join-group", "--color", "never", pieces=pieces(), until=DRAWN,
-            out=True,
-        )  # fmt: skip
+        wanted = "-f", "json", "--api", "join-group"
+        plain = call("decode", CAPTURE, *wanted)
+        slow = on_terminal("decode", "-", *wanted, pieces=pieces(), until=DRAWN, out=True)
         assert DRAWN in slow.terminal
         printed = (plain.out + plain.err).replace(str(CAPTURE), "stdin").splitlines()
         assert sorted(slow.screen) == sorted([*printed, ""])
@@ -83,7 +81,6 @@ class Stderr:
         self.master, self.end = pty.openpty()
 
     def draw(self, files: list[Path], step: float, exchanges: int = 0) -> list[str]:
-        os.set_blocking(self.master, False)
         with os.fdopen(os.dup(self.end), "w") as stderr, pytest.MonkeyPatch.context() as patched:
             patched.setattr(sys, "stderr", stderr)  # here, for pytest puts its own back before a test is called
             patched.setenv("TERM", "xterm")
@@ -97,8 +94,15 @@ class Stderr:
                         pass
                     progress.end()
                     source.close()
-        text = os.read(self.master, 1 << 20).decode()
-        return [line for part in text.split("\x1b[2K") if (line := part.strip("\r"))]
+        return [line for part in self.printed().split("\x1b[2K") if (line := part.strip("\r"))]
+
+    def printed(self) -> str:
+        """Return all that was printed."""
+        os.write(self.end, END)
+        found = b""
+        while not found.endswith(END):
+            found += os.read(self.master, 1 << 16)
+        return found.removesuffix(END).decode()
 
 
 @pytest.fixture
@@ -168,7 +172,7 @@ class TestWhatItSays:
                 for _ in range(3):
                     progress.tick()
                 writer.write("last\n")
-        printed = os.read(stderr.master, 1 << 20).decode()
+        printed = stderr.printed()
         assert printed.count("line") == 5
         before, _, after = printed.partition(ERASE)
         assert before.splitlines() == ["line"] * 5

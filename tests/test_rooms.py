@@ -17,7 +17,6 @@ ANYWHERE = {"errors", "extras", "findings", "__version__"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "extras": set(),
-    "forks": set(),
     "findings": set(),
     "wire": set(),
     "grammars": {"wire"},
@@ -25,6 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "capture": set(),
     "tcp": {"capture.packet"},
     "messages": {"grammars", "wire"},
+    "jobs": {"messages"},
     "engine": {"messages", "tcp", "grammars", "wire", "capture.packet"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
@@ -44,7 +44,7 @@ ARROWS: dict[str, set[str]] = {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions",
     },
-    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "forks", "wire"},
+    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "jobs", "wire"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
         "extras",
@@ -53,7 +53,7 @@ ARROWS: dict[str, set[str]] = {
     "__init__": {"library", "reading", "render.shown", "messages"},
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
-        "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "forks",
+        "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
         "guide", "records", "values", "compare", "schemas", "stats",
     },
     "guide": set(),

@@ -13,9 +13,9 @@ import click
 
 from ..capture import Capture
 from ..filters.chosen import Filters
-from ..forks import Forks, Show
+from ..jobs.apart import Apart
+from ..jobs.forks import Show
 from ..messages.exchange import Exchange
-from ..messages.packed import Parcels
 from ..render.look import Look
 from ..render.stats.screen import screen
 from ..render.stats.table import ANY_WIDTH, lines
@@ -76,7 +76,7 @@ class StatsRun(Captures):
         with self.driven(capture, name) as drive:
             self.statistics.capture(name, drive.engine.names_then)
             here = self.jobs == 1 or self.writer.live
-            counted = Here(self) if here else Apart(self, drive.engine.names_then.topics)
+            counted = CountedHere(self) if here else CountedApart(self, drive.engine.names_then.topics)
             try:
                 for chunk in drive.chunks():
                     self.statistics.know(chunk)
@@ -159,7 +159,7 @@ class Counted(NamedTuple):
     status: int
 
 
-class Here:
+class CountedHere:
     """Counts exchanges in this process."""
 
     def __init__(self, run: StatsRun) -> None:
@@ -172,38 +172,16 @@ class Here:
         """Do nothing: nothing is held."""
 
 
-class Apart:
+class CountedApart(Apart):
     """Counts exchanges in this process, which pairs all of them, and in copies of it."""
 
     def __init__(self, run: StatsRun, topics: dict[UUID, str]) -> None:
+        super().__init__(run.jobs - 1, topics, run.writer.write, CHUNK)
         self.run = run
-        self._exchanges: list[Exchange] = []
-        self._parcels = Parcels(topics)
-        self._forks: Forks[list[Exchange]] = Forks(run.jobs - 1, self, run.writer.write)
 
-    def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Take exchanges; count those at hand where there are enough."""
-        self._exchanges += exchanges
-        if len(self._exchanges) >= CHUNK:
-            self._give()
-
-    def wait(self) -> None:
-        """Wait until all exchanges are counted."""
-        self._give()
-        self._forks.wait()
-
-    def close(self) -> None:
-        """Let go of what is not counted yet."""
-        self._forks.close()
-
-    def _give(self) -> None:
-        exchanges, self._exchanges = self._exchanges, []
-        if exchanges:
-            self._forks.give(exchanges)
-
-    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
+    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
         """Return exchanges as bytes, for a copy, with what is known of their connections."""
-        return pickle.dumps((self.run.statistics.known(exchanges), self._parcels.pack(exchanges, copy)))
+        return [pickle.dumps((self.run.statistics.known(exchanges), b"".join(super().pack(exchanges, copy))))]
 
     def do(self, exchanges: list[Exchange], show: Show) -> None:
         """Count exchanges here."""

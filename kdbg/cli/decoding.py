@@ -13,9 +13,9 @@ from ..render.look import Look
 from ..render.values import escape
 from ..render.views import LONG, ExchangeView, Text, View, view
 from ..wire.readings.topic_names import NamesThen
-from .apart import Apart, Here
 from .captures import Captures
 from .output import Writer
+from .showing import ShownApart, ShownHere
 
 
 class Run(Captures):
@@ -66,7 +66,7 @@ class Run(Captures):
         with self.driven(capture, name) as drive:
             engine = drive.engine
             render = self.view.exchange(self.look, engine.names_then)
-            shown_by = Here if self.jobs == 1 or self.writer.live else Apart
+            shown_by = ShownHere if self.jobs == 1 or self.writer.live else ShownApart
             output = shown_by(self, render, engine.names_then)
             try:
                 for chunk in drive.chunks():

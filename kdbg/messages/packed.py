@@ -11,7 +11,7 @@ import json
 import pickle
 import struct
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -32,12 +32,15 @@ NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
 
 
+SIZES = struct.Struct("<QQQ")
+
+
 class Bytes(NamedTuple):
-    """Many exchanges: `NUMBERS` of each, JSON of what they have in common, and the bytes of all halves."""
+    """Many exchanges: `NUMBERS` of each, JSON of what they have in common, and the bytes of all halves, in parts."""
 
     exchanges: bytes
     common: bytes
-    data: bytes
+    data: list[bytes]
 
 
 class Packed:
@@ -83,7 +86,7 @@ class Packed:
     def take(self) -> Bytes:
         """Return what was packed, and begin anew."""
         common = json.dumps([_common(*kept) for kept in self._kept]).encode()
-        taken = Bytes(b"".join(self._numbers), common, b"".join(self._data))
+        taken = Bytes(b"".join(self._numbers), common, self._data)
         self._begin()
         return taken
 
@@ -101,11 +104,16 @@ def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
     return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, mechanism]
 
 
-def unpack(packed: Bytes, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
-    """Yield (capture, exchange) of all, as they were packed; `topics` are the names of topic ids."""
-    common, data, place = [_shared(each, topics) for each in json.loads(packed.common)], packed.data, 0
-    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(packed.exchanges):
-        capture, peers, api, version, client_id, known = common[shared]
+def unpack(
+    exchanges: bytes, common: bytes, data: bytes, topics: dict[UUID, str], place: int = 0
+) -> Iterator[tuple[int, Exchange]]:
+    """Yield (capture, exchange) of all, as they were packed; the bytes of halves begin at `place` in the data.
+
+    `topics` are the names of topic ids.
+    """
+    all_shared = [_shared(each, topics) for each in json.loads(common)]
+    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
+        capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
         exchange.number, exchange.answered = number, bool(answered)
         asked = place + max(rest[0], 0)
@@ -131,19 +139,22 @@ class Parcels:
         self.topics = topics
         self._known: dict[int, int] = {}
 
-    def pack(self, exchanges: Sequence[Exchange], copy: int) -> bytes:
-        """Return exchanges for the copy of this number; the first ones when it is made."""
+    def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
+        """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
         packed, known = Packed(), self._known.get(copy, len(self.topics))
         self._known[copy] = len(self.topics)
         for exchange in exchanges:
             packed.add(exchange)
-        return pickle.dumps((list(islice(self.topics.items(), known, None)), *packed.take()))
+        names = pickle.dumps(list(islice(self.topics.items(), known, None)))
+        numbers, common, data = packed.take()
+        return [SIZES.pack(len(names), len(numbers), len(common)), names, numbers, common, *data]
 
     def unpack(self, packed: bytes) -> list[Exchange]:
         """Return the exchanges, in the copy, which then has all names that were known when they were packed."""
-        names, *columns = pickle.loads(packed)  # what `pack` made
-        self.topics.update(names)
-        return [exchange for _, exchange in unpack(Bytes(*columns), self.topics)]
+        ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
+        names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
+        self.topics.update(pickle.loads(names))  # what `pack` made
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1])]
 
 
 class _Shared(NamedTuple):

@@ -14,9 +14,9 @@ from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
-from ..forks import Forks, Show
+from ..jobs.apart import Apart
+from ..jobs.forks import Show
 from ..messages.exchange import Exchange
-from ..messages.packed import Parcels
 from ..render.values import escape
 from ..tables.cells import TableRow, plain
 from ..tables.columns import TABLES
@@ -31,8 +31,6 @@ ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client,
 CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
 """
 BATCH = 1000
-CHUNK = 512
-"""Exchanges whose rows are made at once by one process, where there are several."""
 Stored: TypeAlias = dict[str, list[Sequence[Any]]]
 """Rows as they are stored, by their tables."""
 
@@ -203,42 +201,12 @@ class _Here:
         """Do nothing: nothing is held."""
 
 
-class _Apart:
+class _Apart(Apart):
     """Makes the rows of exchanges in this process, which pairs and keeps them, and in copies of it."""
 
     def __init__(self, decoding: _Decoding) -> None:
+        super().__init__(decoding.to.jobs - 1, decoding.engine.topic_names, lambda text: None)
         self.decoding = decoding
-        self._exchanges: list[Exchange] = []
-        self._parcels = Parcels(decoding.engine.topic_names)
-        self._forks: Forks[list[Exchange]] = Forks(decoding.to.jobs - 1, self, lambda text: None)
-
-    def add(self, exchanges: list[Exchange]) -> None:
-        """Take exchanges; make their rows where there are enough."""
-        self._exchanges += exchanges
-        if len(self._exchanges) >= CHUNK:
-            self._give()
-
-    def wait(self) -> None:
-        """Wait until all rows are made."""
-        self._give()
-        self._forks.wait()
-
-    def close(self) -> None:
-        """Let go of what is not made yet."""
-        self._forks.close()
-
-    def _give(self) -> None:
-        exchanges, self._exchanges = self._exchanges, []
-        if exchanges:
-            self._forks.give(exchanges)
-
-    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
-        """Return exchanges as bytes, for a copy."""
-        return self._parcels.pack(exchanges, copy)
-
-    def do_packed(self, packed: bytes, show: Show) -> Stored:
-        """Return the rows of exchanges, in a copy."""
-        return self.do(self._parcels.unpack(packed), show)
 
     def do(self, exchanges: list[Exchange], show: Show) -> Stored:
         """Return the rows of exchanges as they are stored, by their tables."""

@@ -10,7 +10,7 @@ robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
 filters     what `--where` and plain filters cost beside none
 starts      commands that do next to nothing
-jobs        `decode --jobs 2` beside one process
+jobs        `--jobs 2` of decode and report, beside one process
 stages      where the time goes, for captures of up to 4 GB
 pipeline    `kdbg pipeline` beside `decode`, the same captures
 decode      all but the last two, which is what is measured when no PART is given: some twenty minutes; the last two

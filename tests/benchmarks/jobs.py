@@ -1,4 +1,4 @@
-"""`kdbg decode --jobs N`: wall time beside one process, and whether the output is the same."""
+"""`--jobs N` of decode and report: wall time beside one process, and whether the output is the same."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
     ))  # fmt: skip
     told = subprocess.run([sys.executable, "-m", "kdbg", "decode", "--help"], capture_output=True, check=True).stdout
     for kind, path in paths.items() if b"--jobs" in told else ():
-        for view in VIEWS:
-            alone, shared = kdbg(path, view), [*kdbg(path, view), "--jobs", str(JOBS)]
+        page = [sys.executable, "-m", "kdbg", "report", str(path), "--output", "-"]
+        for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page)]:
+            shared = [*alone, "--jobs", str(JOBS)]
             one, many = costs([alone, shared], rounds)
             same = "yes" if printed(alone) == printed(shared) else "NO"
             table.add(f"{kind}, {view}", one.wall, many.wall, one.wall / many.wall, many.seconds / one.seconds, same)

@@ -13,10 +13,10 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture, source
-from kdbg.cli import apart
 from kdbg.cli.decoding import Run
 from kdbg.cli.output import Writer
 from kdbg.filters.chosen import Filters
+from kdbg.jobs import apart
 from kdbg.render.look import Look
 from kdbg.report import collected
 from kdbg.report.collected import Collected
@@ -135,7 +135,7 @@ def test_the_report_is_the_same(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_many_small_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collected, "CHUNK", 3)
+    monkeypatch.setattr(apart, "MOST", 3)
     found = []
     for jobs in (1, 4):
         with closing(Collected(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:

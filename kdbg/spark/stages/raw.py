@@ -11,7 +11,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from ...messages.exchange import Exchange
-from ...messages.packed import Bytes, Packed
+from ...messages.packed import Packed
 from ...messages.packed import unpack as unpack_bytes
 
 SCHEMA = pa.schema({"exchanges": pa.binary(), "common": pa.binary(), "data": pa.large_binary()})
@@ -20,11 +20,12 @@ SCHEMA = pa.schema({"exchanges": pa.binary(), "common": pa.binary(), "data": pa.
 
 def as_row(packed: Packed) -> pa.RecordBatch:
     """Return what was packed as one row; what is packed then begins anew."""
-    columns = {name: [value] for name, value in packed.take()._asdict().items()}
+    exchanges, common, data = packed.take()
+    columns = {"exchanges": [exchanges], "common": [common], "data": [b"".join(data)]}
     return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
 
 
 def unpack(rows: pa.RecordBatch, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
     """Yield (capture, exchange) of all in a batch, as they were packed; `topics` are the names of topic ids."""
     for row in rows.to_pylist():
-        yield from unpack_bytes(Bytes(**row), topics)
+        yield from unpack_bytes(**row, topics=topics)

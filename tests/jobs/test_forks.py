@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kdbg import forks
-from kdbg.forks import DEPTH, MOST_READ, Forks, Show
+from kdbg.jobs import forks
+from kdbg.jobs.forks import DEPTH, MOST_READ, Forks, Show
 
 PIECES = list(range(40))
 
@@ -32,11 +32,11 @@ class Numbers:
         self.shown: list[bytes] = []
         self.taken: list[tuple[int, int]] = []
 
-    def pack(self, piece: int, copy: int) -> bytes | None:
-        return piece.to_bytes(2, "big") if self.sent(piece) else None
+    def pack(self, piece: int, copy: int) -> list[bytes] | None:
+        return [b"%d" % piece, b" "] if self.sent(piece) else None
 
     def do_packed(self, packed: bytes, show: Show) -> tuple[int, int]:
-        return self.do(int.from_bytes(packed, "big"), show)
+        return self.do(int(packed), show)
 
     def do(self, piece: int, show: Show) -> tuple[int, int]:
         self.does(piece)
@@ -156,9 +156,9 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -
 
 ORPHANS = """
 import os, time
-from kdbg.forks import Forks
+from kdbg.jobs.forks import Forks
 class Work:
-    def pack(self, piece, copy): return b"."
+    def pack(self, piece, copy): return [b"."]
     def do_packed(self, packed, show): return os.getpid()
     def do(self, piece, show): return 0
     def take(self, process): process and print(process, flush=True)

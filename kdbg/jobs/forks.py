@@ -17,7 +17,7 @@ import signal
 import struct
 import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 Piece = TypeVar("Piece")
@@ -29,7 +29,7 @@ DEPTH = 3
 """Pieces that a copy has at once: it has the next at hand while this process is at work on one itself."""
 MOST_HELD = 16 << 20
 """Bytes to be shown that this process holds, while a copy is not done with what comes before them."""
-MOST_READ, KEPT = 1 << 16, 4 << 20
+MOST_READ, KEPT = 1 << 17, 4 << 20
 """Bytes of a copy's text that are read at a time, and bytes that its files keep for the next piece."""
 SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
 """What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result behind."""
@@ -38,8 +38,8 @@ SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
 class Work(Protocol[Piece_]):
     """What is to be done with a piece."""
 
-    def pack(self, piece: Piece_, copy: int) -> bytes | None:
-        """Return a piece as bytes, for the copy of this number; None where it must be worked on here.
+    def pack(self, piece: Piece_, copy: int) -> Iterable[bytes] | None:
+        """Return a piece as bytes, in parts, for the copy of this number; None where it must be worked on here.
 
         The first that a copy is given is asked for when it is made.
         """
@@ -152,18 +152,22 @@ class _Copy:
         self._sizes: bytes = b""
         todo, self._todo = os.pipe()
         self._done, done = os.pipe()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process = os.fork()
-        if not self._process:
-            os.close(self._todo)  # it ends with this process, whatever becomes of that
+        if not self._process:  # it leaves Ctrl-C to the process that made it, and ends with that
+            os.close(self._todo)
             _serve(work, todo, done, self._files)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(todo)
         os.close(done)
 
-    def give(self, packed: bytes) -> None:
+    def give(self, packed: Iterable[bytes]) -> None:
         """Give it a piece."""
-        _write(self._files[self._given % DEPTH], packed, 0)
+        out = _Out(self._files[self._given % DEPTH])
+        for part in packed:
+            out.show(part)
         try:
-            os.write(self._todo, SIZE.pack(len(packed)))
+            os.write(self._todo, SIZE.pack(out.flush()))
         except BrokenPipeError:
             raise self._died() from None
         self._given += 1
@@ -233,7 +237,6 @@ def _write(file: int, data: bytes, start: int) -> None:
 def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
     """Do what is given, in the copy, until there is no more."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that made it, which ends it
         number = 0
         while told := os.read(todo, SIZE.size):
             file, (size,) = files[number % DEPTH], SIZE.unpack(told)
@@ -252,7 +255,7 @@ def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
 
 
 class _Out:
-    """Takes what is shown of a piece in a copy, into a file."""
+    """Writes parts into a file, many at once."""
 
     def __init__(self, file: int) -> None:
         self._file = file

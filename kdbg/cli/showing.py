@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ..forks import Forks, Show
+from ..jobs.apart import Apart
+from ..jobs.forks import Show
 from ..messages.exchange import Exchange
-from ..messages.packed import Parcels
 from ..render.views import ExchangeView, Text
 from ..wire.readings.topic_names import NamesThen
 from .output import Writer, encoded, joined
-
-MOST, FEW = 256, 16
-"""Exchanges of a piece of work; with fewer than so many at a time, they are large, and make a piece at once."""
 
 
 class Showing(Protocol):
@@ -29,7 +26,7 @@ class Showing(Protocol):
         """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
 
 
-class Here:
+class ShownHere:
     """Shows exchanges in this process; `names` are those that `render` has of topic ids."""
 
     def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
@@ -58,42 +55,12 @@ class Odd(NamedTuple):
     status: int
 
 
-class Apart:
+class ShownApart(Apart):
     """Shows exchanges in this process, which pairs all of them, and in copies of it; in their order."""
 
     def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
+        super().__init__(run.jobs - 1, names.topics, run.writer.write)
         self.run, self.render, self.names = run, render, names
-        self._exchanges: list[Exchange] = []
-        self._parcels = Parcels(names.topics)
-        self._forks: Forks[list[Exchange]] = Forks(run.jobs - 1, self, run.writer.write)
-
-    def add(self, exchanges: list[Exchange]) -> None:
-        """Take exchanges; show those at hand where there are enough."""
-        self._exchanges += exchanges
-        if len(self._exchanges) >= MOST or len(exchanges) < FEW:
-            self._give()
-
-    def wait(self) -> None:
-        """Wait until all exchanges are shown."""
-        self._give()
-        self._forks.wait()
-
-    def close(self) -> None:
-        """Let go of what is not shown yet."""
-        self._forks.close()
-
-    def _give(self) -> None:
-        exchanges, self._exchanges = self._exchanges, []
-        if exchanges:
-            self._forks.give(exchanges)
-
-    def pack(self, exchanges: list[Exchange], copy: int) -> bytes:
-        """Return exchanges as bytes, for a copy."""
-        return self._parcels.pack(exchanges, copy)
-
-    def do_packed(self, packed: bytes, show: Show) -> Odd:
-        """Show exchanges in a copy."""
-        return self.do(self._parcels.unpack(packed), show)
 
     def do(self, exchanges: list[Exchange], show: Show) -> Odd:
         """Show exchanges; return what is odd in them."""

@@ -13,6 +13,7 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
 from ..wire.readings.compiled import UNREADABLE
+from ..wire.readings.noted import Odd
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
 from .message import Message, facts_of, facts_of_both, front_of, read
@@ -62,7 +63,7 @@ class CapturedMessage:
 
     __slots__ = (
         "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
-        "last_packet", "last_time", "missing", "names", "sound", "told", "version",
+        "last_packet", "last_time", "missing", "names", "noted", "sound", "told", "version",
     )  # fmt: skip
     data: bytes
     first_packet: int
@@ -85,7 +86,9 @@ class CapturedMessage:
         self.sound: bool = False
         """Whether a generated reading proved every byte: then it has no findings, and need not be read for them."""
         self.told: tuple[Finding, ...] | None = None
-        """Its findings, where they are known of a message that was taken; None where it must be read for them."""
+        """Its findings, where they are known without reading it; None where it must be read for them."""
+        self.noted: tuple[Finding, ...] = ()
+        """What is odd in a message that has facts, as far as that is read `shallow`."""
         self.asked: CapturedMessage | None = None
         self._message: Message | None = None
         self._facts: Outline | Literal[False] | None = None
@@ -116,17 +119,38 @@ class CapturedMessage:
     def facts(self) -> Outline | None:
         """Return what the message is about, straight from its bytes; None where only its value tells.
 
-        A message with facts has no findings, as far as it is read `shallow`.
+        A message with facts has no findings but those in `noted`, as far as it is read `shallow`.
         """
         found = self._facts
         if found is None:
+            odd: list[Odd] = []
             read = facts_of(self.api, self.version, self.direction) if self.api is not None else None
             try:
-                found = read(self.data) if read is not None else False
+                found = read(self.data, odd) if read is not None else False
+                self.noted = self._findings_of(odd) if odd else ()
             except UNREADABLE:
                 found = False
             self._facts = found
         return found or None
+
+    def _findings_of(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
+        """Return the findings of what a generated reading noted; raise `Unreadable` where it may not say."""
+        if self.api is None:
+            return ()
+        from .noted import findings_of  # which what is clean does without
+
+        return findings_of(self.api, self.version, self.direction, self.data, odd)
+
+    def prove(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
+        """Take note that a generated reading read all of it, and of what it found odd, which is returned as findings.
+
+        Raise `Unreadable` where it may not say.
+        """
+        if not odd:
+            self.sound = True
+            return ()
+        self.told = found = self._findings_of(odd)
+        return found
 
     def outline(self) -> Outline | None:
         """Return what the message is about, as far as it could be read; None where nobody knows how to read it."""
@@ -180,8 +204,10 @@ class CapturedMessage:
 
         Of one that the capture holds only in part that is told elsewhere: what its missing bytes cause is left out.
         """
-        if self.sound or (shallow and self.facts() is not None):
+        if self.sound:
             return ()
+        if shallow and self.facts() is not None:
+            return self.noted
         told = self.told
         if told is None or shallow:
             message = self.message(shallow=shallow)
@@ -281,7 +307,7 @@ class Exchange:
         return [message for message in halves if message is not None]
 
     def facts(self) -> tuple[Outline, Outline] | None:
-        """Return the facts of both halves, as `CapturedMessage.facts`; None where not both have some."""
+        """Return the facts of both halves, as `CapturedMessage.facts`; None where not both have some, or one is odd."""
         request, response = self.request, self.response
         if request is None or response is None or self.api is None:
             return None
@@ -293,15 +319,17 @@ class Exchange:
                 except UNREADABLE:
                     both = None  # which of them, they find out
         asked, answered = request.facts(), response.facts()
-        return (asked, answered) if asked is not None and answered is not None else None
+        if asked is None or answered is None or request.noted or response.noted:
+            return None
+        return asked, answered
 
     def is_sound(self, *, shallow: bool = False) -> bool:
         """Return whether nothing is odd about it, as far as that is known without reading anything."""
         request, response = self.request, self.response
         return (
             not self.findings
-            and (request is None or request.sound or bool(shallow and request._facts))
-            and (response is None or response.sound or bool(shallow and response._facts))
+            and (request is None or request.sound or bool(shallow and request._facts and not request.noted))
+            and (response is None or response.sound or bool(shallow and response._facts and not response.noted))
         )
 
     def outlines(self) -> list[Outline]:

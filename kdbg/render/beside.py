@@ -18,6 +18,9 @@ from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
 
+LEFT_OVER = "left over"
+"""The name of bytes behind a message, which belong to no field."""
+
 
 class ByteLine(NamedTuple):
     """One field: its bytes, and what stands beside the first line of them."""
@@ -61,7 +64,7 @@ class Describer:
         raw = data[span.start : span.end]
         hidden = bool(raw) and span.secret and not self.look.show_secrets
         meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
-        name = values.escape(span.path) or ("left over" if span.role == "raw" else "")
+        name = values.escape(span.path) or (LEFT_OVER if span.role == "raw" else "")
         return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
 
     def _breaks(self, span: Span) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
+from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import grammar_of, header_grammar
 from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
+from ..wire.readings.noted import Odd
 from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
@@ -73,15 +75,22 @@ class TreeView:
             return
         draw = self.drawing(half.api, half.version, half.direction)
         if draw is not None:
-            before = len(out)
+            before, odd = len(out), list[Odd]()
             try:
-                draw(half.data, out, half.known.topics if half.known is not None else ALWAYS)
+                draw(half.data, out, half.known.topics if half.known is not None else ALWAYS, odd)
+                out += self.findings(half.prove(odd), half.direction)
             except UNREADABLE:
                 del out[before:]
             else:
-                half.sound = True
                 return
         out.append(encode(self.by_value(half)))
+
+    def findings(self, findings: Sequence[Finding], direction: Direction) -> list[bytes]:
+        """Return the lines of the findings of a half."""
+        if not findings:
+            return []
+        below = self.below(direction)
+        return [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
         """Return what draws such messages straight from their bytes; None where there is no such thing."""

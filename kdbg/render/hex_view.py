@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 
+from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import grammar_of, header_grammar
 from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
+from ..wire.readings.noted import Odd
 from ..wire.readings.topic_names import ALWAYS, Topics
 from ..wire.readings.walk import UNREADABLE
 from .dumped import Dumping, Texts, dumping
 from .findings import finding_line
+from .grid import BYTES_AT
 from .heading import Headings, encode, half_values, kind, title_values
-from .hexdump import hexdump
+from .hexdump import hexdump, note
 from .look import Look
 from .values import Memo
+
+SIZE = 4
+"""Bytes of the size in front of a message, with which places begin in a hexdump."""
 
 
 class HexView:
@@ -53,15 +60,27 @@ class HexView:
         api, version = exchange.api, exchange.version
         dump = self.dumping(api, version, half.direction) if api is not None and not half.missing else None
         if dump is not None:
+            odd: list[Odd] = []
             try:
-                lines = dump(half.data, half.known.topics if half.known is not None else ALWAYS)
+                lines = dump(half.data, half.known.topics if half.known is not None else ALWAYS, odd)
+                findings = half.prove(odd)
             except UNREADABLE:
                 pass
             else:
-                half.sound = True
-                return lines
+                return self.with_notes(lines, findings) if findings else lines
         asked = half.data, api, version, half.direction, self.look, self.topics
         return [encode(f"{line}\n") for line in hexdump(*asked, size=half.size - 4, text=True, context=half.context)]
+
+    def with_notes(self, lines: Iterable[bytes], findings: Iterable[Finding]) -> Iterator[bytes]:
+        """Yield the lines of a message, with each finding below the row that begins at its byte, in pieces."""
+        left = deque(findings)
+        for piece in lines:
+            while left and (row := find_row(piece, (left[0].start or 0) + SIZE)) >= 0:
+                end = piece.index(b"\n", row) + 1
+                below = "".join(f"{line}\n" for line in note(left.popleft(), BYTES_AT, self.look))
+                yield piece[:end] + encode(below)
+                piece = piece[end:]
+            yield piece
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
         """Return what dumps such messages straight from their bytes; None where nothing does."""
@@ -70,3 +89,9 @@ class HexView:
         if self.look.read is not None and record_sets(grammar_of(api, version, direction)):
             return None
         return dumping(self.texts, header_grammar(api, version, direction), grammar_of(api, version, direction))
+
+
+def find_row(piece: bytes, place: int) -> int:
+    """Return where the row of the byte at `place` begins in lines of a hexdump; -1 if they do not show it."""
+    beginning = b"%04x  " % place
+    return 0 if piece.startswith(beginning) else piece.find(b"\n" + beginning) + 1 or -1

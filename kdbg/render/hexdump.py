@@ -109,6 +109,16 @@ def heading(look: Look, name: str, length: int) -> str:
     return look.paint("heading", name + what)
 
 
+def note(finding: Finding, column: int, look: Look) -> list[str]:
+    """Return lines with a caret in `column` and what is found, beside the caret if it fits there, else below."""
+    text, painted = values.escape(beside(finding)), style(finding.kind)
+    if column + 2 + len(text) <= look.width:
+        return [" " * column + look.paint(painted, f"^ {text}")]
+    wrapped = textwrap.wrap(text, max(look.width - BYTES_AT, 40), break_long_words=False)
+    below = [" " * BYTES_AT + look.paint(painted, line) for line in wrapped]
+    return [" " * column + look.paint(painted, "^"), *below]
+
+
 class Columns(NamedTuple):
     """How wide the names and the meanings are."""
 
@@ -245,18 +255,10 @@ class Dump:
             place = row.end
         index = next((i for i, (end, _) in enumerate(lines) if place < end), len(lines) - 1)
         column = BYTES_AT + 3 * max(min(place - row.start - index * self.per_line, self.per_line), 0)
-        note = self._note(values.escape(beside(finding)), style(finding.kind), column)
+        below = note(finding, column, self.look)
         broken = self.describe.broken
         if broken is not None and (start, finding.kind) == (broken.start, broken.kind):
             above += start >= row.end
             sound = f"the {count(above, 'field')} above {'is' if above == 1 else 'are'} sound"
-            note += [" " * BYTES_AT + self.look.paint("dim", sound)] * bool(above)
-        lines[index + 1 : index + 1] = [(lines[index][0], line) for line in note]
-
-    def _note(self, text: str, style: str, column: int) -> list[str]:
-        """Return lines with a caret in `column` and the text, beside the caret if it fits there, else below."""
-        if column + 2 + len(text) <= self.look.width:
-            return [" " * column + self.look.paint(style, f"^ {text}")]
-        wrapped = textwrap.wrap(text, max(self.look.width - BYTES_AT, 40), break_long_words=False)
-        below = [" " * BYTES_AT + self.look.paint(style, line) for line in wrapped]
-        return [" " * column + self.look.paint(style, "^"), *below]
+            below += [" " * BYTES_AT + self.look.paint("dim", sound)] * bool(above)
+        lines[index + 1 : index + 1] = [(lines[index][0], line) for line in below]

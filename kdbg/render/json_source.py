@@ -1,9 +1,9 @@
 """Bodies of clean messages as JSON straight from their bytes: one more reading of the walk over a layout.
 
-`json_writer(header, body)` returns `write(data, out)`, which appends the pieces of a body's JSON to a list: the same
-bytes that jsonlines.py makes of the value. It returns whether any error code is not 0, and raises one of `UNREADABLE`
-for what is odd, and for what only a value tells: tagged fields, batches whose records may be opened. None for a layout
-with secrets, payloads or floats.
+`json_writer(header, body)` returns `write(data, out, odd=None)`, which appends the pieces of a body's JSON to a list:
+the same bytes that jsonlines.py makes of the value; what it notes goes to `odd` (see noted.py). It returns whether any
+error code is not 0, and raises one of `UNREADABLE` for all else that is odd, and for what only a value tells: tagged
+fields, batches whose records may be opened. None for a layout with secrets, payloads or floats.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from functools import cache
+from typing import Protocol
 from uuid import UUID
 
 from orjson import dumps
@@ -29,11 +30,19 @@ from ..wire.nodes import (
 )
 from ..wire.readings import runtime
 from ..wire.readings.batches import Batches
+from ..wire.readings.noted import Odd
 from ..wire.readings.walk import Unsuited, Walk
 from ..wire.records.node import RecordsNode
 from ..wire.records.sets import CODEC_MASK
 
-JsonWriter = Callable[[bytes, list[bytes]], bool]
+
+class JsonWriter(Protocol):
+    """Appends the pieces of a body's JSON to `out`, given a message's bytes, and says whether it has an error code."""
+
+    def __call__(self, data: bytes, out: list[bytes], odd: list[Odd] | None = None, /) -> bool: ...
+
+
+WriteSet = Callable[[bytes, int, int, list[bytes], "list[Odd] | None"], None]
 MOST, LONGEST = 20_000, 200
 """Texts that are remembered, and bytes of one of them."""
 
@@ -80,6 +89,8 @@ def octets(data: bytes) -> bytes:
 class Json(Walk):
     """Writes a function that appends text: a template for every stretch of fields without a loop or a choice."""
 
+    notes = True
+
     def __init__(self) -> None:
         super().__init__()
         self.names |= {
@@ -98,8 +109,8 @@ class Json(Walk):
         self.prove(header, 1)
         self.read(body, 1)
         self.emit(1)
-        self.line(1, "if pos != len(data): raise Unreadable")
-        return self.define("write(data, out, pos=0)", "failed")  # type: ignore[no-any-return]
+        self.end(1)
+        return self.define("write(data, out, odd=None, pos=0)", "failed")  # type: ignore[no-any-return]
 
     # Text
 
@@ -224,7 +235,7 @@ class Json(Walk):
 
         def inside(size: str, depth: int) -> None:
             self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-            self.line(depth, f"{write}(data, pos, pos + {size}, out)")
+            self.line(depth, f"{write}(data, pos, pos + {size}, out, odd)")
             self.line(depth, f"pos += {size}")
 
         self.several(node, depth, inside)
@@ -232,7 +243,7 @@ class Json(Walk):
 
 
 @cache
-def record_set_writer(node: RecordsNode) -> Callable[[bytes, int, int, list[bytes]], None]:
+def record_set_writer(node: RecordsNode) -> WriteSet:
     """Return what writes the record sets of a node as JSON."""
     return JsonBatches(node.format, cut=node.cut).function()
 
@@ -240,13 +251,13 @@ def record_set_writer(node: RecordsNode) -> Callable[[bytes, int, int, list[byte
 class JsonBatches(Batches, Json):
     """Writes the function of a record set: every batch with its records."""
 
-    def function(self) -> Callable[[bytes, int, int, list[bytes]], None]:
+    def function(self) -> WriteSet:
         """Return the function."""
         self.line(1, "add = out.append")
         self.line(1, 'between = b"["')
         self.loop_over_batches(1)
         self.line(1, """add(b"[]" if between == b"[" else b"]")""")
-        return self.define("write(data, pos, end, out)", "None")  # type: ignore[no-any-return]
+        return self.define("write(data, pos, end, out, odd)", "None")  # type: ignore[no-any-return]
 
     def head(self, depth: int) -> None:
         self.put("%b", "between")

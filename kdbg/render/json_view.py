@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from orjson import dumps
 
+from ..findings import Finding
 from ..grammars.payloads import TOPICS
 from ..messages.exchange import CapturedMessage, Exchange, Peers
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import Direction
+from ..wire.readings.noted import Odd
 from ..wire.readings.walk import UNREADABLE
+from .findings import finding_object, note
 from .heading import SECOND, endpoint, iso_seconds
 from .json_source import JsonWriter, json_writer
-from .jsonlines import DELETE, Topics, errors_of, has_uuids, json_line, printable
+from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable
 from .look import Look
 
 MOST = 4096
@@ -23,6 +27,7 @@ MOST = 4096
 BEGINNING = b'{"time":%b,"time_utc":"%b.%09dZ","packets":[%d,%d],"size":%d,"body":'
 MIDDLE = b'},"response":' + BEGINNING
 UNANSWERED = b'},"response":null}\n'
+NO_FINDINGS = b'"notes":[],"findings":[]'
 
 
 class Writers(NamedTuple):
@@ -49,7 +54,7 @@ class JsonView:
     def _straight(self, exchange: Exchange) -> bytes | None:
         """Return the line made without values; None for what is odd, or cannot be said without them."""
         request, response, api = exchange.request, exchange.response, exchange.api
-        if request is None or exchange.findings or request.missing or api is None:
+        if request is None or request.missing or api is None:
             return None
         if response is not None and response.missing:
             return None
@@ -59,23 +64,40 @@ class JsonView:
         names = self._names(exchange) if writers.by_id else b""
         if names is None:
             return None
-        head = self._head(exchange, api)
-        latency = b"null" if response is None else dumps((response.first_time - request.last_time) / 1e6)
         out = [b""]
         try:
-            failed = writers.request(request.data, out)
-            if response is not None:
-                out.append(MIDDLE % _beginning(response))
-                failed = writers.response(response.data, out) or failed  # type: ignore[misc]
-                response.sound = True
+            failed, findings = self._bodies(request, response, writers, out)
         except UNREADABLE:
             return None
-        request.sound = True
+        if exchange.findings:
+            findings = (*exchange.findings, *findings)
+        latency = b"null" if response is None else dumps((response.first_time - request.last_time) / 1e6)
         errors = dumps(errors_of(exchange, self.topics)) if failed else b"[]"
-        out[0] = head % (exchange.number, exchange.correlation_id, latency, errors, names, *_beginning(request))
-        out.append(b"}}\n" if response is not None else UNANSWERED)
+        said = noted(findings) if findings else NO_FINDINGS
+        values = exchange.number, exchange.correlation_id, latency, errors, said, names, *_beginning(request)
+        out[0] = self._head(exchange, api) % values
         line = b"".join(out)
         return line if line.isascii() and DELETE not in line else printable(line[:-1]) + b"\n"
+
+    def _bodies(
+        self, request: CapturedMessage, response: CapturedMessage | None, writers: Writers, out: list[bytes]
+    ) -> tuple[bool, tuple[Finding, ...]]:
+        """Add the bodies, and what stands between and behind them; return whether an error code is in them, and findings.
+
+        Raise one of `UNREADABLE` where only values tell.
+        """
+        odd: list[Odd] = []
+        failed = writers.request(request.data, out, odd)  # type: ignore[misc]
+        findings = request.prove(odd)
+        if response is None:
+            out.append(UNANSWERED)
+            return failed, findings
+        if findings:
+            odd = []
+        out.append(MIDDLE % _beginning(response))
+        failed = writers.response(response.data, out, odd) or failed  # type: ignore[misc]
+        out.append(b"}}\n")
+        return failed, findings + response.prove(odd)
 
     def _compiled(self, api: Api, version: int) -> Writers:
         """Return the writers of an API's version, made on first use."""
@@ -123,8 +145,7 @@ class JsonView:
         texts = [dumps(said)[:-1], dumps(client_id)]
         before, client = (text.replace(b"%", b"%%") for text in texts)
         return (
-            b'%b,"number":%%d,"correlation_id":%%%b,"client_id":%b,"latency_ms":%%b,"errors":%%b,"notes":[],"findings":[]%%b,'
-            b'"request":%b'
+            b'%b,"number":%%d,"correlation_id":%%%b,"client_id":%b,"latency_ms":%%b,"errors":%%b,%%b%%b,"request":%b'
         ) % (before, b"d" if spoken else b".0snull", client, BEGINNING)
 
 
@@ -135,3 +156,8 @@ def _beginning(half: CapturedMessage) -> tuple[bytes, bytes, int, int, int, int]
         dumps(time / 1e9), iso_seconds[time // SECOND], time % SECOND,
         half.first_packet, half.last_packet, len(half.data) + 4,
     )  # fmt: skip
+
+
+def noted(findings: Sequence[Finding]) -> bytes:
+    """Return the two fields that tell of findings."""
+    return dump({"notes": [*map(note, findings)], "findings": [*map(finding_object, findings)]})[1:-2]

@@ -67,6 +67,8 @@ class Telling(Facts):
     Among what is known of a structure (`own`), names that begin with a dot are columns.
     """
 
+    notes = False
+
     def __init__(self, body: WireStruct, columns: Columns | None, wanted: Wanted) -> None:
         super().__init__()
         self.columns, self.wanted = None if columns is None else {**columns, **OF_PARTITION}, wanted

@@ -1,19 +1,21 @@
 """The function that draws clean messages of one layout straight from their bytes (see wire/readings/walk.py).
 
-`drawing(texts, header, body, below)` returns `draw(data, out, topics)`: it appends the lines below that of the message,
-in pieces, to `out`. The lines are those that the tree of `texts` draws of the value; for all that only a value tells
-(payloads, secrets, tagged fields, faults) it raises one of `UNREADABLE`, and what it appended then is worth nothing.
+`drawing(texts, header, body, below)` returns `draw(data, out, topics, odd=None)`: it appends the lines below that of
+the message, in pieces, to `out`; what it notes has no line (see ../../wire/readings/noted.py). They are those that the
+tree of `texts` draws of the value; for all that only a value tells (payloads, secrets, tagged fields, faults) it raises
+one of `UNREADABLE`, and what it appended then is worth nothing.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol
 
 from ...wire.nodes import Field, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ...wire.nodes.children import contains
+from ...wire.readings.noted import Odd
 from ...wire.readings.secrets import has_secrets
 from ...wire.readings.walk import Unsuited, method_of
 from ...wire.records.node import RecordsNode
@@ -23,7 +25,13 @@ from .lines import BELOW, literal
 from .records import record_set
 from .texts import Texts
 
-Drawing: TypeAlias = Callable[[bytes, list[bytes], Mapping[uuid.UUID, str]], None]
+
+class Drawing(Protocol):
+    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (see noted.py)."""
+
+    def __call__(
+        self, data: bytes, out: list[bytes], topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /
+    ) -> None: ...
 
 
 def drawing(texts: Texts, header: Node, body: WireStruct, below: str) -> Drawing | None:
@@ -49,14 +57,16 @@ class Drawn(Leaves):
     adds those below, whose prefix ends in `below`.
     """
 
+    notes = True
+
     def message(self, header: Node, body: WireStruct, below: str) -> Drawing:
         """Return the function for messages of this header and body, below a prefix."""
         self.prove(header, 1)
         self.line(1, "add = out.append")
         self.fields(body, "", 1)
         self.emit(1)
-        self.line(1, "if pos != len(data): raise Unreadable")
-        return partial(self.function("data, out, topics, pos=0"), self.scope.at((b"", literal(below))))
+        self.end(1)
+        return partial(self.function("data, out, topics, odd=None, pos=0"), self.scope.at((b"", literal(below))))
 
     def draw(self, node: Node, below: str, depth: int) -> None:
         """Write what reads and draws a node, by the method for its class."""
@@ -118,7 +128,7 @@ class Drawn(Leaves):
         depth, drawn, lines = depth + 1, self.named("records", draw), self.fresh("S")
         self.scope.add(lines, self.below(below, scope))
         self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-        self.line(depth, f"{drawn}({lines}, data, pos, pos + {size}, out)")
+        self.line(depth, f"{drawn}({lines}, data, pos, pos + {size}, out, odd)")
         self.line(depth, f"pos += {size}")
 
     def draw_array(self, node: WireArray, below: str, depth: int) -> None:

@@ -30,6 +30,7 @@ def record_set(texts: Texts, node: RecordsNode) -> tuple[DrawSet, Scope]:
 class RecordLines(Leaves, Batches):
     """Writes a function that draws record sets behind their names; the line that counts entries is filled in last."""
 
+    notes = True
     unusual = CONTROL
     in_record = False
     """Whether strings and bytes that are read now are parts of a record: they look different there."""
@@ -49,7 +50,7 @@ class RecordLines(Leaves, Batches):
         self.put(self.text_of(set_counts(self.record_tree), "batches, pieces, records"))
         self.text("\n")
         self.emit(1, "out[place] = {}")
-        return self.function("data, pos, end, out")  # type: ignore[no-any-return]
+        return self.function("data, pos, end, out, odd")  # type: ignore[no-any-return]
 
     def partial(self, depth: int) -> None:
         scope, pair = self.items("")

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ...grammars.payloads import TOPICS
 from ...wire.nodes import Node, Rest, Sized, UuidNode, WireArray
 from ...wire.readings.compiled import reader
+from ...wire.readings.noted import Odd
 from ...wire.readings.runtime import Unreadable
 from ...wire.records.node import RecordsNode
 from ..tree import Tree
@@ -16,7 +17,7 @@ from ..values import MOST_KEPT, Memo, quote, timestamp, topic_id
 from .lines import Scope
 
 Encoded: TypeAlias = Callable[[Any], bytes]
-DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes]], None]
+DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes], "list[Odd] | None"], None]
 
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 """What stands in quotes as it is."""

@@ -101,6 +101,12 @@ class Leaves(Rows):
         self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
         return cell, rest
 
+    def bytes_row(self, type: str, end: str, depth: int) -> None:
+        """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
+        place, text = self.place_now(depth)
+        cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
+        self.varying(type, text, cell, f"{self.named('counts', self.texts.counts)}[{end} - pos]", rest)
+
     def uuid(self, node: UuidNode, depth: int) -> None:
         """Write what reads a UUID, and add its row."""
         (place, text), raw = self.place_in_run(), self.take("16s", self.fresh())

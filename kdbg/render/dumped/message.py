@@ -1,8 +1,9 @@
 """The function that dumps clean messages of one layout straight from their bytes (see wire/readings/walk.py).
 
-`dumping(texts, header, body)` returns `dump(data, topics)`, which returns the lines in pieces, the size in front of the
-message included. They are those of hexdump.py; for all that only an inspection tells (payloads, secrets, tagged fields,
-faults) it raises one of `UNREADABLE`.
+`dumping(texts, header, body)` returns `dump(data, topics, odd=None)`, which returns the lines in pieces, the size in
+front of the message included; what it notes has no line (see ../../wire/readings/noted.py). They are those of
+hexdump.py; for all that only an inspection tells (payloads, secrets, tagged fields, faults) it raises one of
+`UNREADABLE`.
 """
 
 from __future__ import annotations
@@ -10,21 +11,30 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ...wire.nodes import Node, WireStruct
 from ...wire.nodes.children import contains
+from ...wire.readings.noted import Odd
 from ...wire.readings.secrets import has_secrets
 from ...wire.readings.walk import Unsuited
 from ...wire.records.node import RecordsNode
+from ..beside import LEFT_OVER
 from ..hexdump import heading
 from .blocks import Buffer
 from .records import record_set
 from .structures import Structures
 from .texts import Texts
 
-Dumping: TypeAlias = Callable[[bytes, Mapping[uuid.UUID, str]], Iterator[bytes]]
-Gathering: TypeAlias = Callable[[bytes, list[Buffer], Mapping[uuid.UUID, str]], None]
+Gathering: TypeAlias = Callable[[bytes, list[Buffer], Mapping[uuid.UUID, str], "list[Odd] | None"], None]
+
+
+class Dumping(Protocol):
+    """Returns the lines of a message in pieces, given its bytes; notes what is odd and yet readable."""
+
+    def __call__(
+        self, data: bytes, topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /
+    ) -> Iterator[bytes]: ...
 
 
 def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
@@ -36,10 +46,10 @@ def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
     if gather is None:
         return None
 
-    def dump(data: bytes, topics: Mapping[uuid.UUID, str]) -> Iterator[bytes]:
+    def dump(data: bytes, topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /) -> Iterator[bytes]:
         whole = Buffer([], [])
         buffers = [whole]
-        gather(data, buffers, topics)
+        gather(data, buffers, topics, odd)
         return whole.lines(noted=noted) if len(buffers) == 1 else chain.from_iterable(map(lines, buffers))
 
     def lines(buffer: Buffer) -> Iterator[bytes]:
@@ -64,6 +74,8 @@ def gathering(texts: Texts, header: Node, body: WireStruct) -> Gathering | None:
 class Dumped(Structures):
     """Writes a function that gathers the rows of messages."""
 
+    notes = True
+
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body, four bytes of size in front of them."""
         self.line(1, "whole, shift = buffers[0], 4")
@@ -75,8 +87,15 @@ class Dumped(Structures):
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)
-        self.line(1, "if pos != len(data): raise Unreadable")
-        return self.define("gather(data, buffers, topics, pos=0)", "None")  # type: ignore[no-any-return]
+        self.end(1)
+        return self.define("gather(data, buffers, topics, odd, pos=0)", "None")  # type: ignore[no-any-return]
+
+    def end(self, depth: int) -> None:
+        self.line(depth, "if pos != len(data):")
+        self.line(depth + 1, "surplus(odd, pos, len(data))")
+        with self.at(LEFT_OVER):
+            self.bytes_row("BYTES", "len(data)", depth + 1)
+        self.emit(depth + 1)
 
     def records(self, node: RecordsNode, depth: int) -> str:
         size = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
@@ -85,6 +104,6 @@ class Dumped(Structures):
         self.line(depth, f"if {size} > 0:")
         self.line(depth + 1, f"if pos + {size} > len(data): raise Unreadable")
         path = self.keep_path(depth + 1)
-        self.line(depth + 1, f"{gather}(data, pos, pos + {size}, {path}, buffers, shift)")
+        self.line(depth + 1, f"{gather}(data, pos, pos + {size}, {path}, buffers, shift, odd)")
         self.line(depth + 1, f"pos += {size}")
         return ""

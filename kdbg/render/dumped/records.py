@@ -10,20 +10,18 @@ from typing import Any, TypeAlias
 
 from ...wire.nodes import Field, LengthPrefixed
 from ...wire.readings.batches import Batches
+from ...wire.readings.noted import Odd
 from ...wire.records.node import RecordsNode
 from ...wire.records.sets import CODEC_MASK, CONTROL
-from ..beside import count
-from ..drawn.texts import encoded
-from ..values import Memo
 from .blocks import Buffer
 from .structures import Structures
 from .texts import Texts
 
-GatherSet: TypeAlias = Callable[[bytes, int, int, bytes, list[Buffer], int], None]
+GatherSet: TypeAlias = Callable[[bytes, int, int, bytes, list[Buffer], int, "list[Odd] | None"], None]
 
 
 def record_set(texts: Texts, node: RecordsNode) -> GatherSet:
-    """Return the function that gathers the rows of record sets: `gather(data, start, end, path, buffers, shift)`.
+    """Return the function that gathers the rows of record sets: `gather(data, start, end, path, buffers, shift, odd)`.
 
     `path` is that of the set. Decompressed bytes are added to the buffers, of which the first is the message.
     """
@@ -40,11 +38,11 @@ def opened(buffers: list[Buffer], path: bytes, data: bytes) -> tuple[Any, list[b
 class RecordRows(Structures, Batches):
     """Writes a function that gathers the rows of record sets."""
 
+    notes = True
     unusual = CONTROL
 
     def __init__(self, texts: Texts, node: RecordsNode) -> None:
         super().__init__(texts, records=False, format=node.format, cut=node.cut)
-        self.counts = self.named("counts", Memo(encoded(lambda size: count(size, "byte"))))
         self.names["opened"] = opened
 
     def record_set(self) -> GatherSet:
@@ -53,7 +51,7 @@ class RecordRows(Structures, Batches):
         self.line(1, "outside = add, meanings, shift = message.blocks.append, message.meanings, shift")
         self.path = "set"
         self.loop_over_batches(1)
-        return self.define("gather(data, pos, end, set, buffers, shift)", "None")  # type: ignore[no-any-return]
+        return self.define("gather(data, pos, end, set, buffers, shift, odd)", "None")  # type: ignore[no-any-return]
 
     def batch_field(self, field: Field, depth: int) -> str:
         with self.at(field.name):
@@ -70,12 +68,6 @@ class RecordRows(Structures, Batches):
         self.bytes_row("BYTES", "end", depth)
         self.emit(depth)
         self._pending, self.path = header, outer
-
-    def bytes_row(self, type: str, end: str, depth: int) -> None:
-        """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
-        place, text = self.place_now(depth)
-        cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
-        self.varying(type, text, cell, f"{self.counts}[{end} - pos]", rest)
 
     def head(self, depth: int) -> None:
         self.at_number(depth)

@@ -9,7 +9,7 @@ from ...grammars.payloads import TOPICS
 from ...wire.nodes import Fixed, Node, Sized, UuidNode
 from ...wire.readings.runtime import Unreadable
 from ...wire.readings.topic_names import Topics
-from ..beside import Describer, note_on_length, size_text
+from ..beside import Describer, count, note_on_length, size_text
 from ..drawn.texts import Encoded, Ids, encoded
 from ..grid import PRINTABLE, Grid, Rest
 from ..hexdump import WIDEST_MEANING
@@ -37,6 +37,8 @@ class Texts:
         self.strings: Memo[bytes] = Memo(lambda raw: self._string(raw.decode()))
         self.other_topics: Memo[bytes] = Memo(self._other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
+        self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
+        """What is said of bytes that are not told but by their number."""
         self._parts: dict[tuple[bytes, int], tuple[bytes, bytes | Rest]] = {}
         self._shared: dict[Hashable, Memo[bytes]] = {}
 

@@ -2,15 +2,20 @@
 
 `Batches` is the walk over the inside of a record set. A reading says what becomes of a batch and of a record: it
 overrides `head`, `record` and what stands around them. What is no sound batch (other magic, a wrong checksum or length,
-a control batch, append time) is unreadable here, as the plain reading knows it (see ../records/sets.py).
+a control batch, append time) is unreadable here, as the plain reading knows it (see ../records/sets.py); a reading that
+`notes` what is odd goes on behind a wrong checksum, as far as the records are sound.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
 
 from ..nodes import Field, LengthPrefixed, Node, Sized
 from ..records.checksum import castagnoli
 from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
+from .noted import Odd
 from .walk import Walk
 
 COUNTED = ("batch_length", "crc", "records_count")
@@ -87,13 +92,23 @@ class Batches(Walk):
         self.line(depth, "if stop > end:")
         self.line(depth + 1, "pos = start")
         self.cut_off(depth + 1)
-        proved = f"crc32c(data[start + {self.format.crc_at + 4}:stop])"
-        self.line(depth, f"if {proved} != {self.fields['crc']}: raise Unreadable")
+        self.prove_checksum(self.fields["crc"], depth)
         if self.deep:
             self.inside(depth)
         else:
             self.head(depth)
         self.line(depth, "pos = stop")
+
+    def prove_checksum(self, says: str, depth: int) -> None:
+        """Write what proves the checksum of the batch at hand, or notes that it is wrong."""
+        gives = f"crc32c(data[start + {self.format.crc_at + 4}:stop])"
+        if not self.notes:
+            self.line(depth, f"if {gives} != {says}: raise Unreadable")
+        elif self.deep:
+            self.line(depth, f"if (gives := {gives}) != {says}: wrong_checksum(odd, start, {says}, gives)")
+        else:
+            prove = self.named("prove", batch_prover(self.format))
+            self.line(depth, f"if {gives} != {says}: {prove}(data, start, stop, odd)")
 
     def cut_off(self, depth: int) -> None:
         """Write the end of the loop where an entry is cut off."""
@@ -133,3 +148,25 @@ class Batches(Walk):
         self.flush(depth)
         self.line(depth, f"if pos != {end}: raise Unreadable")
         self.record(depth)
+
+
+class Prover(Batches):
+    """Writes a function that proves batches to the last record, and notes the checksums that are wrong."""
+
+    notes = True
+    unusual = 0
+
+    def function(self) -> Callable[[bytes, int, int, list[Odd] | None], None]:
+        """Return the function."""
+        self.loop_over_batches(1)
+        return self.define("prove(data, pos, end, odd)", "None")  # type: ignore[no-any-return]
+
+    def content(self, node: Node, depth: int) -> str:
+        self.skip(node, depth)
+        return ""
+
+
+@cache
+def batch_prover(format: RecordFormat) -> Callable[[bytes, int, int, list[Odd] | None], None]:
+    """Return what proves the batches between two places, down to their records: `prove(data, start, end, odd)`."""
+    return Prover(format, cut=False).function()

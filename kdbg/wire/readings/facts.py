@@ -1,24 +1,32 @@
 """What a clean message is about, straight from its bytes: the outline without the value (see walk.py, outline.py).
 
-`facts_reader(header, body)` returns `read(data) -> Outline`, what `outline(body)` makes of the value. It proves every
-byte that the compiled reader with `shallow` proves, and raises one of `UNREADABLE` where that raises, and for what only
-a value tells (a topic or an error in a tagged field). So a message that it reads has no findings.
+`facts_reader(header, body)` returns `read(data, odd=None) -> Outline`, what `outline(body)` makes of the value. It
+proves every byte that the compiled reader with `shallow` proves, and raises one of `UNREADABLE` where that raises, and
+for what only a value tells (a topic or an error in a tagged field). So a message that it reads has no findings but
+those of what it notes in `odd` (see noted.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import cast
+from typing import Protocol, cast
 
 from ..nodes import Field, LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ..nodes.children import children
 from ..records.node import RecordsNode
 from .batches import Batches
+from .noted import Odd
 from .outline import KINDS, Outline, best_name, relevant
 from .walk import Unsuited, Walk
 
-FactsReader = Callable[[bytes], Outline]
+
+class FactsReader(Protocol):
+    """Returns what a message is about, given its bytes; notes what is odd and yet readable."""
+
+    def __call__(self, data: bytes, odd: list[Odd] | None = None, /) -> Outline: ...
+
+
 Around = dict[str, str]
 """The topic, partition, group and error that a structure stands in: kind -> variable."""
 PASSED_ON = ("group", "topic", "partition")
@@ -34,7 +42,7 @@ def facts_reader(header: Node, body: WireStruct) -> FactsReader | None:
 
 
 @cache
-def counter(node: RecordsNode) -> Callable[[bytes, int, int], int]:
+def counter(node: RecordsNode) -> Callable[[bytes, int, int, list[Odd] | None], int]:
     """Return a function that counts the records between two places, and proves the checksums of their batches."""
     return Counter(node.format, cut=node.cut).function()
 
@@ -43,12 +51,13 @@ class Counter(Batches):
     """Writes a function that counts the records of sound batches."""
 
     deep = False
+    notes = True
 
-    def function(self) -> Callable[[bytes, int, int], int]:
+    def function(self) -> Callable[[bytes, int, int, list[Odd] | None], int]:
         """Return the function."""
         self.line(1, "total = 0")
         self.loop_over_batches(1)
-        return self.define("count(data, pos, end)", "total")  # type: ignore[no-any-return]
+        return self.define("count(data, pos, end, odd=None)", "total")  # type: ignore[no-any-return]
 
     def head(self, depth: int) -> None:
         self.line(depth, f"total += {self.fields['records_count']}")
@@ -57,11 +66,13 @@ class Counter(Batches):
 class Facts(Walk):
     """Writes a function that gathers rows, groups and errors while it passes over all else."""
 
+    notes = True
+
     def function(self, header: Node, body: WireStruct) -> FactsReader:
         """Return the reader of messages of this header and body."""
         self.gather(header, body)
         lists = [f"tuple({name})" if self.adds_to(name) else "()" for name in ("rows", "groups", "errors")]
-        return self.define("read(data, pos=0)", f"({', '.join(lists)})")  # type: ignore[no-any-return]
+        return self.define("read(data, odd=None, pos=0)", f"({', '.join(lists)})")  # type: ignore[no-any-return]
 
     def gather(self, header: Node, body: WireStruct) -> None:
         """Write what gathers rows, groups and errors, and proves all bytes."""
@@ -70,7 +81,7 @@ class Facts(Walk):
         self.line(1, "rows = []; groups = []; errors = []")
         self.about(body, {}, 1)
         self.flush(1)
-        self.line(1, "if pos != len(data): raise Unreadable")
+        self.end(1)
 
     def adds_to(self, name: str) -> bool:
         """Return whether anything that was written adds to a list."""
@@ -165,7 +176,7 @@ class Facts(Walk):
         count, read = self.fresh(), self.named("records", counter(node))
 
         def inside(size: str, depth: int) -> None:
-            self.line(depth, f"{count} = {read}(data, pos, pos + {size}) if {size} else 0")
+            self.line(depth, f"{count} = {read}(data, pos, pos + {size}, odd) if {size} else 0")
             self.line(depth, f"pos += {size}")
 
         self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{count} = 0"))

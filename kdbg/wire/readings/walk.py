@@ -5,6 +5,7 @@ them, become one `unpack_from`; structures are written out in place, without a c
 odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises one of
 `UNREADABLE`, and then spans.py reads the same bytes again and says what and where. Slices never raise, so whoever runs
 the function, or its last line, must check that `pos` ends where the message ends; no loop is longer than the bytes.
+Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see noted.py).
 
 `Walk` knows how bytes are read and proved. What becomes of a value is the business of the readings, its subclasses:
 
@@ -40,7 +41,7 @@ from ..nodes import (
     WireStruct,
 )
 from ..records.node import RecordsNode
-from . import runtime
+from . import noted, runtime
 
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
 """What a generated reading raises for bytes that it does not understand."""
@@ -69,13 +70,16 @@ class Walk:
     returns is an expression that is good once `flush` was called.
     """
 
+    notes = False
+    """Whether the function has an argument `odd` for what is odd and yet readable; without it that is unreadable."""
+
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.count = 0
         self.names: dict[str, Any] = {
             "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "UUID": uuid.UUID,
             "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
-            "copy": dict.copy,
+            "copy": dict.copy, "surplus": noted.surplus, "wrong_checksum": noted.wrong_checksum,
         }  # fmt: skip
         self._run: list[tuple[str, str]] = []
         self._checks: list[str] = []
@@ -211,6 +215,10 @@ class Walk:
         )  # fmt: skip
         walk.read(node, depth)
         self.count, self._run = walk.count, walk._run
+
+    def end(self, depth: int) -> None:
+        """Write what proves that a message ends where its last field does."""
+        self.line(depth, f"if pos != len(data): {'surplus(odd, pos, len(data))' if self.notes else 'raise Unreadable'}")
 
     # What the methods above are made of
 

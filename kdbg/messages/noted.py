@@ -1,0 +1,71 @@
+"""Findings of what generated readings noted: those that the explaining reading would tell of the same message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from ..findings import Finding, Kind
+from ..findings.faults import ChecksumWrong, Leftover
+from ..grammars.records import record_format
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.readings.noted import Odd, Surplus, WrongChecksum
+from ..wire.readings.record_places import record_places
+from ..wire.readings.runtime import Unreadable
+from ..wire.records.sets import PREAMBLE
+from .message import carries_secrets, forms
+
+CHECKSUM_SIZE = 4
+Places = Callable[[bytes], "list[tuple[int, str]]"]
+
+
+def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: Sequence[Odd]) -> tuple[Finding, ...]:
+    """Return the findings of a message that was read but for what is odd in it.
+
+    Raise `Unreadable` where only the explaining reading can tell: the message may be of another form, in which nothing
+    is odd, or may show a secret at the wrong place.
+    """
+    if not odd:
+        return ()
+    places = _places(api, version, direction)
+    if places is None:
+        raise Unreadable
+    batches = [one for one in odd if isinstance(one, WrongChecksum)]
+    paths = _paths(data, [batch.start for batch in batches], places(data)) if batches else iter(())
+    return tuple([
+        _left_over(direction, one) if isinstance(one, Surplus) else _wrong_checksum(direction, next(paths), one)
+        for one in odd
+    ])  # fmt: skip
+
+
+@cache
+def _places(api: Api, version: int, direction: Direction) -> Places | None:
+    """Return what finds the record sets of such messages; None where what is odd in them must be looked into."""
+    form, *others = forms(api, version, direction, True, True)
+    if others or not api.reads(direction, version) or carries_secrets(form.grammar):
+        return None
+    return record_places(form.header, form.grammar)
+
+
+def _left_over(direction: Direction, odd: Surplus) -> Finding:
+    return Finding(Kind.LEFTOVER, direction, "", odd.start, odd.length, Leftover(odd.length))
+
+
+def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Finding:
+    facts = ChecksumWrong("batch", "CRC-32C", odd.says, odd.gives)
+    return Finding(Kind.CRC, direction, f"{path}.crc", odd.start + record_format.crc_at, CHECKSUM_SIZE, facts)
+
+
+def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:
+    """Yield the path of each batch, given where the batches begin and where the record sets do, both in order."""
+    at, number = 0, 0
+    place, path = sets[0]
+    for start in batches:
+        while at + 1 < len(sets) and sets[at + 1][0] <= start:
+            at, number = at + 1, 0
+            place, path = sets[at]
+        while place < start:
+            place += PREAMBLE.size + PREAMBLE.unpack_from(data, place)[1]
+            number += 1
+        yield f"{path}[{number}]"

@@ -1,0 +1,155 @@
+"""What is odd and yet readable is told alike by every view, whether a generated reading noted it or not.
+
+Every API in every version is tried with bytes left over behind both messages, and with checksums that do not match.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import kdbg
+from kdbg import grammars
+from kdbg.findings import Finding, Kind
+from kdbg.messages.exchange import CapturedMessage, Exchange, Known, Peers
+from kdbg.render.exchanges import TreeView
+from kdbg.render.hex_view import HexView
+from kdbg.render.json_view import JsonView
+from kdbg.render.jsonlines import json_line
+from kdbg.render.look import Look
+from kdbg.render.summary import Summary
+from kdbg.wire.language.api import DIRECTIONS
+from kdbg.wire.nodes import UnreadStruct
+
+from .subjects import Spoken, full, variants
+from .values import holds_records
+
+LOOK = Look()
+PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
+Render = Callable[[Exchange], Any]
+Pair = tuple[Spoken, Spoken]
+
+
+STRAIGHT: dict[str, Render] = {
+    "summary": Summary(LOOK, {}), "tree": TreeView(LOOK, {}), "json": JsonView(LOOK, {}), "hex": HexView(LOOK, {}),
+}  # fmt: skip
+TREE, HEX = TreeView(LOOK, {}), HexView(LOOK, {})
+TREE.drawing = HEX.dumping = lambda *_: None
+
+
+def plain_summary(exchange: Exchange) -> Any:
+    for half in (exchange.request, exchange.response):
+        if half is not None:
+            half._facts = False
+    return Summary(LOOK, {})(exchange)
+
+
+PLAIN: dict[str, Render] = {"summary": plain_summary, "tree": TREE, "json": json_line, "hex": HEX}
+"""View by view what renders an exchange by generated readings where it can, and without any."""
+PAIRS = [
+    (Spoken(api, "request", version), Spoken(api, "response", version))
+    for api in grammars.apis()
+    for version in api.versions
+    if not any(isinstance(api.at(side, version), UnreadStruct) for side in DIRECTIONS)
+]
+WITH_RECORDS = [pair for pair in PAIRS if any(holds_records(subject.grammar) for subject in pair)]
+every_view = pytest.mark.parametrize("view", STRAIGHT)
+
+
+def exchange(pair: Pair, request: bytes, response: bytes) -> Exchange:
+    """Both messages as the engine hands them out."""
+    subject = pair[0]
+    made = Exchange(PEERS, subject.api, subject.version, 7, "me")
+    made.number, made.request, made.response = 1, half(pair[0], request), half(pair[1], response)
+    made.response.asked = made.request
+    return made
+
+
+def half(subject: Spoken, data: bytes) -> CapturedMessage:
+    made = CapturedMessage(data, (1_000_000, 2_000_000), (1, 2), subject.direction)
+    made.api, made.version, made.known = subject.api, subject.version, Known.nothing()
+    return made
+
+
+def unsound(subject: Spoken, data: bytes) -> bytes:
+    """The message with a wrong checksum in every batch."""
+    body = kdbg.decode(data, **subject.question).body
+    for batch in batches(body):
+        batch["crc"] ^= 1
+    header = {"correlation_id": 7} | ({"client_id": "me"} if "client_id" in subject.header.keys else {})
+    return kdbg.encode(body, header=header, **subject.question)
+
+
+def batches(value: Any) -> Iterator[dict[str, Any]]:
+    """The batches in a value."""
+    if isinstance(value, dict):
+        if value.get("magic") == 2:
+            yield value
+        for inner in value.values():
+            yield from batches(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from batches(inner)
+
+
+def compare(view: str, pair: Pair, request: bytes, response: bytes) -> tuple[Exchange, list[Finding]]:
+    """Compare what a view shows and finds with and without generated readings; return the exchange and its findings."""
+    one, other = exchange(pair, request, response), exchange(pair, request, response)
+    assert STRAIGHT[view](one) == PLAIN[view](other)
+    shallow = view == "summary"
+    findings = one.all_findings(shallow=shallow)
+    assert findings == other.all_findings(shallow=shallow)
+    return one, findings
+
+
+@every_view
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair[0].api.name}-{pair[0].version}")
+def test_bytes_left_over_look_alike(pair: Pair, view: str) -> None:
+    for request, response in zip(variants(pair[0]), variants(pair[1]), strict=False):
+        compare(view, pair, pair[0].whole(request) + b"\0", pair[1].whole(response) + b"\1\2\3" * 20)
+
+
+@every_view
+@pytest.mark.parametrize("pair", WITH_RECORDS, ids=lambda pair: f"{pair[0].api.name}-{pair[0].version}")
+def test_wrong_checksums_look_alike(pair: Pair, view: str) -> None:
+    kinds: Counter[Kind] = Counter()
+    for subject in pair:
+        if holds_records(subject.grammar):
+            for value in variants(subject):
+                data = unsound(subject, subject.whole(value))
+                for behind in (b"", b"\0"):
+                    messages = {subject.direction: data + behind}
+                    sound = {one.direction: one.whole(full(one)) for one in pair}
+                    _, findings = compare(view, pair, **(sound | messages))
+                    kinds.update(finding.kind for finding in findings)
+    assert kinds[Kind.CRC] or pair[0].version < 3
+
+
+@every_view
+@pytest.mark.parametrize("pair", [WITH_RECORDS[0], WITH_RECORDS[-1]], ids=str)
+def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str) -> None:
+    for subject in pair:
+        data = unsound(subject, subject.whole(full(subject)))
+        sound = {one.direction: one.whole(full(one)) for one in pair}
+        for at in range(0, len(data), max(1, len(data) // 150)):
+            for flip in (0x01, 0x80):
+                odd = data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
+                compare(view, pair, **(sound | {subject.direction: odd}))
+
+
+@every_view
+@pytest.mark.parametrize("key", [0, 1, 3, 8], ids=lambda key: str(grammars.by_key(key)))
+def test_readings_that_note_what_is_odd_need_no_other(key: int, view: str) -> None:
+    """All there is to say of them is known without their values; of messages that may be of another form it is not."""
+    api = grammars.by_key(key)
+    version = 9 if key == 0 else 11 if key == 1 else 5
+    pair = Spoken(api, "request", version), Spoken(api, "response", version)
+    odd = [unsound(subject, subject.whole(next(variants(subject)))) + b"\0" for subject in pair]
+    shown, findings = compare(view, pair, *odd)
+    assert {finding.kind for finding in findings} >= {Kind.LEFTOVER}
+    noted = [one.noted or one.told for one in (shown.request, shown.response) if one is not None]
+    assert all(noted)
+    assert all(one is not None and one._message is None for one in (shown.request, shown.response))

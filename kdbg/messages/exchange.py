@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from ..findings import Finding
-from ..grammars.errors import error_name
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
@@ -16,6 +15,7 @@ from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.noted import Odd
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
+from .error_codes import ErrorFound, errors_in
 from .message import Message, facts_of, facts_of_both, front_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
 
@@ -213,23 +213,6 @@ class CapturedMessage:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()
         return [finding for finding in told if not finding.kind.cut] if self.missing else told
-
-
-class ErrorFound(NamedTuple):
-    """An error code in a message; `topic` and `partition` where it is theirs, a topic by its id if that is all."""
-
-    code: int
-    name: str
-    topic: str | UUID | None = None
-    partition: int | None = None
-
-
-def errors_in(found: Outline) -> list[ErrorFound]:
-    """Return the error codes of a message that are not 0: those of topics and partitions, then all others."""
-    rows, _, codes = found
-    named = [ErrorFound(code, error_name(code), topic, partition) for topic, partition, code, _ in rows if code]
-    others = Counter(codes) - Counter(error.code for error in named)
-    return [*named, *(ErrorFound(code, error_name(code)) for code in others.elements())]
 
 
 class Exchange:

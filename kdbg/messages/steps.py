@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..wire import Api
-    from .exchange import ErrorFound, Exchange
+    from .error_codes import ErrorFound
+    from .exchange import Exchange
 
 EVERY: frozenset[int] = frozenset()
 NORMAL_STEPS: dict[int, frozenset[int]] = {

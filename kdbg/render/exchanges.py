@@ -75,21 +75,21 @@ class TreeView:
             return
         draw = self.drawing(half.api, half.version, half.direction)
         if draw is not None:
-            before, odd = len(out), list[Odd]()
+            odd: list[Odd] = []
+            before = len(out)
             try:
                 draw(half.data, out, half.known.topics if half.known is not None else ALWAYS, odd)
-                out += self.findings(half.prove(odd), half.direction)
+                findings = half.prove(odd)
             except UNREADABLE:
                 del out[before:]
             else:
+                if findings:
+                    out += self.findings(findings, self.below(half.direction))
                 return
         out.append(encode(self.by_value(half)))
 
-    def findings(self, findings: Sequence[Finding], direction: Direction) -> list[bytes]:
-        """Return the lines of the findings of a half."""
-        if not findings:
-            return []
-        below = self.below(direction)
+    def findings(self, findings: Sequence[Finding], below: str) -> list[bytes]:
+        """Return the lines of findings, behind the prefix of their half."""
         return [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:

@@ -82,7 +82,7 @@ class JsonView:
     def _bodies(
         self, request: CapturedMessage, response: CapturedMessage | None, writers: Writers, out: list[bytes]
     ) -> tuple[bool, tuple[Finding, ...]]:
-        """Add the bodies, and what stands between and behind them; return whether an error code is in them, and findings.
+        """Add the bodies, and what is around them; return whether they have an error code, and what is odd in them.
 
         Raise one of `UNREADABLE` where only values tell.
         """

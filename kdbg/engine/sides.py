@@ -169,19 +169,25 @@ class RequestSide(_Side, requests.AnyRequest):
             pairing.prefixes.clear()
         self._exchange = pairing.request(token, half)
         if pairing.undecided:
-            pairing.undecided = False
-            self._retry()
+            self._decide()
+
+    def _decide(self) -> None:
+        """Let the other side look again at what it could not decide without this request."""
+        self.pairing.undecided = False
+        self._retry()
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
         prefix = pairing.prefixes.get(payload[4:8])
-        if prefix is None or payload[12 : prefix.end + 4] != prefix.same or pairing.tokens or pairing.undecided:
+        if prefix is None or payload[12 : prefix.end + 4] != prefix.same or pairing.tokens:
             return False
         size, correlation_id = _size_and_id(payload)
         if size != len(payload) - 4:
             return False
         self.last = half = CapturedMessage(payload[4:], (time, time), (number, number), "request")
         self._exchange = pairing.repeated(prefix, correlation_id, half)
+        if pairing.undecided:
+            self._decide()
         return True
 
     def lost(self, length: int, number: int) -> None:

@@ -17,6 +17,8 @@ BEHIND = 1 << 30
 NEAR = 1 << 24
 PATIENCE = 64
 """Packets of a connection waited for a hole that the other side has acknowledged: capture files can be shuffled."""
+NEVER = 1 << 62
+"""More packets than a connection can have."""
 SEGMENTS, BYTES = 1024, 8 << 20
 
 
@@ -64,14 +66,14 @@ NOTHING: Final = list[Run]()
 class Stream:
     """Feed it with `start`, `receive`, `finish`, `acknowledged`, `overdue` and `close`.
 
-    `regular` is True while it has begun, has not ended and nothing waits: then `acknowledged` and `overdue` need not
-    be called. `first` is the sequence number that it began with, `certain` whether a SYN said so; `due` is the position
+    `regular` is True while it has begun, has not ended and nothing waits: then `acknowledged` need not be called.
+    `deadline` counts packets of the connection: from that one on `overdue` is to be called. `first` is the sequence number that it began with, `certain` whether a SYN said so; `due` is the position
     of the next byte, `receiver` takes it.
     """
 
     __slots__ = (
-        "_deadline", "_fin", "_held", "_runs", "_segments", "_size", "certain", "due", "ended", "first", "receiver",
-        "regular",
+        "_acknowledged", "_fin", "_held", "_runs", "_segments", "_size", "certain", "deadline", "due", "ended", "first",
+        "receiver", "regular",
     )  # fmt: skip
     certain: bool
     ended: bool
@@ -84,7 +86,7 @@ class Stream:
         self._runs: list[Run] = NOTHING
         self._held = 0
         self._fin: Run | None = None
-        self._deadline: tuple[int, int] | None = None
+        self._acknowledged, self.deadline = 0, NEVER
         self.first: int | None = None
         self.certain = self.ended = self.regular = False
 
@@ -132,17 +134,17 @@ class Stream:
 
     def acknowledged(self, ack: int, seen: int) -> None:
         """Note that the other side has everything before `ack`; `seen` counts the connection's packets so far."""
-        if self._deadline is None and (goal := self._goal()) is not None:
+        if self.deadline == NEVER and (goal := self._goal()) is not None:
             place = self._place(ack)
             if place >= goal.start:
-                self._deadline = place, seen + PATIENCE
+                self._acknowledged, self.deadline = place, seen + PATIENCE
 
     def overdue(self, seen: int) -> None:
         """Give up the holes that were acknowledged PATIENCE packets ago; each becomes a gap."""
-        if self._deadline is None or seen < self._deadline[1]:
+        if seen < self.deadline:
             return
-        acknowledged, self._deadline = self._deadline[0], None
-        while (goal := self._goal()) is not None and goal.start <= acknowledged:
+        self.deadline = NEVER
+        while (goal := self._goal()) is not None and goal.start <= self._acknowledged:
             self._skip(goal)
         self._settle()
 
@@ -170,22 +172,35 @@ class Stream:
 
     def _take(self, run: Run) -> None:
         """Keep what is new of a segment, and deliver what is in order."""
+        runs, due = self._runs, self.due
         if self._fin is not None and run.end > self._fin.start:
             run = run.part(run.start, self._fin.start)
-        if run.start < self.due:
-            run = run.part(self.due, run.end)
-        if run.end <= run.start:
+        if run.end <= due or run.end <= run.start:
             return
-        if run.start == self.due and not self._runs:
+        if run.start < due:
+            run = run.part(due, run.end)
+        if run.start == due and (not runs or run.end <= runs[0].start):
             self._deliver(run)
+            self._settle()
+        elif runs and run.start < runs[-1].end:
+            self._insert(run)
+            self._settle()
         else:
-            self._keep(run)
-        self._settle()
+            self._append(run)
 
-    def _keep(self, run: Run) -> None:
+    def _append(self, run: Run) -> None:
+        """Keep a run that lies behind all others: nothing becomes due by it."""
+        if self._runs:
+            self._runs.append(run)
+        else:
+            self._runs = [run]
+        self._held += len(run.payload)
+        self.regular = False
+        if len(self._runs) > self._segments or self._held > self._size:
+            self._settle()
+
+    def _insert(self, run: Run) -> None:
         """Insert the parts of a run that no other run has: the runs stay in order and never overlap."""
-        if not self._runs:
-            self._runs = []
         runs = self._runs
         place = bisect_left(runs, run.start, key=lambda other: other.end)
         start = run.start
@@ -193,7 +208,7 @@ class Stream:
             other = runs[place] if place < len(runs) else None
             end = run.end if other is None else min(run.end, other.start)
             if start < end:
-                part = run.part(start, end)
+                part = run if (start, end) == run[:2] else run.part(start, end)
                 runs.insert(place, part)
                 self._held += len(part.payload)
                 place += 1
@@ -211,7 +226,7 @@ class Stream:
             self._end(self._fin.time, self._fin.number)
         self.regular = not (self.ended or self._runs or self._fin)
         if self.regular:
-            self._deadline = None
+            self.deadline = NEVER
 
     def _skip(self, goal: Run) -> None:
         """Give up the hole before `goal`: report a gap, and go on behind it."""
@@ -223,8 +238,13 @@ class Stream:
         runs = self._runs
         while runs and runs[0].start <= self.due:
             run = runs.pop(0)
-            self._held -= len(run.payload)
-            self._deliver(run)
+            start, end, payload, time, number = run
+            self._held -= len(payload)
+            if end - start == len(payload):
+                self.due = end
+                self.receiver.data(payload, time, number)
+            else:
+                self._deliver(run)
 
     def _deliver(self, run: Run) -> None:
         self.due = run.end
@@ -245,5 +265,5 @@ class Stream:
     def _forget(self) -> None:
         self._runs = NOTHING
         self._held = 0
-        self._fin = self._deadline = None
+        self._fin, self.deadline = None, NEVER
         self.receiver = NOBODY

@@ -117,8 +117,9 @@ class Table:
         if not other.regular:
             if flags & ACK:
                 other.acknowledged(ack, seen)
-            other.overdue(seen)
-        if not stream.regular:
+            if other.deadline <= seen:
+                other.overdue(seen)
+        if stream.deadline <= seen:
             stream.overdue(seen)
 
     def receive_all(self, packets: Iterable[Packet]) -> None:

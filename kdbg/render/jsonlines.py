@@ -19,7 +19,8 @@ from uuid import UUID
 import orjson
 
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange, errors_in
+from ..messages.error_codes import errors_in
+from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import Message
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct

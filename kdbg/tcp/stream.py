@@ -67,8 +67,9 @@ class Stream:
     """Feed it with `start`, `receive`, `finish`, `acknowledged`, `overdue` and `close`.
 
     `regular` is True while it has begun, has not ended and nothing waits: then `acknowledged` need not be called.
-    `deadline` counts packets of the connection: from that one on `overdue` is to be called. `first` is the sequence number that it began with, `certain` whether a SYN said so; `due` is the position
-    of the next byte, `receiver` takes it.
+    `deadline` counts packets of the connection: from that one on `overdue` is to be called. `first` is the sequence
+    number that it began with, `certain` whether a SYN said so; `due` is the position of the next byte, `receiver` takes
+    it.
     """
 
     __slots__ = (

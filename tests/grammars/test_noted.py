@@ -140,6 +140,13 @@ def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str) 
                 compare(view, pair, **(sound | {subject.direction: odd}))
 
 
+def test_fields_that_hold_what_is_odd_are_read() -> None:
+    subject = Spoken(grammars.api(0), "request", 9)
+    odd = half(subject, unsound(subject, subject.whole(full(subject))))
+    assert odd.facts() is not None
+    assert odd.fields(("topic_data",))["topic_data"]
+
+
 @every_view
 @pytest.mark.parametrize("key", [0, 1, 3, 8], ids=lambda key: str(grammars.by_key(key)))
 def test_readings_that_note_what_is_odd_need_no_other(key: int, view: str) -> None:

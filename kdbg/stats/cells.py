@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ..grammars.errors import error_name
-from ..messages.exchange import errors_in
+from ..messages.error_codes import errors_in
 from ..messages.steps import is_normal_step
 from ..wire import Api
 from ..wire.readings.outline import Outline

@@ -141,7 +141,7 @@ def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str) 
 
 
 def test_fields_that_hold_what_is_odd_are_read() -> None:
-    subject = Spoken(grammars.api(0), "request", 9)
+    subject = Spoken(grammars.api(0), "request", 8)
     odd = half(subject, unsound(subject, subject.whole(full(subject))))
     assert odd.facts() is not None
     assert odd.fields(("topic_data",))["topic_data"]

@@ -45,6 +45,7 @@ ARROWS: dict[str, set[str]] = {
         "definitions",
     },
     "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "jobs", "wire"},
+    "query": {"tables", "spark", "render", "engine", "messages", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
         "extras",
@@ -54,7 +55,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
-        "guide", "records", "values", "compare", "schemas", "stats",
+        "guide", "records", "values", "compare", "schemas", "stats", "query",
     },
     "guide": set(),
     "__main__": {"cli"},
@@ -67,7 +68,8 @@ OWNERS = {
     "opentelemetry": {"wire"},
     "cel_expr_python": {"filters"},
     "pyspark": {"spark"},
-    "pyarrow": {"spark", "tables", "reading"},
+    "pyarrow": {"spark", "tables", "reading", "query"},
+    "duckdb": {"query"},
     "pandas": {"reading"},
     "jinja2": {"report"},
     "sqlite3": {"report"},

@@ -68,6 +68,11 @@ def filter_options(command: Command) -> Command:
     return _with(FILTERS, command)
 
 
+def row_filter_options(command: Command) -> Command:
+    """Give it all but --limit, which is for the rows of its answers."""
+    return _with({name: one for name, one in FILTERS.items() if name != "limit"}, command)
+
+
 def archive_filter_options(command: Command) -> Command:
     """Give it those that mean something over archives, in which connections and exchanges have no numbers."""
     return _with({name: one for name, one in FILTERS.items() if one.archives}, command)

@@ -1,21 +1,16 @@
-"""`kdbg query`: a pipeline's tables, asked in SQL or by questions that are ready."""
+"""`kdbg query`: captures, or a pipeline's tables, asked in SQL or by questions that are ready."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from ..errors import InputError
-from ..spark.query.questions import QUESTIONS
+from ..tables.questions import QUESTIONS
+from .definitions import definitions_option
+from .filters import row_filter_options
 from .options import color_option
-from .output import Writer, look
 from .pipeline import Setting
-
-if TYPE_CHECKING:
-    from ..render.look import Look
-    from ..spark.query.sql import Answer
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -25,91 +20,52 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 
 
 @click.command(context_settings={"max_content_width": 100}, epilog=READY)
-@click.argument("folder", metavar="DIR")
-@click.argument("sql", required=False)
+@click.argument("arguments", nargs=-1, required=True, metavar="DIR|CAPTURE… [SQL]", type=click.Path(allow_dash=True))
 @click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",
               help="Ask a question that is ready, see below. Several may be given.")  # fmt: skip
 @click.option("--show-sql", is_flag=True, help="Print the SQL of the questions, and ask nothing.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               show_default=True, help="A table to read, CSV, or JSON Lines.")  # fmt: skip
+@click.option("--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula.")
+@row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
               help=f"So many rows at most; if not said, {MOST} of a table, all in CSV and JSON.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Show a table whole, however wide.")
-@click.option("--master", metavar="URL", help="Where Spark runs, as `kdbg pipeline` has it.")
-@click.option(
-    "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
-)
+@click.option("--master", metavar="URL", help="Ask Spark, which runs there; DuckDB in this process, if not said.")
+@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's, with --master.")
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
 @color_option
+@definitions_option
 def command(
-    folder: str, sql: str | None, ask: tuple[str, ...], show_sql: bool, form: str, limit: int | None, full: bool,
-    master: str | None, conf: tuple[tuple[str, str], ...], verbose: bool, color: str,
-) -> None:  # fmt: skip
-    """Ask Spark SQL about the tables that `kdbg pipeline` wrote to DIR.
+    arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, limit: int | None,
+    full: bool, color: str, **options: Any,
+) -> int:  # fmt: skip
+    """Ask in SQL about captures, or about the tables that `kdbg pipeline` wrote to DIR.
 
-    Each table is a view of its name: exchanges, partitions, records, connections, groups, problems, files.
+    Both are tables of the same names: exchanges, partitions, records, connections, groups, problems, files. DESCRIBE
+    and a name says what is in a table. Captures (files, folders and globs) are decoded for the question: only the
+    tables that it names, and only what the filters let through.
 
     \b
-    kdbg query tables --ask latency --ask errors
-    kdbg query tables "SELECT api, COUNT(*) FROM exchanges GROUP BY api"
-    kdbg query s3://lake/kafka --ask lag --format json
+    kdbg query captures/errors.pcap --ask latency --ask errors
+    kdbg query captures/errors.pcap "SELECT api, COUNT(*) FROM exchanges GROUP BY api"
+    kdbg query tables/ --ask lag --format json
     """
-    if bool(sql) == bool(ask):
-        raise click.UsageError(f"Say what to ask: SQL, or --ask with one of {', '.join(QUESTIONS)}")
+    from .asking import Form, run
+
+    sources, sql = parted(arguments, ask)
     if form == "csv" and len(ask) > 1:
         raise click.UsageError("CSV holds one table: ask one question at a time")
-    asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql or ""}
-    writer = Writer()
-    if show_sql:
-        writer.write("\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n")
-        writer.flush()
-        return
-    from ..spark.query.sql import answer, opened
-
-    style = look(color, full, False)
-    with opened(folder, master, dict(conf), verbose=verbose) as spark:
-        for i, (name, text) in enumerate(asked.items()):
-            if form == "table":
-                most = limit or MOST
-                writer.write("\n" * (i > 0) + style.paint("heading", title(name)))
-                writer.write(table(answer(spark, text, most + 1), most, style))
-            else:
-                for line in lines(answer(spark, text, limit), form, name if len(asked) > 1 else ""):
-                    writer.write(line)
-            writer.flush()
+    asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
+    return run(sources, asked, Form(form, limit, full, color, raw, MOST), options, show_sql=show_sql)
 
 
-def title(name: str, mark: str = "") -> str:
-    """Return a line with a question's name and what it answers; "" for SQL of the user's own, which has no name."""
-    return f"{mark}{name}: {QUESTIONS[name].about}\n" if name else ""
+def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the sources, and the SQL behind them, "" where questions are asked; raise `UsageError` for neither."""
+    import os
 
-
-def table(answer: Answer, most: int, look: Look) -> str:
-    """Return the answer as a table of at most `most` rows, with a line below if there are more rows, or none."""
-    from ..render import answers
-
-    rows = list(answer.rows)
-    if not answer.columns:
-        return ""
-    left = "no rows\n" if not rows else "… more rows: --limit N shows N\n" if len(rows) > most else ""
-    return answers.table(answer.columns, rows[:most], look) + look.paint("dim", left)
-
-
-def lines(answer: Answer, form: str, name: str) -> Iterator[str | bytes]:
-    """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
-
-    Raise `InputError` for JSON of two columns with the same name.
-    """
-    from ..render.answers import csv_line, json_line
-
-    columns = answer.columns
-    if form == "csv":
-        yield csv_line(columns)
-        yield from map(csv_line, answer.rows)
-        return
-    twice = [column for column in columns if columns.count(column) > 1]
-    if twice:
-        raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
-    front = {"question": name} if name else {}
-    for row in answer.rows:
-        yield json_line([*front, *columns], [*front.values(), *row])
+    *sources, last = arguments
+    is_sql = bool(sources) and any(map(str.isspace, last)) and not os.path.exists(last)  # noqa: PTH110 - as elsewhere
+    if (not sources and not ask) or (is_sql and ask) or not last:
+        raise click.UsageError(f"Say what to ask: SQL, or --ask with one of {', '.join(QUESTIONS)}")
+    return (arguments, "") if ask else (tuple(sources), last)

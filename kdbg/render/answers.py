@@ -71,11 +71,13 @@ def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> 
     )
 
 
-def csv_line(values: AnswerRow) -> str:
-    """Return one line of CSV, newline included.
+def csv_line(values: AnswerRow, *, raw: bool = True) -> str:
+    """Return one line of CSV, newline included; if not `raw`, without texts that spreadsheets take for formulas.
 
     Null is an empty field; lists, mappings, bytes and booleans are written as JSON.
     """
+    if not raw:
+        values = [guarded(value) if isinstance(value, str) else value for value in values]
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(_field, values))
     return line.getvalue()

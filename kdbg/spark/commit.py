@@ -55,6 +55,15 @@ class Output:
         """Return the files that the tables hold, with their sizes at that time."""
         return {name: size for run in self.state().get("runs", ()) for name, size in run["files"].items()}
 
+    def runs(self) -> set[str]:
+        """Return the names of the runs that wrote the tables; none where there are no tables."""
+        return {run["run"] for run in self.state().get("runs", ())}
+
+    def files_of(self, table: str, runs: set[str]) -> list[str]:
+        """Return the paths of a table's files that these runs have written."""
+        files = self._files(f"{self.root}/{table}")
+        return [path for path in files if path.rpartition("/")[2].rpartition("-")[0] in runs]
+
     def begin(self) -> None:
         """Make the run's folder, and delete what killed runs have left."""
         with refusals(self.out):
@@ -62,7 +71,7 @@ class Output:
             for name in self._names(self.root):
                 if name.startswith(HIDDEN) and _dead(name.removeprefix(HIDDEN)):
                     self.system.delete_dir(f"{self.root}/{name}")
-            finished = {run["run"] for run in self.state().get("runs", ())}
+            finished = self.runs()
             for path in self._tables(self.root) if finished else ():
                 run = path.rpartition("/")[2].rpartition("-")[0]
                 if run not in finished and _dead(run):

@@ -26,7 +26,7 @@ REPORT = """if True:
     status = run(sys.argv[1:])
     print(status, *sorted(set(sys.modules) - before), file=sys.stderr)
 """
-ROOMS = {"kdbg.client", "kdbg.definitions", "kdbg.report", "kdbg.segments", "kdbg.spark", "kdbg.tables"}
+ROOMS = {"kdbg.client", "kdbg.definitions", "kdbg.report", "kdbg.query", "kdbg.segments", "kdbg.spark", "kdbg.tables"}
 OF_PYTHON = {"asyncio", "multiprocessing", "sqlite3", "ssl"}
 MESSAGES = {"construct", "fastcrc"}
 CODECS = {"cramjam", "lz4", "zstandard"}
@@ -34,6 +34,8 @@ ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
 PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.report", "kdbg.tables"}
 ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
+QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.query", "kdbg.tables"}
+"""pyarrow looks for pandas."""
 CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
 LOG = SEGMENTS / "money-0" / "00000000000000000000.log"
 REQUEST = "000300010000000200046b6462670000000100 03666f6f"
@@ -79,8 +81,9 @@ TABLE = [
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
-    Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.spark"}),
-    Row("query", ("nowhere", "SELECT 1"), ARCHIVES, status=2),
+    Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.tables"}),
+    Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
+    Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
     Row("guide", ("speed",)),
     Row("guide", ("speed", "--color", "always"), {"rich"}),
@@ -88,7 +91,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-SHOWN_IN_HELP = {"query": {"kdbg.spark"}, "send": {"construct", "kdbg.client"}}
+SHOWN_IN_HELP = {"query": {"kdbg.tables"}, "send": {"construct", "kdbg.client"}}
 """The questions that are ready, without Spark; the APIs with options of their own, made of what sends them."""
 
 

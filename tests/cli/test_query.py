@@ -1,14 +1,22 @@
-"""`kdbg query` as far as it goes without Spark: what is asked, what is refused. The rest is in tests/spark."""
+"""`kdbg query` on captures and on tables, without Spark: what is asked, shown and refused."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 
 import pytest
 
-from kdbg.spark.query.questions import QUESTIONS
+import kdbg
+from kdbg.tables.questions import QUESTIONS
+from tests.spark import asked
+from tests.traffic import Talk, pcap
 
-from .calls import call
+from .calls import CAPTURES, call
+
+FORMULA = '=HYPERLINK("http://x")'
 
 
 def test_help_tells_the_questions() -> None:
@@ -32,7 +40,10 @@ def test_the_sql_of_a_question_can_be_read_without_tables(name: str) -> None:
         (["--ask", "lags"], "'lags' is not one of"),
         (["--ask", "lag", "--ask", "errors", "--format", "csv"], "CSV holds one table"),
         (["SELECT 1", "--limit", "0"], "0 is not in the range"),
-        (["SELECT 1"], "holds no tables; `kdbg pipeline` writes them"),
+        (["SELECT 1", "--master", "local[1]"], "holds no tables; `kdbg pipeline` writes them"),
+        (["SELECT 1", "--conf", "a=b"], "--conf and --verbose are for Spark"),
+        (["other", "SELECT 1", "--master", "local[1]"], "--master is for one folder of tables"),
+        (["SELECT nope FROM exchanges"], "duckdb: Binder Error"),
     ],
 )
 def test_wrong_use_is_refused_in_a_line(tmp_path: Path, arguments: list[str], problem: str) -> None:
@@ -40,3 +51,111 @@ def test_wrong_use_is_refused_in_a_line(tmp_path: Path, arguments: list[str], pr
     assert (done.status, done.out) == (2, "")
     assert problem in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.pcap"
+    path.write_bytes(asked.capture())
+    return path
+
+
+def test_captures_are_asked_in_sql_and_by_questions(capture: Path) -> None:
+    done = call("query", capture, "--ask", "top-topics", "--ask", "errors", "--limit", 2)
+    assert done == (0, (
+        "top-topics: which topics carry most bytes, with the records in and out\n"
+        "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
+        "orders            1           8       282            5        161\n"
+        "parcels           1           1        81            0          0\n"
+        "\n"
+        "errors: which errors brokers answered with, by API, code and topic\n"
+        "api        error_code  error                       topic   times\n"
+        "Heartbeat          27  REBALANCE_IN_PROGRESS       –           1\n"
+        "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  ghosts      1\n"
+        "… more rows: --limit N shows N\n"
+    ), "")  # fmt: skip
+    lag = list(csv.DictReader(io.StringIO(call("query", capture, "--ask", "lag", "-f", "csv").out)))
+    assert [row["lag"] for row in lag] == ["5", "3", ""]
+    assert lag[0]["committed_at"] == "2026-11-21T12:31:04.300000Z"
+
+
+def test_all_captures_of_a_folder_are_asked_together(capture: Path) -> None:
+    (capture.parent / "again.pcap").write_bytes(capture.read_bytes())
+    sql = "SELECT capture, COUNT(*) AS n FROM exchanges WHERE api = 'Produce' GROUP BY capture ORDER BY capture"
+    found = call("query", capture.parent, sql, "-f", "json").lines
+    assert [(Path(row["capture"]).name, row["n"]) for row in found] == [("again.pcap", 4), ("asked.pcap", 4)]
+
+
+def test_filters_are_those_of_decode_and_what_fits_nothing_is_named(capture: Path) -> None:
+    sql = "SELECT COUNT(*) AS n FROM exchanges"
+    assert call("query", capture, sql, "--api", "produce", "-f", "json").lines == [{"n": 4}]
+    done = call("query", capture, sql, "--topic", "order", "-f", "json")
+    assert done.lines == [{"n": 0}]
+    assert done.err == "kdbg: --topic order: nothing has it; did you mean orders? there are orders, parcels, ghosts\n"
+    assert call("query", f"{capture}#3", sql, "-f", "json").lines == [{"n": 1}]
+
+
+def test_an_expression_chooses_what_is_asked(capture: Path) -> None:
+    pytest.importorskip("cel_expr_python", reason="expressions need the extra where")
+    sql = "SELECT client_id FROM exchanges ORDER BY request_time"
+    found = call("query", capture, sql, "--where", "latency_ms > 500.0", "-f", "json").lines
+    assert [row["client_id"] for row in found] == ["billing-2", "billing-1"]
+
+
+def test_the_exit_status_says_what_could_not_be_decoded_or_read(tmp_path: Path) -> None:
+    sql = "SELECT COUNT(*) FROM exchanges"
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(pcap(Talk().ask("Metadata", 1, topics=[]))[:-20])
+    expected = call("decode", broken, "-f", "summary").status
+    assert call("query", broken, sql).status == expected
+    missing = call("query", CAPTURES / "errors.pcap", tmp_path / "missing.pcap", sql)
+    assert missing.status == 2
+    assert missing.out
+    assert "missing.pcap" in missing.err
+
+
+def test_csv_has_no_formulas_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "formula.pcap"
+    path.write_bytes(pcap(Talk(client_id=FORMULA).ask("Metadata", 1, topics=[])))
+    sql = "SELECT client_id, -1 AS n FROM exchanges"
+    assert [*csv.reader(io.StringIO(call("query", path, sql, "-f", "csv").out))][1] == [f"'{FORMULA}", "-1"]
+    assert [*csv.reader(io.StringIO(call("query", path, sql, "-f", "csv", "--raw").out))][1] == [FORMULA, "-1"]
+
+
+def test_captured_text_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.pcap"
+    name = "<img src=x>\x1b[31m\u202e"
+    path.write_bytes(pcap(Talk(client_id=name).ask("Metadata", 1, topics=[{"name": name}])))
+    for form in ("table", "json"):
+        done = call("query", path, "SELECT topics, client_id FROM exchanges", "-f", form)
+        assert "<img src=x>" in done.out
+        assert done.out.replace("\n", "").isprintable()
+    assert json.loads(done.out) == {"topics": [name], "client_id": name}
+
+
+def test_tables_of_a_pipeline_are_asked_without_spark(tmp_path: Path, capture: Path) -> None:
+    written(tmp_path / "tables", str(capture))
+    found = call("query", tmp_path / "tables", "--ask", "latency", "-f", "json").lines
+    assert found == call("query", capture, "--ask", "latency", "-f", "json").lines
+    days = call("query", tmp_path / "tables", "SELECT DISTINCT date FROM exchanges", "-f", "json").lines
+    assert days == [{"date": "2026-11-21"}]
+    assert call("query", tmp_path / "tables", "FROM groups").out == "no rows\n", "nothing was written of them"
+    refused = call("query", tmp_path / "tables", "FROM exchanges", "--api", "fetch")
+    assert (refused.status, "--api is for captures" in refused.err) == (2, True)
+
+
+def written(out: Path, capture: str) -> None:
+    """Write the exchanges of a capture as `kdbg pipeline` does, and beside them a file of a run that was killed."""
+    from pyarrow import parquet
+
+    from kdbg.spark.commit import Output
+
+    output = Output(str(out))
+    output.begin()
+    name = f"exchanges/date=2026-11-21/{output.run}-0.parquet"
+    path = Path(output.folder) / name
+    path.parent.mkdir(parents=True)
+    with kdbg.read(capture) as reading:
+        parquet.write_table(reading.to_arrow("exchanges"), path)
+    output.commit([name], {"files": {}}, append=False)
+    (out / "exchanges" / "date=2026-11-21" / "killed-0.parquet").write_bytes(b"")

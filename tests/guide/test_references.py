@@ -15,7 +15,7 @@ import pytest
 from kdbg.guide import section, text
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
-from .generated import PARTS, comments, filled
+from .generated import PARTS, filled
 
 SEGMENTS = [path for path in sorted((CAPTURES / "real-segments-4.4.0").rglob("*")) if path.is_file()]
 Keys = dict[str, set[str]]
@@ -25,13 +25,6 @@ Cli = Callable[..., Outcome]
 @pytest.mark.parametrize(("topic", "marker"), PARTS)
 def test_what_is_generated_is_up_to_date(topic: str, marker: str) -> None:
     assert text(topic) == filled(topic, marker), "python -m tests.guide"
-
-
-def test_comments_of_columns_are_found() -> None:
-    found = comments()
-    assert found["WHO", "client"] == "address:port"
-    assert found["groups", "event"].startswith("join")
-    assert ("exchanges", "notes") in found
 
 
 def test_every_column_says_what_it_is() -> None:

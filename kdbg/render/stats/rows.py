@@ -8,7 +8,7 @@ from typing import Any
 from ...stats.dimensions import Dimension, Key
 from ...stats.measures import MEASURES
 from ...stats.tally import Tally
-from ..answers import csv_line, guarded
+from ..answers import csv_line
 from ..jsonlines import dump
 from .values import measure_data, value_data
 
@@ -31,7 +31,7 @@ def csv_row(by: Sequence[Dimension], key: Key | str, tally: Tally) -> str:
         value_data(one, value) for one, value in zip(by, key, strict=True)
     ]  # fmt: skip
     measured = [measure_data(one, one.of(tally)) for one in MEASURES.values()]
-    return csv_line([guarded(value) if isinstance(value, str) else value for value in (*values, *measured)])
+    return csv_line((*values, *measured), raw=False)
 
 
 def csv_head(by: Sequence[Dimension]) -> str:

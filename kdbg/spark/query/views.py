@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pyarrow import fs
-
 from ...errors import SparkError
 from ...tables.columns import TABLES
 from ..commit import Output
@@ -41,7 +39,7 @@ def schema(table: str) -> str:
 
 def finished(output: Output) -> set[str]:
     """Return the runs that wrote the tables in a folder. Raise `SparkError` where there are none."""
-    runs = {run["run"] for run in output.state().get("runs", ())}
+    runs = output.runs()
     if not runs:
         problem = f"{output.out} holds no tables"
         raise SparkError(problem, "`kdbg pipeline` writes them, and _kdbg.json once they are whole")
@@ -54,18 +52,10 @@ def tables(spark: SparkSession, out: str) -> dict[str, DataFrame]:
     runs = finished(output)
     frames = {}
     for table in TABLES:
-        files = list(_files(output, table, runs))
+        files = [output.out + path.removeprefix(output.root) for path in output.files_of(table, runs)]
         reader = spark.read.schema(schema(table)).option("basePath", f"{output.out}/{table}")
         frames[table] = reader.parquet(*files) if files else spark.createDataFrame([], schema(table))
     return frames
-
-
-def _files(output: Output, table: str, runs: set[str]) -> Iterator[str]:
-    """Return the files of a table that finished runs have written."""
-    folder = fs.FileSelector(f"{output.root}/{table}", allow_not_found=True, recursive=True)
-    for info in output.system.get_file_info(folder):
-        if info.type == fs.FileType.File and info.base_name.rpartition("-")[0] in runs:
-            yield output.out + info.path.removeprefix(output.root)
 
 
 def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:

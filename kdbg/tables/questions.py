@@ -1,7 +1,8 @@
-"""Questions that are asked often, ready to ask: each a name, a line that says what it answers, and Spark's SQL.
+"""Questions that are asked often, ready to ask: each a name, a line that says what it answers, and its SQL.
 
-The tables are those of kdbg/tables/columns.py, as views. A topic goes by its name, or by its id where no capture tells
-the name.
+Spark and DuckDB answer the same text alike. Functions that only Spark has are macros in DuckDB (kdbg/query/macros.py);
+where the two differ otherwise, the text says what it wants: arrays are taken apart by `posexplode`, never by an index.
+The tables are those of kdbg/tables/columns.py. A topic goes by its name, or by its id where no capture tells the name.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ QUESTIONS: dict[str, Question] = {
     "latency": Question(
         "how long answers take, by API, the slowest first",
         """
-SELECT api, answered, p[0] / 1000 AS p50_ms, p[1] / 1000 AS p95_ms, p[2] / 1000 AS p99_ms, longest / 1000 AS max_ms
-FROM (
-    SELECT api, COUNT(*) AS answered, MAX(latency_us) AS longest,
-        approx_percentile(latency_us, array(0.5, 0.95, 0.99)) AS p  -- nearest rank
-    FROM exchanges
-    WHERE latency_us IS NOT NULL
-    GROUP BY api
-)
+SELECT api, COUNT(*) AS answered,
+    approx_percentile(latency_us, 0.5) / 1000 AS p50_ms,  -- nearest rank
+    approx_percentile(latency_us, 0.95) / 1000 AS p95_ms,
+    approx_percentile(latency_us, 0.99) / 1000 AS p99_ms,
+    MAX(latency_us) / 1000 AS max_ms
+FROM exchanges
+WHERE latency_us IS NOT NULL
+GROUP BY api
 ORDER BY p99_ms DESC, api
 """,
     ),
@@ -39,11 +40,11 @@ WITH told AS (
 )
 SELECT api, error_code, error, topic, SUM(times) AS times
 FROM (
-    SELECT api, code AS error_code, errors[place] AS error,
-        CASE WHEN size(topics) = 1 AND parted IS NULL THEN topics[0] END AS topic, 1 AS times
+    SELECT api, code AS error_code, get(errors, CAST(place AS INT)) AS error,
+        CASE WHEN size(topics) = 1 AND parted IS NULL THEN get(topics, 0) END AS topic, 1 AS times
     FROM exchanges
-        LEFT JOIN (SELECT DISTINCT api AS parted FROM told) ON api = parted
-        LATERAL VIEW posexplode(error_codes) AS place, code
+        LEFT JOIN (SELECT DISTINCT api AS parted FROM told) AS others ON api = parted,
+        LATERAL posexplode(error_codes) AS found(place, code)
     UNION ALL  -- what a partition tells counts with its topic,
     SELECT *, 1 FROM told
     UNION ALL  -- and not with its exchange again
@@ -64,7 +65,7 @@ FROM exchanges
 GROUP BY 1, 2
 UNION ALL
 SELECT date_trunc('minute', request_time), api, COALESCE(topic, topic_id),
-    COUNT(DISTINCT struct(capture, connection_id, request_time, correlation_id)), NULL, SUM(records), SUM(bytes)
+    COUNT(DISTINCT (capture, connection_id, request_time, correlation_id)), NULL, SUM(records), SUM(bytes)
 FROM partitions
 WHERE bytes IS NOT NULL
 GROUP BY 1, 2, 3
@@ -102,17 +103,15 @@ ORDER BY lag DESC NULLS LAST, group_id, topic, partition
     "slow-clients": Question(
         "which clients wait longest, fetches and joins aside",
         """
-SELECT client_id, host, answered, p[0] / 1000 AS p50_ms, p[1] / 1000 AS p95_ms, longest / 1000 AS max_ms, slowest,
-    throttled_ms
-FROM (
-    SELECT client_id, regexp_replace(client, ':[0-9]+$', '') AS host, COUNT(*) AS answered,
-        approx_percentile(latency_us, array(0.5, 0.95)) AS p, MAX(latency_us) AS longest,
-        MAX_BY(api, latency_us) AS slowest, SUM(throttle_ms) AS throttled_ms
-    FROM exchanges
-    WHERE latency_us IS NOT NULL
-        AND api NOT IN ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup')  -- brokers hold these back on purpose
-    GROUP BY 1, 2
-)
+SELECT client_id, regexp_replace(client, ':[0-9]+$', '') AS host, COUNT(*) AS answered,
+    approx_percentile(latency_us, 0.5) / 1000 AS p50_ms,
+    approx_percentile(latency_us, 0.95) / 1000 AS p95_ms,
+    MAX(latency_us) / 1000 AS max_ms,
+    MAX_BY(api, (latency_us, api)) AS slowest, SUM(throttle_ms) AS throttled_ms
+FROM exchanges
+WHERE latency_us IS NOT NULL
+    AND api NOT IN ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup')  -- brokers hold these back on purpose
+GROUP BY 1, 2
 ORDER BY p95_ms DESC, client_id, host
 """,
     ),
@@ -142,7 +141,7 @@ WITH events AS (
     WHERE event IN ('join', 'sync', 'heartbeat') AND error_code = 0 AND generation_id > 0
 ),
 told_apart AS (  -- a group that was gone counts from 1 again; 5 minutes are the default of max.poll.interval.ms
-    SELECT *, COUNT_IF(time > last + INTERVAL 5 MINUTES)
+    SELECT *, COUNT(CASE WHEN time > last + INTERVAL 5 MINUTES THEN 1 END)
         OVER (PARTITION BY broker, group_id, generation_id ORDER BY time) AS again
     FROM events
 ),
@@ -155,13 +154,13 @@ arrived AS (  -- a member is in a generation once its sync is answered; without 
 ),
 generations AS (
     SELECT broker, group_id, generation_id, again, MIN(began) AS began, MAX(until) AS until, COUNT(*) AS members,
-        COUNT_IF(new) AS joined, BOOL_OR(by_join) AS by_join,
+        COUNT(CASE WHEN new THEN 1 END) AS joined, BOOL_OR(by_join) AS by_join,
         LAG(MIN(began)) OVER (PARTITION BY broker, group_id ORDER BY MIN(began)) AS before
     FROM arrived
     GROUP BY broker, group_id, generation_id, again
 )
 SELECT now.group_id, now.generation_id, began, (until - unix_micros(began)) / 1000 AS duration_ms,
-    now.members, joined, COUNT_IF(event = 'leave') AS departed,
+    now.members, joined, COUNT(CASE WHEN event = 'leave' THEN 1 END) AS departed,
     array_join(array_sort(collect_set(NULLIF(reason, ''))), '; ') AS reasons
 FROM generations AS now LEFT JOIN groups AS told
     ON now.broker = told.broker AND now.group_id = told.group_id AND error_code = 0 AND (

@@ -1,0 +1,164 @@
+"""A database of DuckDB's in memory, which spills into a temporary folder: tables go in, answers come out.
+
+The memory that DuckDB takes is bounded (`MEMORY`), however much is put in or asked for; SQL may set another bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Set
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from ..extras import install
+from ..tables.columns import ABOUT, TABLES
+from .macros import SCRIPT
+
+MEMORY = "1GB"
+BATCH = 1000
+"""Rows that are fetched in one call."""
+NEEDED = ("duckdb", "pyarrow", "pytz")
+TYPES = {
+    "text": "VARCHAR",
+    "texts": "VARCHAR[]",
+    "short": "SMALLINT",
+    "shorts": "SMALLINT[]",
+    "int": "INTEGER",
+    "long": "BIGINT",
+    "boolean": "BOOLEAN",
+    "bytes": "BLOB",
+    "headers": "STRUCT(key VARCHAR, value BLOB)[]",
+    "time": "TIMESTAMPTZ",
+}
+"""The kinds of columns in DuckDB's words."""
+DATED = {table: next(column for column, kind in columns.items() if kind == "time") for table, columns in TABLES.items()}
+"""Table by table, the column whose day is `date`, as in a pipeline's tables."""
+DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
+SETTINGS = f"SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n{SCRIPT}"
+"""What makes DuckDB answer as Spark does."""
+
+
+class Answer(NamedTuple):
+    """The names of the columns, and the rows: numbers, text, bytes, lists, dicts, points in time in UTC."""
+
+    columns: list[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def check() -> None:
+    """Raise `InputError` with what to install where DuckDB is missing."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise InputError(f"a query needs {' and '.join(missing)}: {install('query')}")
+
+
+class Database:
+    """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL."""
+
+    def __init__(self) -> None:
+        check()
+        import duckdb
+
+        self._folder = TemporaryDirectory(prefix="kdbg-query-")
+        settings: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self._folder.name}
+        self._connection = duckdb.connect(":memory:", config=settings)
+        tables = (f"CREATE TABLE {table} ({_columns(table)});" for table in TABLES)
+        self._connection.execute(SETTINGS + "\n".join(tables))
+
+    def close(self) -> None:
+        """Forget all rows."""
+        self._connection.close()
+        self._folder.cleanup()
+
+    def named(self, sql: str) -> Set[str]:
+        """Return the tables that SQL names; where it is more than one statement, all whose names are words of it."""
+        import duckdb
+
+        try:
+            words: Iterable[str] = self._connection.get_table_names(sql)
+        except duckdb.Error:
+            words = re.findall(r"\w+", sql)
+        return TABLES.keys() & {word.lower() for word in words}
+
+    def check(self, sql: str) -> None:
+        """Raise `InputError` with DuckDB's words where it refuses SQL, as far as that can be told without rows."""
+        import duckdb
+
+        with _refusals():
+            statements = self._connection.extract_statements(sql)
+            if len(statements) == 1 and statements[0].type is duckdb.StatementType.SELECT:
+                self._connection.execute(f"EXPLAIN {sql}").fetchall()
+
+    def insert(self, table: str, rows: Any) -> None:
+        """Add rows, which come as an Arrow table."""
+        from .schemas import SCHEMAS
+
+        time = DATED[table]
+        self._connection.register("added", rows.cast(SCHEMAS[table]))
+        self._connection.execute(f"INSERT INTO {table} SELECT *, CAST({time} AS DATE) FROM added")
+        self._connection.unregister("added")
+
+    def show(self, table: str, stored: Any) -> None:
+        """Put an Arrow dataset in the place of a table: its files are read when they are asked for."""
+        self._connection.execute(f"DROP TABLE {table}")
+        self._connection.register(table, stored)
+
+    def answer(self, sql: str, limit: int | None = None) -> Answer:
+        """Return at most `limit` rows of the answer. Raise `InputError` with DuckDB's words where it refuses."""
+        with _refusals():
+            answer = self._connection.execute(sql)
+        columns, rows = [name for name, *_ in answer.description or ()], self._rows(limit)
+        asked = DESCRIBE.fullmatch(sql)
+        about = ABOUT.get(asked[1].lower()) if asked else None
+        if about is None:
+            return Answer(columns, rows)
+        return Answer(["column", "type", "about"], ((*row[:2], about.get(row[0], "")) for row in rows))
+
+    def _rows(self, limit: int | None) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._fetched(limit)
+        finally:
+            getattr(
+                self._connection, "abort", lambda: None
+            )()  # else it takes no question before the last row is fetched
+
+    def _fetched(self, left: int | None) -> Iterator[tuple[Any, ...]]:
+        while left is None or left > 0:
+            with _refusals():
+                batch = self._connection.fetchmany(BATCH if left is None else min(left, BATCH))
+            if not batch:
+                return
+            left = None if left is None else left - len(batch)
+            for row in batch:
+                yield tuple(map(_plain, row))
+
+
+def _columns(table: str) -> str:
+    """Return the columns of a table in DuckDB's DDL."""
+    columns = {column: TYPES[kind] for column, kind in TABLES[table].items()} | {"date": "DATE"}
+    return ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without types of other packages' in it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Make a context in which DuckDB's errors become `InputError`s of one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        told = [line.strip() for line in str(error).split("\nLINE ")[0].splitlines() if line.strip()]
+        raise InputError(f"duckdb: {' '.join(told)}") from error

@@ -44,7 +44,7 @@ ARROWS: dict[str, set[str]] = {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions",
     },
-    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "jobs", "wire"},
+    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "jobs", "grammars", "wire"},
     "query": {"tables", "spark", "render", "engine", "messages", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",

@@ -2,13 +2,21 @@
 
 `exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are those of kdbg/tables/columns.py, with
 points in time as microseconds since the epoch; `connections` also has `host`, the client without its port, and
-`errors` has a row for each error that an exchange tells of.
+`errors` has a row for each error that an exchange tells of. Two columns more are the report's own: `number`, of
+`exchanges` and `problems`, the exchange's as views have it, and `late_us` of `exchanges`, how late an answer was beyond
+what its request asked the broker to hold it back. Tables of a pipeline do not tell the first, and nothing of long
+polls: the columns are null there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+from ..grammars import api_names
+from ..grammars.errors import error_name
+from ..messages.steps import NORMAL_STEPS
+from ..messages.waiting import WAITS
 
 Ask = Callable[[str], Iterable[tuple[Any, ...]]]
 """Answers SQL with rows, one by one."""
@@ -24,6 +32,25 @@ WIDTHS = (
 MOST_BINS = 120
 LONGEST = 19
 """Digits that a number of 64 bits may have."""
+
+
+def _among(names: Iterable[str]) -> str:
+    return f"COALESCE(api, '') IN ({', '.join(repr(name) for name in names)})"
+
+
+def _step() -> str:
+    names = api_names()
+    found = []
+    for code, keys in NORMAL_STEPS.items():
+        where = f" AND {_among(names[key] for key in sorted(keys))}" if keys else ""
+        found.append(f"COALESCE(error, '') = '{error_name(code)}'{where}")
+    return f"({' OR '.join(found)})"
+
+
+STEP = _step()
+"""SQL: whether an error of an API is a normal step of its protocol."""
+POLL = _among(api_names()[key] for key, wait in WAITS.items() if wait.held)
+"""SQL: whether the answer is one that brokers hold back, until there is something to say."""
 
 
 class Bins(NamedTuple):

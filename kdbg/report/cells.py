@@ -15,6 +15,7 @@ from .facts import Listing
 EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
 """Characters of a text in a cell."""
+LONGEST_COMMAND = 5000
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -102,5 +103,8 @@ KINDS: dict[str, Callable[[Any], Cell]] = {
     "duration": lambda value: Cell(duration(value), value),
     "time": lambda value: Cell(when(value), value),
     "id": lambda value: Cell(str(value), value),
+    "exchange": lambda value: Cell(f"#{value}", value),
+    "connection": lambda value: Cell(f"c{value}", value),
+    "command": lambda value: Cell(shown(value, LONGEST_COMMAND)),
 }
 """How values are shown, by kind: durations and times are in microseconds."""

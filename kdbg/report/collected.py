@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias
 
@@ -17,19 +17,23 @@ from ..filters.tally import Seen
 from ..jobs.apart import Apart
 from ..jobs.forks import Show
 from ..messages.exchange import Exchange
+from ..messages.waiting import beyond_wait
 from ..render.values import escape
 from ..tables.cells import TableRow, plain
 from ..tables.columns import TABLES
 from ..tables.connections import Connections
 from ..tables.rows import NO_EXCHANGE, Rows, problem_columns
 from ..tables.told import Wanted
-from ..tables.values import moment
+from ..tables.values import micros, moment
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """
 ALTER TABLE connections ADD COLUMN host GENERATED ALWAYS AS (rtrim(rtrim(client, '0123456789'), ':'));
 CREATE VIEW errors AS SELECT exchanges.*, json_each.value AS error FROM exchanges, json_each(exchanges.errors);
 """
+OWN = {"exchanges": ("number", "late_us"), "problems": ("number",)}
+"""Columns that only reports have, behind those of the tables."""
+COLUMNS: dict[str, tuple[str, ...]] = {table: (*TABLES[table], *OWN.get(table, ())) for table in KEPT}
 BATCH = 1000
 Stored: TypeAlias = dict[str, list[Sequence[Any]]]
 """Rows as they are stored, by their tables."""
@@ -72,7 +76,7 @@ class Collected:
         self._database.create_aggregate("MAX_BY", 2, Largest)  # type: ignore[arg-type]  # a key of any type
         self._database.execute("PRAGMA journal_mode = OFF")
         for table in KEPT:
-            self._database.execute(f"CREATE TABLE {table} ({', '.join(TABLES[table])})")
+            self._database.execute(f"CREATE TABLE {table} ({', '.join(COLUMNS[table])})")
         self._database.executescript(DERIVED)
 
     def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:
@@ -100,8 +104,8 @@ class Collected:
         ))  # fmt: skip
 
     def add(self, table: str, time: int | None, row: TableRow, size: int = 0) -> None:
-        """Take one row, value by value."""
-        self.keep(table, [_stored(row, LISTS[table])])
+        """Take one row that belongs to no exchange, value by value."""
+        self.keep(table, [_stored((*row, *(None for _ in OWN.get(table, ()))), LISTS[table])])
 
     def keep(self, table: str, rows: list[Sequence[Any]]) -> None:
         """Take rows as they are stored."""
@@ -111,7 +115,7 @@ class Collected:
             self._write(table)
 
     def _write(self, table: str) -> None:
-        places = ", ".join("?" * len(TABLES[table]))
+        places = ", ".join("?" * len(COLUMNS[table]))
         with self._database:
             self._database.executemany(f"INSERT INTO {table} VALUES ({places})", self._waiting[table])
         self._waiting[table].clear()
@@ -141,11 +145,15 @@ def _stored(row: TableRow, lists: list[int]) -> Sequence[Any]:
 class _Decoding:
     """One capture on its way through a session."""
 
+    exchange: Exchange
+    """The one whose rows are made."""
+
     def __init__(self, to: Collected, name: str, filters: Filters) -> None:
         self.to, self.name, self.filters = to, name, filters
         self.connections = Connections()
         self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
-        self.rows = Rows(plain(to.add), Wanted(), self.engine.names_then)
+        self.keep: Callable[[str, Sequence[Any]], None] = lambda table, row: to.keep(table, [row])
+        self.rows = Rows(plain(self._add), Wanted(), self.engine.names_then)
         self.shown: set[int] = set()
         """The connections of which an exchange is shown."""
 
@@ -170,7 +178,17 @@ class _Decoding:
         at = self.engine.names_then.at
         for exchange in exchanges:
             at(exchange.names)
+            self.exchange = exchange
             self.rows.exchange(self.name, exchange)
+
+    def _add(self, table: str, time: int | None, row: TableRow, size: int) -> None:
+        """Take a row of the exchange at hand."""
+        if table == "exchanges":
+            late = beyond_wait(self.exchange)
+            row = (*row, self.exchange.number, None if late is None else micros(late))
+        elif table == "problems":
+            row = (*row, self.exchange.number)
+        self.keep(table, _stored(row, LISTS[table]))
 
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
         self.to.exchanges += 1
@@ -210,12 +228,11 @@ class _Apart(Apart):
 
     def do(self, exchanges: list[Exchange], show: Show) -> Stored:
         """Return the rows of exchanges as they are stored, by their tables."""
-        made: dict[str, list[TableRow]] = {table: [] for table in KEPT}
-        rows = self.decoding.rows
-        add, rows.add = rows.add, plain(lambda table, time, row, size: made[table].append(row))
+        made: Stored = {table: [] for table in KEPT}
+        keep, self.decoding.keep = self.decoding.keep, lambda table, row: made[table].append(row)
         self.decoding.rows_of(exchanges)
-        rows.add = add
-        return {table: [_stored(row, LISTS[table]) for row in found] for table, found in made.items() if found}
+        self.decoding.keep = keep
+        return {table: rows for table, rows in made.items() if rows}
 
     def take(self, stored: Stored) -> None:
         """Keep rows."""

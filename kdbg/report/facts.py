@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .ask import Ask, Bins, rounded
+from .ask import POLL, STEP, Ask, Bins, rounded
 
 FactRow = tuple[Any, ...]
 MOST_ROWS = 200
@@ -62,7 +62,12 @@ class Heat(NamedTuple):
 
 
 EDGES = (0, *(step * 10**power for power in range(1, 9) for step in (1, 2, 5)))
-ANSWERED = "latency_us IS NOT NULL AND request_time IS NOT NULL"
+_ANSWERED = "latency_us IS NOT NULL AND request_time IS NOT NULL"
+ANSWERS, POLLS = f"{_ANSWERED} AND NOT {POLL}", f"{_ANSWERED} AND {POLL}"
+"""SQL: answers that come as soon as they can, and those to long polls, which brokers hold back."""
+ERRORS = f"(SELECT * FROM errors WHERE NOT {STEP}) AS wrong"
+STEPS = f"(SELECT * FROM errors WHERE {STEP}) AS steps"
+"""SQL: errors but normal steps of protocols, and those steps, to ask for."""
 
 
 def total(ask: Ask) -> Total | None:
@@ -75,9 +80,9 @@ def total(ask: Ask) -> Total | None:
     first, last, exchanges, size, unanswered = row
     if not exchanges or first is None:
         return None
-    [(erroneous,)] = ask("""
+    [(erroneous,)] = ask(f"""
         SELECT COUNT(*) FROM (SELECT DISTINCT capture, connection_id, request_packet, response_packet, correlation_id,
-                                              request_time FROM errors) AS with_errors""")
+                                              request_time FROM {ERRORS}) AS with_errors""")
     [(connections, clients)] = ask("SELECT COUNT(*), COUNT(DISTINCT host) FROM connections WHERE exchanges > 0")
     return Total(first, last, exchanges, size, erroneous, unanswered, connections, clients)
 
@@ -123,7 +128,7 @@ def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 
 def by_api(ask: Ask) -> Listing:
     """Return rows of (API, exchanges, request bytes, response bytes, error codes, unanswered)."""
-    errors: dict[Any, int] = dict(ask("SELECT api, COUNT(*) FROM errors GROUP BY api"))
+    errors: dict[Any, int] = dict(ask(f"SELECT api, COUNT(*) FROM {ERRORS} GROUP BY api"))
     found = ask("""
         SELECT api, COUNT(*) AS exchanges, SUM(request_bytes), SUM(response_bytes),
                SUM(CASE WHEN answered IS NULL THEN 1 ELSE 0 END)
@@ -131,21 +136,22 @@ def by_api(ask: Ask) -> Listing:
     return Listing([(label(api), *amounts, errors.get(api, 0), unanswered) for api, *amounts, unanswered in found])
 
 
-def latency_by_api(ask: Ask) -> Listing:
-    """Return rows of (API, answered, PERCENTS of latency, longest)."""
+def latency_by_api(ask: Ask, which: str = ANSWERS) -> Listing:
+    """Return rows of (API, answered, PERCENTS of latency, longest, longest beyond what was asked to wait)."""
     taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-    where = f"FROM exchanges WHERE {ANSWERED}"
+    where = f"FROM exchanges WHERE {which}"
     for api, latency, count in ask(f"SELECT api, {rounded('latency_us', 3)}, COUNT(*) {where} GROUP BY 1, 2"):
         taken[api].append((latency, count))
-    found = ask(f"SELECT api, COUNT(*) AS times, MAX(latency_us) {where} GROUP BY api ORDER BY times DESC, api")
-    return Listing([(label(api), times, *percentiles(taken[api]), longest) for api, times, longest in found])
+    found = ask(f"SELECT api, COUNT(*) AS times, MAX(latency_us), MAX(late_us) {where} GROUP BY api "
+                "ORDER BY times DESC, api")  # fmt: skip
+    return Listing([(label(api), times, *percentiles(taken[api]), *longest) for api, times, *longest in found])
 
 
-def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:
+def latencies(ask: Ask, bins: Bins, which: str = ANSWERS) -> tuple[Series, Heat]:
     """Return percentiles of latency over time, and how many answers took how long."""
     taken: dict[int, list[tuple[int, int]]] = defaultdict(list)
     sql = f"SELECT {bins.of('request_time')} AS bin, {rounded('latency_us', 2)} AS latency, COUNT(*) FROM exchanges "
-    for i, latency, count in ask(f"{sql} WHERE {ANSWERED} GROUP BY 1, 2"):
+    for i, latency, count in ask(f"{sql} WHERE {which} GROUP BY 1, 2"):
         taken[i].append((latency, count))
     lines, counts = Series(bins), {edge: [0] * bins.many for edge in EDGES}
     for i, found in sorted(taken.items()):
@@ -158,32 +164,41 @@ def latencies(ask: Ask, bins: Bins) -> tuple[Series, Heat]:
     return lines, Heat(edges, [counts[edge] for edge in edges])
 
 
-def errors_by_api(ask: Ask) -> Listing:
+def errors_by_api(ask: Ask, source: str = ERRORS) -> Listing:
     """Return rows of (error, API, how often, first, last)."""
     return listing(ask, "SELECT error, api, COUNT(*) AS times, MIN(request_time) AS first_time, MAX(request_time) AS "
-                   "last_time FROM errors GROUP BY error, api", "times DESC, error, api")  # fmt: skip
+                   f"last_time FROM {source} GROUP BY error, api", "times DESC, error, api")  # fmt: skip
 
 
 def errors_by_topic(ask: Ask) -> Listing:
     """Return rows of (topic, error, API, how often, partitions)."""
     return listing(
         ask,
-        """
+        f"""
         SELECT COALESCE(topic, topic_id) AS topic, error, api, COUNT(*) AS times, COUNT(DISTINCT partition)
-        FROM partitions WHERE error_code <> 0 GROUP BY 1, 2, 3""",
+        FROM partitions WHERE error_code <> 0 AND NOT {STEP} GROUP BY 1, 2, 3""",
         "times DESC, topic, error, api",
     )
 
 
+MOVED = {
+    "accepted": "api = 'Produce' AND error_code = 0",
+    "refused": "api = 'Produce' AND error_code <> 0",
+    "unanswered": "api = 'Produce' AND error_code IS NULL",
+    "fetched": "api = 'Fetch'",
+}
+"""What becomes of records, in SQL: of what nobody answered for (acks=0, or no answer in the capture) none can tell."""
+
+
 def topics(ask: Ask) -> Listing:
-    """Return rows of (topic, partitions, records and bytes produced, records and bytes fetched, errors)."""
-    columns = ", ".join(f"SUM(CASE WHEN api = '{api}' THEN {amount} END) AS {amount}_{api}"
-                        for api in ("Produce", "Fetch") for amount in ("records", "bytes"))  # fmt: skip
+    """Return rows of (topic, partitions, records and bytes of each of MOVED, errors)."""
+    columns = ", ".join(f"SUM(CASE WHEN {which} THEN {amount} END) AS {amount}_{name}"
+                        for name, which in MOVED.items() for amount in ("records", "bytes"))  # fmt: skip
     return listing(
         ask,
         f"""
         SELECT COALESCE(topic, topic_id) AS topic, COUNT(DISTINCT partition) AS partitions, {columns},
-               SUM(CASE WHEN error_code <> 0 THEN 1 ELSE 0 END) AS errors,
+               SUM(CASE WHEN error_code <> 0 AND NOT {STEP} THEN 1 ELSE 0 END) AS errors,
                SUM(COALESCE(bytes, 0)) AS all_bytes
         FROM partitions GROUP BY 1""",
         "all_bytes DESC, topic",
@@ -236,84 +251,3 @@ def files(ask: Ask) -> Listing:
     """Return rows of (file, packets, bytes, first, last, what is wrong with it)."""
     return listing(ask, "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files",
                    "first_time, file")  # fmt: skip
-
-
-class Lag(NamedTuple):
-    """Consumer lag: by group over time, and (group, topic, partition, end of the log, committed, lag) at the end."""
-
-    groups: Series
-    partitions: Listing
-
-
-def lag(ask: Ask, bins: Bins) -> Lag:
-    """How far behind the groups are: the end of the log, as far as it is known, less what was committed last.
-
-    The end of a log is a high watermark fetched, the offset behind what was produced, or the answer of ListOffsets for
-    the latest; between two sightings it is taken to stand still.
-    """
-    series = Series(bins)
-    last: dict[tuple[Any, ...], tuple[int, int, int]] = {}
-    behind: dict[str, int] = defaultdict(int)
-    now = 0
-    for i, group, topic, partition, end, committed in ask(_lag_sql(bins.of("request_time"))):
-        if i != now:
-            _mark(series, now, i, behind)
-            now = i
-        place, amount = (group, topic, partition), max(end - committed, 0)
-        behind[label(group)] += amount - last.get(place, (0, 0, 0))[2]
-        last[place] = end, committed, amount
-    _mark(series, now, bins.many, behind)
-    largest = sorted(series.lines, key=lambda name: -max(value or 0 for value in series.lines[name]))[:MOST_SERIES]
-    series.lines = {name: series.lines[name] for name in largest}
-    rows = sorted(
-        ((*place, *numbers) for place, numbers in last.items()), key=lambda row: (-row[-1], *map(str, row[:3]))
-    )
-    return Lag(series, Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0)))
-
-
-def _mark(series: Series, start: int, stop: int, behind: dict[str, int]) -> None:
-    """Note the lag at the end of a bin; it stands until something else is heard."""
-    for group, amount in behind.items():
-        for i in range(start, stop):
-            series.at(group, i, amount)
-
-
-def _lag_sql(bin: str) -> str:
-    """(bin, group, topic, partition, end of the log, committed), in the order of bins.
-
-    Where a group committed nothing in a bin, its last commit still stands: commits are counted, and each row takes the
-    offset that stands in the row where its count was reached.
-    """
-    topic = "COALESCE(topic, topic_id) AS topic, partition"
-    return f"""
-        WITH ends AS (
-            SELECT {topic}, {bin} AS bin,
-                   MAX(CASE api WHEN 'Fetch' THEN high_watermark
-                                WHEN 'Produce' THEN last_offset + 1 ELSE offset END) AS log_end
-            FROM partitions
-            WHERE request_time IS NOT NULL AND (api = 'Fetch' AND high_watermark >= 0
-                OR api = 'Produce' AND last_offset >= 0 OR api = 'ListOffsets' AND asked_timestamp = -1 AND offset >= 0)
-            GROUP BY 1, 2, 3),
-        commits AS (
-            SELECT group_id, {topic}, {bin} AS bin, MAX_BY(offset, request_time) AS committed
-            FROM partitions
-            WHERE request_time IS NOT NULL AND api IN ('OffsetCommit', 'OffsetFetch', 'TxnOffsetCommit') AND offset >= 0
-                AND COALESCE(error_code, 0) = 0 AND group_id IS NOT NULL
-            GROUP BY 1, 2, 3, 4),
-        followed AS (SELECT DISTINCT group_id, topic, partition FROM commits),
-        seen AS (
-            SELECT group_id, ends.topic, ends.partition, bin, log_end, CAST(NULL AS BIGINT) AS committed
-            FROM ends JOIN followed ON ends.topic = followed.topic AND ends.partition = followed.partition
-            UNION ALL
-            SELECT group_id, topic, partition, bin, CAST(NULL AS BIGINT), committed FROM commits),
-        merged AS (
-            SELECT group_id, topic, partition, bin, MAX(log_end) AS log_end, MAX(committed) AS committed
-            FROM seen GROUP BY 1, 2, 3, 4),
-        known AS (
-            SELECT merged.*, MAX(log_end) OVER so_far AS end_so_far, COUNT(committed) OVER so_far AS commits_so_far
-            FROM merged WINDOW so_far AS (PARTITION BY group_id, topic, partition ORDER BY bin)),
-        carried AS (
-            SELECT bin, group_id, topic, partition, end_so_far,
-                   MAX(committed) OVER (PARTITION BY group_id, topic, partition, commits_so_far) AS committed_last
-            FROM known)
-        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL ORDER BY bin"""

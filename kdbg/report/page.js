@@ -17,6 +17,17 @@ function colours() {
   };
 }
 
+/** Let the marks of an axis of amounts stand at whole units: 1, 2, 5, 10… of none, kilo, mega. */
+function wholeSteps(chart) {
+  const axis = chart.layout.yaxis;
+  if (axis.tickformat !== "~s" || !axis.range) return;
+  const most = Math.max(axis.range[1], 1);
+  const unit = 1000 ** Math.floor(Math.log10(most) / 3);
+  const power = 10 ** Math.floor(Math.log10(most / 5));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each * 5 >= most);
+  Plotly.relayout(chart, { "yaxis.tick0": 0, "yaxis.dtick": Math.max(step, unit) });
+}
+
 function paint(id) {
   const chart = document.getElementById(`chart-${id}`);
   Plotly.relayout(chart, colours());
@@ -54,7 +65,8 @@ function sort(heading) {
 function toggle(key) {
   const shown = key.getAttribute("aria-pressed") !== "true";
   key.setAttribute("aria-pressed", String(shown));
-  Plotly.restyle(document.getElementById(`chart-${key.dataset.chart}`), { visible: shown }, [Number(key.dataset.series)]);
+  Plotly.restyle(document.getElementById(`chart-${key.dataset.chart}`), { visible: shown }, [Number(key.dataset.series)])
+    .then(wholeSteps);
 }
 
 document.addEventListener("click", (event) => {
@@ -71,6 +83,7 @@ system.addEventListener("change", showTheme);
 
 for (const [id, figure] of Object.entries(figures)) {
   const { height, ...layout } = figure.layout;
-  Plotly.newPlot(`chart-${id}`, figure.data, layout, { responsive: true, displayModeBar: false, scrollZoom: false });
+  Plotly.newPlot(`chart-${id}`, figure.data, layout, { responsive: true, displayModeBar: false, scrollZoom: false })
+    .then(wholeSteps);
 }
 showTheme();

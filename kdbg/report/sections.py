@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import charts, facts
+from . import charts, facts, opening, outstanding
 from .ask import Ask, Bins
 from .cells import Table, duration, size, table, when
 from .charts import Chart
+from .lag import lag as found_lag
+from .opening import Point
+from .outstanding import Named
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows. `tiles` are (words, value); `undecoded` counts what could not be decoded."""
+    """All that the page shows; `points` are what stands out.
+
+    `tiles` are (words, value); `undecoded` counts what could not be decoded.
+    """
 
     span: str
     tiles: list[tuple[str, str]]
     sections: list[Section]
     undecoded: int
+    points: list[Point] = field(default_factory=list)
 
 
 def report(ask: Ask) -> Report:
@@ -49,7 +56,25 @@ def report(ask: Ask) -> Report:
         ("unanswered", f"{total.unanswered:,}"),
         ("not decoded", f"{undecoded:,}"),
     ]
-    return Report(span, tiles, [*(make(ask, bins) for make in OVER_TIME), *(make(ask) for make in AT_ALL)], undecoded)
+    found = facts.rebalances(ask)
+    named = outstanding.named(ask, found)
+    sections = [
+        worth_looking(ask),
+        *(make(ask, bins) for make in OVER_TIME),
+        rebalances(bins, found, named),
+        *(make(ask) for make in AT_ALL),
+    ]
+    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered))
+
+
+def worth_looking(ask: Ask) -> Section:
+    return Section(
+        "worth",
+        "Exchanges worth looking at",
+        "The first of each kind of error and finding, and the latest answers; numbers are those of kdbg's views.",
+        "Nothing asks for a closer look.",
+        tables=filled(opening.worth_looking(ask)),
+    )
 
 
 def traffic(ask: Ask, bins: Bins) -> Section:
@@ -69,44 +94,56 @@ def traffic(ask: Ask, bins: Bins) -> Section:
 
 def latency(ask: Ask, bins: Bins) -> Section:
     lines, heat = facts.latencies(ask, bins)
+    polls, _ = facts.latencies(ask, bins, facts.POLLS)
     columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
+    polled = columns | {"longest beyond its wait": "duration"}
+    over = [charts.lines("polls", f"Long polls: percentiles, each over {duration(bins.width)}", polls, "duration")]
     return Section(
         "latency",
         "Latency",
-        "From the last byte of a request to the first of its response; Fetch and JoinGroup wait on purpose.",
+        "From the last byte of a request to the first of its response. Fetch, ShareFetch and JoinGroup are long polls, "
+        "which brokers hold back on purpose: they stand apart.",
         "No request was answered.",
         [
             charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
             charts.heat_map("heat", "How many answers took how long", bins, heat),
-        ]
-        if heat.edges
-        else [],
-        filled(table("Latency by API", columns, facts.latency_by_api(ask))),
+        ][: 2 if heat.edges else 0]
+        + (over if polls.lines else []),
+        filled(
+            table("Latency by API", columns, facts.latency_by_api(ask)),
+            table("Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS)),
+        ),
     )
 
 
 def errors(ask: Ask, bins: Bins) -> Section:
     by_api = {"error": "text", "API": "text", "times": "count", "first": "time", "last": "time"}
     by_topic = {"topic": "text", "error": "text", "API": "text", "times": "count", "partitions": "count"}
-    series = facts.over_time(ask, bins, "error", "COUNT(*)", "errors")
+    by_client = {"client": "text", "host": "text", "error": "text", "API": "text", "times": "count", "first": "time",
+                 "last": "time"}  # fmt: skip
+    erring, left = outstanding.errors_by_client(ask)
+    series = facts.over_time(ask, bins, "error", "COUNT(*)", facts.ERRORS)
     return Section(
         "errors",
         "Errors",
-        "Error codes that brokers answered with.",
+        "Error codes that brokers answered with. Normal steps of protocols, after which clients go on as they were "
+        "told, stand apart.",
         "No broker answered with an error code.",
         [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count")]
         if series.lines
         else [],
         filled(
+            table("Errors by client", by_client, facts.Listing([row[:-1] for row in erring], left)),
             table("Errors by code and API", by_api, facts.errors_by_api(ask)),
             table("Errors by topic", by_topic, facts.errors_by_topic(ask)),
+            table("Normal steps of protocols", by_api, facts.errors_by_api(ask, facts.STEPS)),
         ),
     )
 
 
 def lag(ask: Ask, bins: Bins) -> Section:
-    found = facts.lag(ask, bins)
+    found = found_lag(ask, bins)
     columns = {"group": "text", "topic": "text", "partition": "id", "end of the log": "count", "committed": "count",
                "lag": "count"}  # fmt: skip
     return Section(
@@ -121,11 +158,14 @@ def lag(ask: Ask, bins: Bins) -> Section:
     )
 
 
-def rebalances(ask: Ask, bins: Bins) -> Section:
-    found = facts.rebalances(ask)
+def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
     columns = {"group": "text", "generation": "id", "began": "time", "took": "duration", "members": "count",
-               "reason given": "text"}  # fmt: skip
-    rows = [(group, generation, began, ended - began, *rest) for group, generation, began, ended, *rest in found.rows]
+               "reason given": "text", "who joined": "text", "who had gone": "text"}  # fmt: skip
+    rows = [
+        (each.group, each.generation, each.began, each.ended - each.began, each.members, each.reason,
+         ", ".join(each.joined), "; ".join(each.gone) or None)
+        for each in named
+    ]  # fmt: skip
     numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left))
     return Section(
         "rebalances",
@@ -137,7 +177,9 @@ def rebalances(ask: Ask, bins: Bins) -> Section:
 
 
 def topics(ask: Ask) -> Section:
-    columns = {"topic": "text", "partitions": "count", "records produced": "count", "bytes produced": "bytes",
+    columns = {"topic": "text", "partitions": "count", "records accepted": "count", "bytes accepted": "bytes",
+               "records refused": "count", "bytes refused": "bytes",
+               "records unanswered": "count", "bytes unanswered": "bytes",
                "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
     return Section(
         "topics",
@@ -189,5 +231,5 @@ def filled(*tables: Table) -> list[Table]:
     return [each for each in tables if each.rows]
 
 
-OVER_TIME: tuple[Callable[[Ask, Bins], Section], ...] = (traffic, latency, errors, lag, rebalances)
+OVER_TIME: tuple[Callable[[Ask, Bins], Section], ...] = (traffic, latency, errors, lag)
 AT_ALL: tuple[Callable[[Ask], Section], ...] = (topics, clients, problems, files)

@@ -12,7 +12,7 @@ from .browser import DESKTOP, PHONE, chromium, chromium_path, size
 from .scripted import ESCAPES, HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
-CHARTS = 7
+CHARTS = 8
 APIS = "#traffic .scroll[aria-label='APIs']"
 DRAWN = "document.querySelectorAll('.chart .main-svg').length > 0"
 VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textContent))
@@ -55,6 +55,19 @@ def background(tab: Any) -> str:
 def test_every_chart_is_drawn_and_nothing_sticks_out(shown: Any) -> None:
     assert shown.locator(".chart .main-svg:first-child").count() == CHARTS
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_stands_out_is_on_the_first_screen(shown: Any) -> None:
+    bottom = shown.evaluate("document.getElementById('stands-out').getBoundingClientRect().bottom")
+    assert bottom <= shown.viewport_size["height"]
+    assert shown.locator("#stands-out .points > li").count() >= 3
+
+
+def test_amounts_stand_at_whole_units(shown: Any) -> None:
+    for chart in ("exchanges", "bytes", "errors-time", "lag-time"):
+        marks = shown.locator(f"#chart-{chart} .ytick text").all_text_contents()
+        assert len(marks) >= 2
+        assert all(mark.rstrip("kMGB").isdigit() for mark in marks), marks
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(shown: Any) -> None:

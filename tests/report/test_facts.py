@@ -17,6 +17,7 @@ from kdbg.filters.chosen import Filters
 from kdbg.report import facts
 from kdbg.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
 from kdbg.report.collected import Collected
+from kdbg.report.lag import lag
 from kdbg.report.sections import report
 from tests.cli.calls import SHIPPED
 
@@ -35,24 +36,27 @@ def test_the_whole_in_numbers(asking: Asking, capture: Path) -> None:
     assert total is not None
     # one ApiVersions and 100 heartbeats; seven of billing; six of the hostile client; two of the login
     assert total.exchanges == 1 + HEARTBEATS + 7 + 6 + 2
-    assert (total.erroneous, total.unanswered) == (FAILED + 2 + 1, 1)
+    assert (total.erroneous, total.unanswered) == (2 + 1, 1)  # a heartbeat's REBALANCE_IN_PROGRESS is a normal step
     assert (total.connections, total.clients) == (4, 4)
     assert total.first == BEGIN + 2 * MS  # behind SYN and SYN-ACK
 
 
 def test_latencies_of_1_to_100_ms_have_the_percentiles_that_one_expects(asking: Asking, capture: Path) -> None:
     found = {row[0]: row[1:] for row in facts.latency_by_api(asking(capture)).rows}
-    assert found["Heartbeat"] == (HEARTBEATS, 50 * MS, 95 * MS, 99 * MS, 100 * MS)
-    assert found["ApiVersions"] == (1, MS, MS, MS, MS)
+    assert found["Heartbeat"] == (HEARTBEATS, 50 * MS, 95 * MS, 99 * MS, 100 * MS, 100 * MS)
+    assert found["ApiVersions"] == (1, MS, MS, MS, MS, MS)
     assert "Metadata" not in found
 
 
 def test_every_answer_is_in_the_heat_map_once(asking: Asking, capture: Path) -> None:
     _, heat = facts.latencies(asking(capture), SECONDS)
     rows = dict(zip(heat.edges, heat.counts, strict=True))
-    assert sum(map(sum, heat.counts)) == 1 + HEARTBEATS + 6 + 6 + 2
+    assert sum(map(sum, heat.counts)) == 1 + HEARTBEATS + 4 + 2 + 2
     assert sum(rows[50 * MS]) == 50  # heartbeats after 50 to 99 ms
     assert sum(rows[100 * MS]) == 1
+    _, heat = facts.latencies(asking(capture), SECONDS, facts.POLLS)
+    rows = dict(zip(heat.edges, heat.counts, strict=True))
+    assert sum(map(sum, heat.counts)) == 2 + 4  # a Fetch and a JoinGroup; of the hostile client two of each
     assert sum(rows[500 * MS]) == 1  # the JoinGroup
 
 
@@ -71,7 +75,6 @@ def test_traffic_over_time_adds_up(asking: Asking, capture: Path) -> None:
 def test_errors_by_code_and_by_topic(asking: Asking, capture: Path) -> None:
     ask = asking(capture)
     assert [row[:3] for row in facts.errors_by_api(ask).rows] == [
-        ("REBALANCE_IN_PROGRESS", "Heartbeat", FAILED),
         ("NOT_LEADER_OR_FOLLOWER", "Fetch", 2),
         ("SASL_AUTHENTICATION_FAILED", "SaslAuthenticate", 1),
     ]
@@ -80,12 +83,17 @@ def test_errors_by_code_and_by_topic(asking: Asking, capture: Path) -> None:
     ]
 
 
+def test_normal_steps_of_protocols_stand_apart(asking: Asking, capture: Path) -> None:
+    steps = facts.errors_by_api(asking(capture), facts.STEPS)
+    assert [row[:3] for row in steps.rows] == [("REBALANCE_IN_PROGRESS", "Heartbeat", FAILED)]
+
+
 def test_lag_is_the_end_of_the_log_less_what_was_committed_last(asking: Asking, capture: Path) -> None:
-    lag = facts.lag(asking(capture), SECONDS)
-    line = lag.groups.lines["billing"]
+    found = lag(asking(capture), SECONDS)
+    line = found.groups.lines["billing"]
     # 40 of 100 committed within the first second; the log ends at 130 from 3.5 s on; 125 committed from 6.5 s on
     assert line == [60, 60, 60, 90, 90, 90, 5, 5, 5, 5]
-    assert ("billing", "orders", 0, 130, 125, 5) in lag.partitions.rows
+    assert ("billing", "orders", 0, 130, 125, 5) in found.partitions.rows
 
 
 def test_a_rebalance_lasts_from_the_first_join_to_the_last_sync(asking: Asking, capture: Path) -> None:
@@ -104,7 +112,7 @@ def test_filters_leave_out_what_they_leave_out(asking: Asking, capture: Path) ->
     ask = asking(capture, api="heartbeat", errors="all")
     total = facts.total(ask)
     assert total is not None
-    assert (total.exchanges, total.connections) == (FAILED, 1)
+    assert (total.exchanges, total.connections, total.erroneous) == (FAILED, 1, 0)
     limited = facts.total(asking(capture, capture, limit=7))
     assert limited is not None
     assert limited.exchanges == 7
@@ -128,8 +136,9 @@ def test_every_exchange_of_a_shipped_capture_is_counted(asking: Asking, path: Pa
     series = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
     assert sum(value or 0 for line in series.lines.values() for value in line) == total.exchanges
     assert sum(row[1] for row in facts.by_api(ask).rows) == total.exchanges
-    _, heat = facts.latencies(ask, bins)
-    assert sum(map(sum, heat.counts)) == sum(row[1] for row in facts.latency_by_api(ask).rows)
+    for which in (facts.ANSWERS, facts.POLLS):
+        _, heat = facts.latencies(ask, bins, which)
+        assert sum(map(sum, heat.counts)) == sum(row[1] for row in facts.latency_by_api(ask, which).rows)
 
 
 @given(st.integers(-(10**16), 10**16), st.integers(0, 10**17))

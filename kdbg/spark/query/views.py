@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SparkError
+from ...grammars import api_names
+from ...messages.waiting import WAITS
 from ...tables.columns import TABLES
 from ..commit import Output
 from ..failures import failure
@@ -28,6 +30,14 @@ TYPES = {
 }
 """The kinds of columns in Spark's words."""
 HOST = ", regexp_replace(client, ':[0-9]+$', '') AS host"
+POLL = ", ".join(repr(api_names()[key]) for key, wait in WAITS.items() if wait.held)
+NUMBER = ", CAST(NULL AS BIGINT) AS number"
+OWN = {
+    "connections": HOST,
+    "exchanges": f"{NUMBER}, CASE WHEN COALESCE(api, '') NOT IN ({POLL}) THEN latency_us END AS late_us",
+    "problems": NUMBER,
+}
+"""What a report's tables have beside their columns, in SQL."""
 ERRORS = "SELECT *, explode(errors) AS error FROM exchanges"
 
 
@@ -65,8 +75,7 @@ def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any,
     """
     for name, frame in tables(spark, out).items():
         frame.createOrReplaceTempView(f"stored_{name}")
-        extra = HOST if name == "connections" else ""
-        spark.sql(f"SELECT {_columns(name)}{extra} FROM stored_{name}").createOrReplaceTempView(name)
+        spark.sql(f"SELECT {_columns(name)}{OWN.get(name, '')} FROM stored_{name}").createOrReplaceTempView(name)
     spark.sql(ERRORS).createOrReplaceTempView("errors")
 
     def ask(sql: str) -> Iterator[tuple[Any, ...]]:

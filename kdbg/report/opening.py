@@ -1,0 +1,167 @@
+"""How the page opens: what stands out, in a few lines each, and the exchanges that are worth looking at."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from . import facts, outstanding
+from .ask import Ask
+from .cells import Table, duration, shown, table
+from .outstanding import LATE, Named, Worth
+
+MOST_LINES = 3
+"""Of one point; the rest is said to be further down."""
+MOST_NAMES = 4
+NAME = 60
+"""Characters of a name in a line."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing that stands out: `level` is error, warning or note; `section` has more of it."""
+
+    level: str
+    title: str
+    section: str
+    lines: list[str] = field(default_factory=list)
+    left: int = 0
+
+
+def points(ask: Ask, rebalances: Sequence[Named], unanswered: int) -> list[Point]:
+    """Return what stands out, the worst first; nothing where nothing does."""
+    found = (erring(ask), late(ask), moved(rebalances), missing(ask, unanswered), odd(ask))
+    order = ("error", "warning", "note")
+    return sorted(filter(None, found), key=lambda point: order.index(point.level))
+
+
+def erring(ask: Ask) -> Point | None:
+    """Tell who gets errors."""
+    rows, left = outstanding.errors_by_client(ask)
+    if not rows:
+        return None
+    lines = [
+        f"{_name(row.client_id)} ({row.host}): {row.error} × {row.times:,} in {facts.label(row.api)}"
+        f"{_places(row.places)}"
+        for row in rows[:MOST_LINES]
+    ]
+    whole = sum(row.times for row in rows)
+    title = f"{'more than ' if left else ''}{_many(whole, 'error')} from brokers"
+    return Point("error", title, "errors", lines, len(rows) + left - len(lines))
+
+
+def late(ask: Ask) -> Point | None:
+    """Tell of the latest answers."""
+    rows = outstanding.latest(ask)
+    found = [(time, row) for time, row in rows if time >= LATE]
+    if not found:
+        return None
+    lines = [
+        f"{facts.label(row.api)} of {_name(row.client_id)} (c{row.connection}"
+        f"{'' if row.number is None else f', #{row.number}'}): {duration(time)}"
+        f"{_in_all(row, time)}"
+        for time, row in found[:MOST_LINES]
+    ]
+    title = f"The latest answer took {duration(found[0][0])} longer than it was asked to wait"
+    return Point("warning", title, "latency", lines)
+
+
+def _in_all(row: Worth, late: int) -> str:
+    """Return how long an answer took that was held back at first."""
+    return f", {duration(row.latency)} in all" if row.latency is not None and row.latency > late else ""
+
+
+def moved(rebalances: Sequence[Named]) -> Point | None:
+    """Tell which groups rebalanced, and who was in it."""
+    if not rebalances:
+        return None
+    groups: dict[str | None, list[Named]] = {}
+    for each in rebalances:
+        groups.setdefault(each.group, []).append(each)
+    busiest = sorted(groups.values(), key=len, reverse=True)
+    lines = []
+    for found in busiest[:MOST_LINES]:
+        longest = max(each.ended - each.began for each in found)
+        who = [words for words in (_who("joined", (name for each in found for name in each.joined)),
+                                   _who("", (name for each in found for name in each.gone))) if words]  # fmt: skip
+        lines.append(f"{_name(found[0].group)}: {len(found):,}, up to {duration(longest)}; {'; '.join(who)}")
+    return Point("warning", _many(len(rebalances), "rebalance"), "rebalances", lines, len(busiest) - len(lines))
+
+
+def missing(ask: Ask, unanswered: int) -> Point | None:
+    """Tell which requests got no answer."""
+    if not unanswered:
+        return None
+    found = list(ask("SELECT api, client_id, COUNT(*) AS times FROM exchanges WHERE answered IS NULL "
+                     "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
+    lines = [f"{facts.label(api)} of {_name(client)}: {times:,}" for api, client, times in found[:MOST_LINES]]
+    return Point("warning", f"{_many(unanswered, 'request')} without an answer", "traffic", lines,
+                 len(found) - len(lines))  # fmt: skip
+
+
+def odd(ask: Ask) -> Point | None:
+    """Tell what was odd, but for answers that are missing, which have their own point."""
+    found = [row for row in outstanding.findings(ask).rows if row[0] != "unanswered"]
+    if not found:
+        return None
+    lines = [f"{kind} × {times:,}: {shown(text)}" for kind, _, times, text in found[:MOST_LINES]]
+    level = "error" if any(severity == "error" for _, severity, *_ in found) else "warning"
+    return Point(level, _many(sum(row[2] for row in found), "finding"), "problems", lines, len(found) - len(lines))
+
+
+def worth_looking(ask: Ask) -> Table:
+    """List exchanges that are worth looking at, in the order of time, each with the command that shows it."""
+    late = (_because(row, f"{duration(time)} late") for time, row in outstanding.latest(ask) if time >= LATE)
+    every = [*outstanding.firsts(ask, "error", facts.ERRORS), *outstanding.odd(ask), *late]
+    merged: dict[object, Worth] = {}
+    for row in every:
+        key = row[1:7]
+        merged[key] = _because(row, f"{merged[key].why}, {row.why}") if key in merged else row
+    columns = {"exchange": "exchange", "how to see it": "command", "why": "text", "client": "text",
+               "connection": "connection", "API": "text", "time": "time"}  # fmt: skip
+    rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
+    cells = [(row.number, command(row), row.why, facts.label(row.client_id), row.connection, facts.label(row.api),
+              row.time) for row in rows]  # fmt: skip
+    if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
+        columns = dict(list(columns.items())[2:])
+        return table("Exchanges worth looking at", columns, [cell[2:] for cell in cells])
+    return table("Exchanges worth looking at", columns, cells)
+
+
+def _because(row: Worth, why: str) -> Worth:
+    """Return the exchange with another reason to look at it."""
+    return row._replace(why=why)
+
+
+def command(row: Worth) -> str | None:
+    """Return the command that shows an exchange; None where its capture was no file, or nobody knows its number."""
+    if row.number is None or row.capture in ("-", "<stdin>") or "\\" in row.capture:
+        return None
+    name = row.capture if shlex.quote(row.capture) == row.capture else None
+    numbered = f"{row.capture}#{row.number}"
+    return f"kdbg decode {numbered if name else shlex.quote(numbered)}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _name(name: object) -> str:
+    return shown(facts.label(name), NAME)
+
+
+def _who(words: str, names: Iterable[str]) -> str:
+    every = list(dict.fromkeys(names))
+    more = f" and {len(every) - MOST_NAMES:,} more" if len(every) > MOST_NAMES else ""
+    said = ", ".join(shown(name, NAME) for name in every[:MOST_NAMES])
+    return f"{words} {said}{more}".strip() if every else ""
+
+
+def _places(places: dict[str, list[int]]) -> str:
+    """Return topics with their partitions, a few of each."""
+    said = []
+    for topic, partitions in list(places.items())[:2]:
+        few = ", ".join(str(each) for each in sorted(partitions)[:MOST_NAMES])
+        said.append(f"{_name(topic)}/{few}{'…' if len(partitions) > MOST_NAMES else ''}")
+    return f": {', '.join(said)}{' …' if len(places) > 2 else ''}" if said else ""

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-import click
-
 from ..capture import Capture, Packet
 from ..engine.driver import PAUSE, Drive, Fits
 from ..engine.engine import Engine
@@ -53,6 +51,7 @@ class Captures:
         self.findings: Counter[str] = Counter()
         self.status = self.files = 0
         self.progress: Progress = Progress(writer)
+        writer.giving_away = self.progress.hide
 
     def captures(self, names: Sequence[str]) -> None:
         """Read the captures that names stand for, files, folders and globs, and close with a line of counts."""
@@ -192,9 +191,8 @@ class Captures:
 
     def say(self, text: str) -> None:
         """Print a line on stderr, after all output so far."""
-        self.writer.flush()
         self.progress.clear()
-        click.echo(f"kdbg: {text}", err=True)
+        self.writer.say(f"kdbg: {text}")
 
     def close(self) -> None:
         """Print what was asked for and never there, then the closing line: what was read, shown and found."""
@@ -203,7 +201,7 @@ class Captures:
             for line in unmatched_lines(self.seen):
                 self.say(line)
         if closing := self.closing():
-            click.echo(" · ".join(closing), err=True)
+            self.writer.say(" · ".join(closing))
 
     def closing(self) -> list[str]:
         """Return the parts of the closing line; there is none without any."""

@@ -10,7 +10,8 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, jobs_option, local_option, look, look_options, meanings_option, view_option
+from .output import jobs_option, look, look_options, meanings_option, on_screen, tree_options, view_option
+from .pager import writing
 from .readers import reader_options, take_readers
 
 READ_IN = ("tree", "hex")
@@ -24,11 +25,11 @@ READ_IN = ("tree", "hex")
 @look_options
 @meanings_option
 @reader_options
-@local_option
+@tree_options
 @jobs_option
 @definitions_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
-            local: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
+            jobs: int, no_pager: bool, **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Folders and globs stand for the files in them; of those, what cannot be read is passed over.
@@ -50,10 +51,12 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
         raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
+    shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    run = Run(format, look(color, full, show_secrets, meanings, read, local), Writer(live=live), wanted, jobs)
-    run.captures(files)
+    with writing(live=live, pager=not no_pager and jobs == 1) as writer:
+        run = Run(format, shape, writer, wanted, jobs)
+        run.captures(files)
     return run.status
 
 

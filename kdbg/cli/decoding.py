@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 
 from ..capture import Capture
 from ..engine.sides import Depth
 from ..filters.chosen import Filters
 from ..messages.exchange import Exchange
+from ..messages.steps import went_wrong
 from ..reading.files import BrokerFile
 from ..render.look import Look
 from ..render.values import escape
-from ..render.views import LONG, ExchangeView, Text, View, view
+from ..render.views import LONG, VIEWS, ExchangeView, Text, View, view
 from ..wire.readings.topic_names import NamesThen
-from .captures import Captures
+from .captures import Captures, number
 from .output import Writer
 from .showing import ShownApart, ShownHere
+
+FEW = 3
+"""Files that are named in a hint."""
 
 
 class Run(Captures):
@@ -39,6 +45,7 @@ class Run(Captures):
         self.view, self.look, self.jobs = view(format), look, jobs
         self.segments = 0
         self.headed = False
+        self.hinting: bool = jobs == 1 and sys.stdout.isatty() and not (look.only_errors or filters.errors)
 
     @property
     def has_read(self) -> bool:
@@ -103,8 +110,19 @@ class Run(Captures):
                 yield from pieces(exchange)
             else:
                 yield render(exchange)
+            if self.hinting and went_wrong(exchange, shallow=True):
+                self.counts["wrong"] += 1
             if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
                 self.note_all(exchange, shallow=shallow)
+
+    def captures(self, files: Sequence[str]) -> None:
+        """Decode the files; close with what to look at, where much was shown on a terminal and little went wrong."""
+        super().captures(files)
+        wrong, shown = self.counts["wrong"], self.counts["shown"]
+        if wrong and shown > wrong:
+            names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
+            same = "" if self.view is VIEWS["tree"] else " --format summary"
+            self.writer.say(f"{number(wrong, 'exchange')} went wrong: kdbg decode {escape(names)} --errors{same}")
 
     def other_parts(self) -> list[str]:
         """Return the parts of the closing line on files of a broker's disk."""

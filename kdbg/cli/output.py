@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard
 
 import click
@@ -56,27 +57,40 @@ jobs_option: Final = click.option(
 )  # fmt: skip
 
 
-local_option: Final = click.option(
-    "--local", is_flag=True, help="Show the times of a summary in local time, not in UTC."
-)
+def tree_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of trees, times and the pager: see `on_screen`."""
+    for option in (
+        click.option("--no-pager", is_flag=True, help="Print long output on a terminal as it comes."),
+        click.option("--local", is_flag=True, help="Show the times of a summary in local time, not in UTC."),
+        click.option("--only-errors", is_flag=True, help="Show of each exchange what failed, with its path."),
+        click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Show N levels of a tree."),
+    ):
+        command = option(command)
+    return command
 
 
-def look(
-    color: str,
-    full: bool,
-    show_secrets: bool,
-    meanings: bool = False,
-    read: ReadBytes | None = None,
-    local: bool = False,
-) -> Look:
+def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
+    """Return a look with the options of trees and times, taken out of those given; on a terminal trees are compact."""
+    taken = {name: given.pop(name) for name in ("local", "only_errors", "depth")}
+    if format != "tree" and (taken["only_errors"] or taken["depth"] is not None):
+        raise click.UsageError(
+            f"{'--only-errors' if taken['only_errors'] else '--depth'} is for trees, not for {format}"
+        )
+    return replace(compact(found), **taken)
+
+
+def compact(found: Look) -> Look:
+    """Return a look whose trees show what matters, unless it shows all, or what the fields mean."""
+    return replace(found, compact=not found.full and not found.meanings)
+
+
+def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, read: ReadBytes | None = None) -> Look:
     """Return how output looks on the stdout that there is: colours, width, what is shown whole."""
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
-    return Look(
-        colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read, local=local
-    )
+    return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read)
 
 
 def width() -> int:
@@ -113,11 +127,12 @@ def _all_text(pieces: Sequence[str | bytes]) -> TypeGuard[Sequence[str]]:
 class Writer:
     """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set.
 
-    `before` is called before anything is written.
+    `before` is called before anything is written, `giving_away` before the terminal is left to another program.
     """
 
     raw: BinaryIO
     before: Callable[[], None] | None = None
+    giving_away: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *, live: bool = False) -> None:
         self.raw = sys.stdout.buffer
@@ -146,7 +161,13 @@ class Writer:
         if self.live or self._size > FLUSH_AT:
             self.flush()
 
+    def say(self, text: str) -> None:
+        """Print a line on stderr, after all output so far."""
+        self.flush()
+        click.echo(text, err=True)
+
     def flush(self) -> None:
+        """Write what there is."""
         if self._parts:
             if self.before is not None:
                 self.before()

@@ -27,18 +27,12 @@ INT32 = range(-(1 << 31), 1 << 31)
 
 def by_errors(wanted: bool | str, asked: Asked) -> Check:
     """Match exchanges with error codes or findings; normal steps of a protocol and mere notes for "all" alone."""
-    from ..messages.steps import is_normal_step
+    from ..messages.steps import went_wrong
 
-    def has_errors(exchange: Exchange) -> bool:
-        api = exchange.api
-        return any(
-            wanted == "all" or not is_normal_step(api, code) for *_, codes in exchange.outlines() for code in codes
-        )
+    def has_any(exchange: Exchange) -> bool:
+        return any(codes for *_, codes in exchange.outlines()) or bool(exchange.all_findings(shallow=True))
 
-    def has_findings(exchange: Exchange) -> bool:
-        return any(wanted == "all" or one.kind.severity != "note" for one in exchange.all_findings(shallow=True))
-
-    return lambda exchange: has_errors(exchange) or has_findings(exchange)
+    return has_any if wanted == "all" else lambda exchange: went_wrong(exchange, shallow=True)
 
 
 def slower_than(milliseconds: float, asked: Asked) -> Check:

@@ -32,3 +32,10 @@ def is_normal_step(api: Api | None, code: int) -> bool:
 def errors_of(exchange: Exchange) -> list[ErrorFound]:
     """Return the errors of an exchange without normal steps."""
     return [error for error in exchange.errors if not is_normal_step(exchange.api, error.code)]
+
+
+def went_wrong(exchange: Exchange, *, shallow: bool = False) -> bool:
+    """Return whether an exchange has an error that is no normal step, or a finding that is no mere note."""
+    if any(not is_normal_step(exchange.api, code) for *_, codes in exchange.outlines() for code in codes):
+        return True
+    return any(finding.severity != "note" for finding in exchange.all_findings(shallow=shallow))

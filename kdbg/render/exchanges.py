@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange, Peers
-from ..messages.message import grammar_of, header_grammar
+from ..messages.message import Message, grammar_of, header_grammar
 from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -115,7 +116,11 @@ class TreeView:
             from ..records.reading import read_in_place
 
             read_in_place(message.grammar, body, self.tree.topics, self.look.read)
+        self.drawn(half, message, body, below)
+        return self.tree.take()
+
+    def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
+        """Draw the fields of a half, then what is odd about them."""
         self.tree.fields(message.grammar, body, below)
         for finding in findings_of(half, message):
             self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")
-        return self.tree.take()

@@ -51,7 +51,8 @@ class Look:
     `full` shows long arrays and values whole, and lines of a summary; `long_lines` tables too, that else fit the width.
     `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean. `local` is for times of a
     summary: local time in place of UTC.
-    `read` reads keys and values of records; without it they are text or bytes.
+    `compact` folds in trees what says nothing beyond its default, `depth` is how many levels of them are drawn, and
+    `only_errors` leaves of them what failed. `read` reads keys and values of records, which else are text or bytes.
     """
 
     colors: str = ""
@@ -62,6 +63,9 @@ class Look:
     meanings: bool = False
     read: ReadBytes | None = None
     local: bool = False
+    compact: bool = False
+    depth: int | None = None
+    only_errors: bool = False
 
     @property
     def max_items(self) -> int:

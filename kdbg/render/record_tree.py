@@ -136,11 +136,15 @@ class RecordTree:
         if "control" in record:
             extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
         headers = record["headers"]
-        head = f"{head}{OFFSET}{record['offset']}{TIMESTAMP}{values.timestamp(record['timestamp'])}{extra}\n"
+        head = f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}\n"
         self.pair(record, head, below, last=not headers)
         if headers:
             pairs = (f"{values.quote(item['key'])}{EQUALS}{show(item['value'])}" for item in headers)
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
+
+    def time(self, record: Mapping[str, Any]) -> str:
+        """Return what is said of a record's timestamp behind its offset."""
+        return f"{TIMESTAMP}{values.timestamp(record['timestamp'])}"
 
     def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
         """Draw key and value below the line `above`: a line each, or a subtree for an opened payload."""

@@ -6,6 +6,7 @@ but never what went wrong: where that has no room, it has a line of its own. In 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from ..wire.readings.outline import Outline
 from .clock import Clock
 from .heading import endpoint
 from .look import Look
-from .subjects import About, Topics, about
+from .subjects import About, Topics, Wrong, about
 from .values import MOST_KEPT, cells, cut, escape
 from .words import HELD, SAID, Fields, said, waited
 
@@ -108,14 +109,22 @@ class Summary:
 
     def _fitted(self, told: About, room: int) -> str:
         """Return the last column for so many letters; with lines below it, where what is wrong has no room in it."""
-        paint = self.look.paint
         wide = sum(cells(one.text) + 1 for one in told.wrong)
         if wide <= room + 1:
-            painted = [paint(one.style, one.text) for one in told.wrong]
+            painted = [self.look.paint(one.style, one.text) for one in told.wrong]
             return " ".join([*painted, *filter(None, [cut(told.others, room - wide)])])
-        below = self.look.width - len(BELOW)
-        lines = [paint(one.style, one.name if below <= cells(one.name) else cut(one.text, below)) for one in told.wrong]
-        return "".join([cut(told.subjects, room), *(f"\n{BELOW}{line}" for line in lines)])
+        return "".join([cut(told.subjects, room), *(f"\n{BELOW}{line}" for line in self._below(told.wrong))])
+
+    def _below(self, wrong: Sequence[Wrong]) -> list[str]:
+        """Return what went wrong in lines of their own, as much in each as there is room for; names are never cut."""
+        room, lines, wide = self.look.width - len(BELOW), list[str](), 0
+        for one in wrong:
+            text = one.name if room <= cells(one.name) else cut(one.text, room)
+            painted = self.look.paint(one.style, text)
+            fits = bool(lines) and wide + 1 + cells(text) <= room
+            lines[-1:] = [f"{lines[-1]} {painted}"] if fits else [*lines[-1:], painted]
+            wide = wide + 1 + cells(text) if fits else cells(text)
+        return lines
 
     def _beginning(self, exchange: Exchange, kind: str) -> str:
         """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""

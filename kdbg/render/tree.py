@@ -29,6 +29,7 @@ from ..wire.nodes import (
 from ..wire.nodes.otlp import ResourceMetrics
 from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
+from ..wire.records.sets import RecordFormat
 from . import values
 from .look import Look
 from .meanings import sentence
@@ -185,9 +186,7 @@ class Tree:
         if isinstance(node, WireArray):
             return self._array(node)
         if isinstance(node, RecordsNode):
-            from .record_tree import records_drawer
-
-            return records_drawer(self, node.format)
+            return self.records(node.format)
         if isinstance(node, (Sized, Rest)):
             return self.payload
         if isinstance(node, ResourceMetrics):
@@ -207,6 +206,12 @@ class Tree:
                 inner(value, head, below)
 
         return nullable
+
+    def records(self, format: RecordFormat) -> Draw:
+        """Return the function that draws record sets."""
+        from .record_tree import records_drawer
+
+        return records_drawer(self, format)
 
     def _plain(self, show: Show) -> Draw:
         def plain(value: Any, head: str, below: str) -> None:

@@ -109,9 +109,9 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
     return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")
 
 
-def address(data: bytes, most: int = 1 << 62) -> str:
-    """Return the bytes of an IP address in hex with the address beside; other bytes as `octets` does."""
-    if isinstance(data, Hidden) or len(data) not in ADDRESSES:
+def address(data: bytes | None, most: int = 1 << 62) -> str:
+    """Return the bytes of an IP address in hex with the address beside; other bytes, and null, as `octets` does."""
+    if data is None or isinstance(data, Hidden) or len(data) not in ADDRESSES:
         return octets(data, most)
     return f"{octets(data)}  {ip_address(bytes(data))}"
 

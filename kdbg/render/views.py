@@ -52,6 +52,14 @@ class View:
 
 
 def _tree(look: Look, topics: Topics) -> ExchangeView:
+    if look.only_errors:
+        from .compact.view import FailuresView
+
+        return FailuresView(look, topics)
+    if look.compact or look.depth is not None:
+        from .compact.view import CompactView
+
+        return CompactView(look, topics)
     from .exchanges import TreeView
 
     return TreeView(look, topics)

@@ -17,6 +17,7 @@ SHARED = sorted((MAIN.parent / "shared" / "captures").glob("*.pcap*"))
 FORMATS = ("tree", "summary", "hex", "json")
 COMMAND = [sys.executable, "-m", "kdbg"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "TERM")}
+ENVIRONMENT["KDBG_PAGER"] = "cat"
 
 
 class Outcome(NamedTuple):

@@ -44,7 +44,7 @@ def test_a_title_says_what_who_and_how_long() -> None:
     (exchange,) = exchanges(Talk(("fe80::1", 4000), ("fe80::2", 9092), client_id="me").ask("Metadata", 1).answer())
     assert Headings(Look()).title(exchange).decode().splitlines() == [
         "#1 Metadata v1 · correlation id 1 · 1 ms",
-        'client "me" · [fe80::1]:4000 → [fe80::2]:9092 · connection 1',
+        'client "me" · [fe80::1]:4000 → [fe80::2]:9092 · connection c1',
     ]
 
 

@@ -181,3 +181,7 @@ class TestMemo:
         before = len(memo)
         assert memo["x" * (LONGEST_KEPT + 1)] == "x" * (LONGEST_KEPT + 1)
         assert len(memo) == before
+
+
+def test_a_null_in_place_of_an_address_is_shown() -> None:
+    assert values.address(None) == "null"

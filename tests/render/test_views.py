@@ -62,6 +62,15 @@ GOLDEN = {
         "first-contact.pcap --api Produce --limit 1 --color always",
     ],
 }
+COMPACT = {
+    "first-contact.pcap": {2, 5, 6, 13, 14, 20},
+    "errors.pcap": {1, 3, 7, 23, 41, 53},
+    "real-4.4.0-transactions.pcap": {1, 12, 38},
+    "real-3.9.2-rebalance.pcap": {20, 31},
+    "old-versions.pcap": {30},
+    "segmented-lossy.pcap": {17, 21},
+}
+"""Captures, and the exchanges of each whose compact trees are compared with a file."""
 EXCHANGES = [exchange for path in CAPTURES for exchange in kdbg.read(path)]
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
@@ -78,6 +87,26 @@ def test_what_is_printed_is_what_it_was(
         out, err = capfdbinary.readouterr()
         text += f"$ kdbg decode captures/{command}\n{out.decode()}{err.decode()}\n"
     path = MAIN / "tests" / "golden" / f"{name}.txt"
+    if os.environ.get("KDBG_GOLDEN"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def test_compact_trees_of_80_columns_are_what_they_were() -> None:
+    text = ""
+    for name, numbers in COMPACT.items():
+        with kdbg.read(MAIN / "captures" / name) as reading:
+            views = [
+                (more, view("tree").exchange(Look("", 80, full=False, compact=True, **more), reading.topic_names))
+                for more in ({}, {"only_errors": True}, {"depth": 2})
+            ]
+            for exchange in reading:
+                if exchange.number in numbers:
+                    for more, render in views:
+                        shown = render(exchange)
+                        assert isinstance(shown, bytes)
+                        text += f"{name} {more or ''}\n{shown.decode()}"
+    path = MAIN / "tests" / "golden" / "compact.txt"
     if os.environ.get("KDBG_GOLDEN"):
         path.write_text(text)
     assert text == path.read_text()

@@ -17,7 +17,7 @@ from ...render.summary import Summary
 from ...render.views import ExchangeView, View, view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
-from ..output import Writer, look
+from ..output import Writer, compact, look
 from .options import Options
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Screen:
     status: int
 
     def __init__(self, options: Options) -> None:
-        self.look = look(options.color, options.full, options.show_secrets, options.explain_fields)
+        self.look = compact(look(options.color, options.full, options.show_secrets, options.explain_fields))
         self.writer: Writer = Writer()
         self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}

@@ -46,6 +46,11 @@ class Progress:
         if self._watched and writer is not None and sys.stdout.isatty():
             writer.before = self.postpone
 
+    def hide(self) -> None:
+        """Draw nothing from now on."""
+        self.clear()
+        self._watched = False
+
     @contextmanager
     def through(self, files: Sequence[str]) -> Iterator[None]:
         """Make a context in which these files are read; nothing is left on the terminal behind it."""

@@ -10,7 +10,7 @@ from ..record_tree import AS_TEXT, INSIDE, OFFSET, RecordTree
 from .table import bare
 
 if TYPE_CHECKING:
-    from .tree import CompactTree
+    from .base import FoldingTree
 
 
 PLAIN = ("uncompressed", "create time")
@@ -20,7 +20,7 @@ PLAIN = ("uncompressed", "create time")
 class CompactRecords(RecordTree):
     """Draws what matters of batches and records; a batch that a finding is of has its whole header."""
 
-    tree: CompactTree
+    tree: FoldingTree
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
         if found and len(found) == 1 and not self.tree.look.full:

@@ -12,7 +12,7 @@ from ..values import cells, number
 from .folding import codes_in
 
 if TYPE_CHECKING:
-    from .tree import CompactTree
+    from .base import FoldingTree
 
 GAP = "  "
 GUIDE = 4
@@ -20,7 +20,7 @@ GUIDE = 4
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
-def table(tree: CompactTree, struct: WireStruct, found: list[Any], below: str, shown: Sequence[int]) -> bool:
+def table(tree: FoldingTree, struct: WireStruct, found: list[Any], below: str, shown: Sequence[int]) -> bool:
     """Draw items of an array as a table, if they are alike and there is room; return whether they are.
 
     Where there is little room, errors stand below the lines that they are of, and names are broken.
@@ -42,7 +42,7 @@ class Table:
     """The lines of a table: names above, an item a line."""
 
     def __init__(
-        self, tree: CompactTree, columns: Sequence[Field], found: list[Any], shown: Sequence[int], *, broken: bool
+        self, tree: FoldingTree, columns: Sequence[Field], found: list[Any], shown: Sequence[int], *, broken: bool
     ) -> None:
         self.tree, self.columns, self.found, self.shown = tree, columns, found, shown
         writes = [(field.name, tree.show(field.node)) for field in columns]
@@ -83,7 +83,7 @@ class Table:
         return GAP.join(texts).rstrip()
 
 
-def columns_of(tree: CompactTree, struct: WireStruct, found: list[Mapping[str, Any]]) -> list[Field]:
+def columns_of(tree: FoldingTree, struct: WireStruct, found: list[Mapping[str, Any]]) -> list[Field]:
     """Return the fields that say something in any item; none where one of these is no plain value, or some lack one."""
     names = [field.name for field in struct.fields]
     if any(TAGGED in item or not all(name in item for name in names) for item in found):

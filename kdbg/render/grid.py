@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from binascii import hexlify
 from functools import cache
+from typing import TypeAlias
 
 from .look import Look
 
@@ -18,6 +19,8 @@ BYTES_AT = 6
 """The column in which a line's bytes begin."""
 PRINTABLE = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 """The ASCII text of bytes, for `translate`: a dot for each byte that is not printable."""
+SPACES = bytes(0xFF * (byte == 32) for byte in range(256))
+"""All bits for a space, none for any other byte, for `translate`."""
 SEGMENT = 0x10000
 """Places that are written with the same digits in front of the last four."""
 FEW, MOST = 8, 1 << 9
@@ -42,7 +45,8 @@ class Grid:
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
         self.room: int = max(look.width - names_at, 32)
         self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
-        self._cell: bytes = f"%-{3 * self.per_line - 1}b  %-{self.per_line}b".encode()
+        self.any_cell: str = f"%-{3 * self.per_line - 1}s  %-{self.per_line}s"
+        """The template of any number of bytes with their text, without colours."""
 
     def cell(self, size: int, style: str) -> str:
         """Return the template of so many bytes: of their hex digits and, where that is shown, their text."""
@@ -59,7 +63,7 @@ class Grid:
         both = f"{self.look.paint('name', name)}{' ' * (width - cells)}  {meaning}"
         return f"{both}  {self.look.paint('dim', type)}" if type else both
 
-    def rest(self, place: int, data: bytes, style: str = "", *, hidden: bool = False) -> bytes:
+    def rest(self, place: int, data: bytes, style: str = "", *, hidden: bool = False) -> bytes | bytearray:
         """Return the lines of a field's bytes below its first line; `place` is that of the first of these bytes."""
         if self.look.colors or not self.text:
             return self._singly(place, data, style, hidden)
@@ -80,36 +84,41 @@ class Grid:
         pairs = " ".join(["**"] * len(data)) if hidden else data.hex(" ")
         return [pairs, "*" * len(data) if hidden else printable(data)] if self.text else [pairs]
 
-    def parts(self, place: int, data: bytes, text: bytes) -> tuple[bytes, bytes | Rest]:
-        """Return the cell of the first of some bytes, given as text too, and the lines below.
+    def parts(self, data: bytes, start: int, stop: int, place: int) -> Parts:
+        """Return the hex digits and the text of the first of these bytes of `data`, and the lines below.
 
         Many lines are made when they are filled into a template: so those of a message need not be kept while its other
-        rows are gathered.
+        rows are gathered, nor are its bytes copied meanwhile.
         """
         size = self.per_line
-        if len(data) > FEW * size:
-            cell = self._cell % (hexlify(data[:size], b" "), text[:size])
-            return cell, Rest(self, place + size, data[size:], text[size:])
-        hexed = hexlify(data, b" ")
-        rest = self._few(place + size, hexed[3 * size :], text[size:]) if len(data) > size else b""
-        return self._cell % (hexed[: 3 * size - 1], text[:size]), rest
+        few = stop - start <= FEW * size
+        raw = data[start : stop if few else start + size]
+        hexed, text = hexlify(raw, b" "), raw.translate(PRINTABLE)
+        if not few:
+            return hexed, text, Rest(self, data, start + size, stop, place + size)
+        if stop - start <= size:
+            return hexed, text, b""
+        return hexed[: 3 * size - 1], text[:size], self._few(place + size, hexed[3 * size :], text[size:])
 
-    def lines(self, place: int, hexed: bytes, text: bytes) -> bytes:
+    def lines(self, place: int, hexed: bytes, text: bytes) -> bytes | bytearray:
         """Return lines of bytes that are given in hex, with a space between them, and as text."""
-        size = self.per_line
-        whole = len(text) // size
-        if whole <= FEW:
+        size, length = self.per_line, len(text)
+        if length <= FEW * size:
             return self._few(place, hexed, text)
-        pieces: list[bytes | bytearray] = []
-        line = 0
-        while line < whole:
-            at, high = (place + line * size) % SEGMENT, (place + line * size) // SEGMENT
-            count = min(whole - line, MOST, -(-(SEGMENT - at) // size))
-            stop = line + count
-            pairs = hexed[3 * size * line : 3 * size * stop].ljust(3 * size * count)
-            pieces.append(self._many(at, high, count, pairs, text[size * line : size * stop]))
-            line = stop
-        pieces.append(self._few(place + size * whole, hexed[3 * size * whole :], text[size * whole :]))
+        missing = -length % size
+        if missing and text[-1] == 32:  # a last line that ends in spaces must end before them
+            whole = length + missing - size
+            last = self._few(place + whole, hexed[3 * whole :], text[whole:])
+            return self.lines(place, hexed[: 3 * whole], text[:whole]) + last
+        length += missing
+        hexed, text = hexed.ljust(3 * length), text.ljust(length, b"\0")
+        if length <= MOST * size and place % SEGMENT + length <= SEGMENT:
+            return self._many(place, hexed, text, nul=missing > 0)
+        pieces, at = [], 0
+        while at < length:
+            stop = min(at + MOST * size, length, at + -(-(SEGMENT - (place + at) % SEGMENT) // size) * size)
+            pieces.append(self._many(place + at, hexed[3 * at : 3 * stop], text[at:stop], nul=missing > 0))
+            at = stop
         return b"".join(pieces)
 
     def _few(self, place: int, hexed: bytes, text: bytes) -> bytes:
@@ -121,36 +130,42 @@ class Grid:
             lines.append(line if line[-2] != 32 else line.rstrip(b" \n") + b"\n")
         return b"".join(lines)
 
-    def _many(self, at: int, high: int, count: int, hexed: bytes, text: bytes) -> bytes | bytearray:
-        """Return so many whole lines, the first of which is at `at`, all of them behind `high` segments."""
-        size = self.per_line
+    def _many(self, place: int, hexed: bytes, text: bytes, *, nul: bool) -> bytes | bytearray:
+        """Return whole lines, the first of which begins within a segment; `nul`: there are zeros, for nothing."""
+        size, (high, at) = self.per_line, divmod(place, SEGMENT)
         width = BYTES_AT + 4 * size + 2  # 40 or 72, which are eights
         begin = at // size * width
-        lines = bytearray(empty_lines(size, at % size)[begin : begin + count * width])
+        lines = bytearray(empty_lines(size, at % size)[begin : begin + len(text) // size * width])
         fill(lines, BYTES_AT, width, hexed, 3 * size)
-        fill(lines, BYTES_AT + 3 * size + 1, width, text, size)
-        ends = text[size - 1 :: size]
-        last = ends.rfind(b" ")
-        while last >= 0:  # no line ends in spaces
-            end, kept = (last + 1) * width - 1, len(text[size * last : size * (last + 1)].rstrip(b" "))
-            del lines[end - size + (kept or -2) : end]
-            last = ends.rfind(b" ", 0, last)
+        fill(lines, width - 1 - size, width, text, size)
+        if b" " in text[size - 1 :: size]:
+            end_before_spaces(lines, width, text, size)
+            nul = True
+        if nul:
+            lines = lines.replace(b"\0", b"")
         if not high:
             return lines
         more = b"%x" % high
-        return b"".join((more, memoryview(lines.replace(b"\n", b"\n" + more))[: -len(more)]))
+        lines = lines.replace(b"\n", b"\n" + more)
+        lines[:0] = more
+        del lines[-len(more) :]
+        return lines
 
 
 class Rest:
-    """The lines of bytes, made when they are asked for; `place` is that of the first."""
+    """The lines of the bytes of `data` from `start` to `stop`, made when they are asked for."""
 
-    __slots__ = ("data", "grid", "place", "text")
+    __slots__ = ("data", "grid", "place", "start", "stop")
 
-    def __init__(self, grid: Grid, place: int, data: bytes, text: bytes) -> None:
-        self.grid, self.place, self.data, self.text = grid, place, data, text
+    def __init__(self, grid: Grid, data: bytes, start: int, stop: int, place: int) -> None:
+        self.grid, self.data, self.start, self.stop, self.place = grid, data, start, stop, place
 
     def __bytes__(self) -> bytes:
-        return self.grid.lines(self.place, hexlify(self.data, b" "), self.text)
+        raw = self.data[self.start : self.stop]
+        return bytes(self.grid.lines(self.place, hexlify(raw, b" "), raw.translate(PRINTABLE)))
+
+
+Parts: TypeAlias = tuple[bytes, bytes, bytes | Rest]
 
 
 def printable(data: bytes) -> str:
@@ -172,3 +187,17 @@ def fill(lines: bytearray, at: int, width: int, column: bytes, size: int) -> Non
     target = memoryview(lines)[at:end].cast("Q")
     for i in range(step):
         target[i :: width // 8] = source[i::step]
+
+
+def end_before_spaces(lines: bytearray, width: int, text: bytes, size: int) -> None:
+    """Put zeros in place of the spaces at the ends of lines, whose text has so many bytes a line: none ends in spaces.
+
+    A column is looked at for all lines together: the bits of `ending` are set for those with nothing but spaces so far.
+    """
+    ending = -1
+    for back in range(size + 2):
+        column = text[size - 1 - back :: size] if back < size else b" " * (len(text) // size)
+        ending &= int.from_bytes(column.translate(SPACES), "big")
+        if not ending:
+            break
+        lines[width - 2 - back :: width] = (int.from_bytes(column, "big") & ~ending).to_bytes(len(column), "big")

@@ -2,7 +2,8 @@
 
     blocks.py     rows that stand together, as one template, and the layout of all rows of a message
     texts.py      what stands beside the bytes of a value, remembered
-    rows.py       rows while they are gathered in source
+    rows.py       rows while they are gathered in source; which of them there are may depend on choices
+    places.py     the texts of places
     leaves.py     the rows of leaves, sizes and counts
     structures.py the rows of structures and arrays
     message.py    the rows of a message; `dumping` makes the function of a layout

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 from .. import values
 from ..grid import Grid, Rest
 from ..hexdump import WIDEST_MEANING, WIDEST_NAME
+from .texts import Quoted
 
 MOST = 256
 """Templates that are remembered of a block below paths of one length."""
-Filling: TypeAlias = bytes | Rest
+Filling: TypeAlias = bytes | Rest | Quoted
 Widths: TypeAlias = tuple[int, int]
 Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
 MOST_DIGITS = len("-9223372036854775808")
@@ -22,7 +23,7 @@ MOST_DIGITS = len("-9223372036854775808")
 class Row(NamedTuple):
     """What is known of a row when its layout is: `name` is the end of its path, behind that of the item it is in.
 
-    `size` is how many bytes it has, None if that varies: then the whole cell is filled in. `rest`: there may be lines
+    `size` is how many bytes it has, None if that varies. `rest`: there may be lines
     below, which are filled in. `noted`: what is said of its length is filled in behind the type.
 
     `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
@@ -41,8 +42,7 @@ class Row(NamedTuple):
 class Block(dict[int, "Placed"]):
     """Rows of one item, by the columns of its path; `inside` says that there is one, and its path in front of names.
 
-    Of each row these are filled in: place, bytes in hex and as text or the whole cell, path, meaning, note, and lines
-    below.
+    Of each row these are filled in: place, bytes in hex and as text, path, meaning, note, and lines below.
     """
 
     def __init__(self, grid: Grid, rows: Sequence[Row], *, inside: bool) -> None:
@@ -63,7 +63,7 @@ class Block(dict[int, "Placed"]):
         """Yield where the meaning of each row is filled in."""
         at = 0
         for row in self.rows:
-            at += 2 + (row.size is not None) + self.inside
+            at += 3 + self.inside
             yield at
             at += 1 + row.noted + row.rest
 
@@ -79,7 +79,7 @@ class Block(dict[int, "Placed"]):
         name = "%s" * self.inside + row.name.replace("%", "%%")
         type = row.type + "%s" * row.noted
         beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
-        cell = "%s" if row.size is None else self.grid.cell(row.size, "")
+        cell = self.grid.any_cell if row.size is None else self.grid.cell(row.size, "")
         return f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}"
 
 

@@ -68,7 +68,7 @@ class Leaves(Rows):
 
     def varint_parts(self, type: str, length: Length, number: str, meaning: str, depth: int) -> None:
         """Write what reads a varint into the variable `number`, and add its row; `meaning` is an expression of that."""
-        node, (cell, said, rest) = length.number, (self.fresh(prefix) for prefix in "cmx")
+        node, (said, rest), cell = length.number, (self.fresh(prefix) for prefix in "mx"), self.fresh_cell()
         assert isinstance(node, Varint)
         self.flush(depth)
         (place, text), raw = self.place_now(depth), self.varint(node, depth)
@@ -79,32 +79,29 @@ class Leaves(Rows):
         self.line(depth, "else:")
         self.line(depth + 1, f"{number} = {plain}{f' - {length.bias}' if length.bias else ''}")
         self.line(depth + 1, f"{said} = {meaning}")
-        self.line(depth + 1, f"{cell} = cells[data[{place} - shift:pos][:{self.grid.per_line}]]")
+        self.line(depth + 1, f"{cell}, {rest} = parts(data, {place} - shift, pos, {place})")
         self.line(depth + 1, f"if {raw} < 128: {known}[{raw}] = {number}, {cell}, {said}")
         if long:
-            self.line(depth, f"{rest} = b''")
-            self.line(
-                depth, f"if {raw} >> {7 * self.grid.per_line}: _, {rest} = parts(data[{place} - shift:pos], {place})"
-            )
+            self.line(depth, f"if {raw} < 128: {rest} = b''")
         self.varying(type, text, cell, said, rest if long else "", digits=self.is_digits(meaning))
 
-    def pieces(self, raw: str, place: str, size: str, depth: int, most: int = 1 << 31) -> tuple[str, str]:
+    def fresh_cell(self) -> str:
+        """Return the names of hex digits and text of a row."""
+        return f"{self.fresh('h')}, {self.fresh('t')}"
+
+    def pieces(self, data: str, start: str, stop: str, place: str, depth: int, most: int = 1 << 31) -> tuple[str, str]:
         """Write what makes the cell of bytes and the lines below; return the variables with them, "" for no lines.
 
-        `size` is the expression of how many bytes there are, `most` how many there can be.
+        `data`, `start` and `stop` are expressions of where the bytes are, `most` how many there can be.
         """
-        cell, rest = self.fresh("c"), self.fresh("x")
-        if most <= self.grid.per_line:
-            self.line(depth, f"{cell} = cells[{raw}]")
-            return cell, ""
-        self.line(depth, f"if {size} <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
-        self.line(depth, f"else: {cell}, {rest} = parts({raw}, {place})")
-        return cell, rest
+        cell, rest = self.fresh_cell(), self.fresh("x")
+        self.line(depth, f"{cell}, {rest} = parts({data}, {start}, {stop}, {place})")
+        return cell, rest if most > self.grid.per_line else ""
 
     def bytes_row(self, type: str, end: str, depth: int) -> None:
         """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
         place, text = self.place_now(depth)
-        cell, rest = self.pieces(f"data[pos:{end}]", place, f"{end} - pos", depth)
+        cell, rest = self.pieces("data", "pos", end, place, depth)
         self.varying(type, text, cell, f"{self.named('counts', self.texts.counts)}[{end} - pos]", rest)
 
     def uuid(self, node: UuidNode, depth: int) -> None:
@@ -113,7 +110,7 @@ class Leaves(Rows):
         self.flush(depth)
         if node.kind == "topic_id" and self.holds_records:
             self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
-        cell, rest = self.pieces(raw, place, "16", depth, 16)
+        cell, rest = self.pieces(raw, "0", "16", place, depth, 16)
         self.varying(node.bnf, text, cell, self.text_of(self.texts.uuids(node), raw), rest)
 
     def sized_row(self, node: Sized, depth: int) -> None:
@@ -122,34 +119,32 @@ class Leaves(Rows):
             raise Unsuited
         place, text = self.before_length(node.length, depth)
         length, start = self.length(node.length, depth), f"{place} - shift"
-        cell, meaning, rest, raw = (self.fresh(prefix) for prefix in "cmxr")
+        (meaning, rest), cell = (self.fresh(prefix) for prefix in "mx"), self.fresh_cell()
 
         def null(depth: int) -> None:
-            self.line(depth, f"{cell}, {meaning}, {rest} = cells[data[{start}:pos]], {self.texts.null(node)!r}, b''")
+            self.line(depth, f"({cell}), {meaning}, {rest} = cells[data[{start}:pos]], {self.texts.null(node)!r}, b''")
             if not node.text:
                 self.line(depth, f"meanings.append({meaning})")
 
         self.guard_null(length, node.nullable, depth, null)
         if node.holds is not None:
             self.line(depth + 1, f"if {length}: raise Unreadable")  # it may be a payload
-        self.line(depth + 1, f"{raw} = data[{start}:pos + {length}]")
+        stop = f"pos + {length}"
         if node.text:
-            self.string(node, f"data[pos:pos + {length}]", (cell, meaning, rest, raw), place, depth + 1)
+            self.line(depth + 1, f"{meaning} = {self.of_text(node, f'data[pos:{stop}]')}")
+            self.line(depth + 1, f"{cell}, {rest} = parts_of_string(data[{start}:{stop}], {place})")
         else:
             octets = self.named("octets", self.texts.octets(node))
-            self.line(depth + 1, f"{cell}, {meaning}, {rest} = {octets}({raw}, {length}, {place}, meanings)")
+            self.line(depth + 1, f"{meaning} = {octets}(data, pos, {stop}, meanings)")
+            self.line(depth + 1, f"{cell}, {rest} = parts(data, {start}, {stop}, {place})")
         self.line(depth + 1, f"pos += {length}")
         note = f"{self.named('notes', self.texts.note(node))}[{length}]" if self.texts.noted else ""
         self.varying(node.bnf, text, cell, meaning, rest, note, said=node.text)
 
-    def string(self, node: Sized, data: str, names: tuple[str, str, str, str], place: str, depth: int) -> None:
-        """Write what makes the parts of a string's row, given the expression of its bytes."""
-        cell, meaning, rest, raw = names
+    def of_text(self, node: Sized, data: str) -> str:
+        """Return the expression of what a string says, given that of its bytes."""
         own = node.kind == "topic" and self.holds_records
-        texts = self.texts.other_topics if own else self.texts.strings
-        self.line(depth, f"{meaning} = {self.text_of(texts, data)}")
-        self.line(depth, f"if len({raw}) <= {self.grid.per_line}: {cell}, {rest} = cells[{raw}], b''")
-        self.line(depth, f"else: {cell}, {rest} = parts_of_string({raw}, {place})")
+        return self.text_of(self.texts.other_topics if own else self.texts.strings, data)
 
     def before_length(self, length: Length, depth: int) -> tuple[str, str]:
         """Return the expressions of the place of a length, and of its text."""

@@ -80,10 +80,11 @@ class Dumped(Structures):
         """Return the function for messages of this header and body, four bytes of size in front of them."""
         self.line(1, "whole, shift = buffers[0], 4")
         self.line(1, "add, meanings = whole.blocks.append, whole.meanings")
-        size = self.fresh("n")
+        size, cell = self.fresh("n"), self.fresh_cell()
         self.line(1, f"{size} = len(data)")
+        self.line(1, f"{cell} = cells[{size}.to_bytes(4, 'big')]")
         with self.at("size"):
-            self.varying("INT32", "PLACES[0]", f"cells[{size}.to_bytes(4, 'big')]", self.digits(size))
+            self.varying("INT32", "PLACES[0]", cell, self.digits(size))
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)

@@ -70,12 +70,13 @@ class RecordRows(Structures, Batches):
         self._pending, self.path = header, outer
 
     def head(self, depth: int) -> None:
+        def packed(depth: int) -> None:
+            with self.at("compressed_records"):
+                self.bytes_row("COMPRESSED", "stop", depth)
+            self.emit(depth)
+
         self.at_number(depth)
-        self.emit(depth)
-        self.line(depth, f"if {self.fields['attributes']} & {CODEC_MASK}:")
-        with self.at("compressed_records"):
-            self.bytes_row("COMPRESSED", "stop", depth + 1)
-        self.emit(depth + 1)
+        self.either(f"{self.fields['attributes']} & {CODEC_MASK}", depth, packed)
 
     def each(self, count: str, depth: int) -> None:
         self.inner = ".records"
@@ -91,6 +92,7 @@ class RecordRows(Structures, Batches):
         self.prefixed(node, depth)
 
     def foot(self, depth: int) -> None:
+        self.emit(depth)
         self.line(depth, "add, meanings, shift = outside")
         self.line(depth, "number += 1")
         self.path = "set"

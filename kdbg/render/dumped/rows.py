@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ...wire.readings.walk import Walk
-from ..grid import NEAR, PLACE, PLACES, PRINTABLE
+from ...wire.readings.walk import Inside, Walk
+from ..grid import PLACE, PLACES, PRINTABLE
 from .blocks import Block, Row
+from .places import Places, place_text
 from .texts import Texts
 
-KEPT = 256
-"""Places of one run that are remembered."""
+MOST_CHOICES = 2
+"""Ways behind which rows at hand are not kept for another choice: each way has source of its own."""
 INDEX = b"[%d]"
 INDEXES = [INDEX % index for index in range(256)]
 SMALL = 4
@@ -42,22 +44,6 @@ class Pending:
         return [self.place, self.cell, *filter(None, (path, self.meaning, self.note, self.rest))]
 
 
-class Places(dict[int, tuple[bytes, ...]]):
-    """The texts of the places of a run, by the place where it begins; those near to a message's beginning are kept."""
-
-    def __init__(self, behind: Sequence[int]) -> None:
-        super().__init__()
-        self.behind: tuple[int, ...] = tuple(behind)
-
-    def __missing__(self, place: int) -> tuple[bytes, ...]:
-        texts = tuple([PLACE % (place + behind) for behind in self.behind])
-        if place < NEAR:
-            if len(self) >= KEPT:
-                self.clear()
-            self[place] = texts
-        return texts
-
-
 class Rows(Walk):
     """Writes a function that adds blocks of rows by `add`, and meanings that blocks do not tell of to `meanings`.
 
@@ -79,8 +65,11 @@ class Rows(Walk):
         }
         self.names |= {"cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string}
         self._pending: list[Pending] = []
+        self._choices: list[tuple[str, list[Pending]]] = []
+        """Rows in front of those, by conditions of which the first that holds says which; the last always holds."""
         self._place = ""
         self._places: list[tuple[str, int]] = []
+        self._straight = True
 
     # Rows
 
@@ -121,7 +110,7 @@ class Rows(Walk):
         """Write what keeps the place at `pos`, behind a flushed run; return the variable, and its text's expression."""
         place = self.fresh("p")
         self.line(depth, f"{place} = pos + shift")
-        return place, f"PLACES[{place}] if {place} < {NEAR} else PLACE % {place}"
+        return place, place_text(place)
 
     def flush(self, depth: int) -> None:
         """Write what reads the run, and what cuts the cells of its rows."""
@@ -129,8 +118,11 @@ class Rows(Walk):
         texts, self._places = self._places, []
         if place:
             self.line(depth, f"{place} = pos + shift")
-            places = self.named("places", Places([behind for _, behind in texts]))
-            self.line(depth, f"{', '.join(text for text, _ in texts)}, = {places}[{place}]")
+            if len(texts) == 1 and not texts[0][1]:
+                self.line(depth, f"{texts[0][0]} = {place_text(place)}")
+            else:
+                places = self.named("places", Places([behind for _, behind in texts]))
+                self.line(depth, f"{', '.join(text for text, _ in texts)}, = {places}[{place}]")
         shown = [pending for pending in self._pending if pending.run >= 0]
         if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
             self._look_up(shown[0], depth)
@@ -142,7 +134,7 @@ class Rows(Walk):
 
     def _look_up(self, pending: Pending, depth: int) -> None:
         """Write what looks for the cell of the only row of a run."""
-        pending.cell = self.fresh("c")
+        pending.cell = f"{self.fresh('h')}, {self.fresh('t')}"
         at, size = pending.run, pending.row.size or 0
         pending.row = pending.row._replace(size=None)
         self.line(depth, f"{pending.cell} = cells[data[pos + {at}:pos + {at + size}]]")
@@ -157,20 +149,30 @@ class Rows(Walk):
             end = pending.run + size
         raw, names = self.fresh("r"), [(self.fresh("h"), self.fresh("t")) for _ in shown]
         self.line(depth, f"{raw} = data[pos + {first}:pos + {end}]")
-        cut_hex, cut_text = (self.named("cut", struct.Struct(codes).unpack) for codes in (hexed[:-1], text))
-        self.line(depth, f"{', '.join(name for name, _ in names)}, = {cut_hex}(hexlify({raw}, b' '))")
-        self.line(depth, f"{', '.join(name for _, name in names)}, = {cut_text}({raw}.translate(PRINTABLE))")
+        cut = self.named("cut", struct.Struct(hexed[:-1] + text).unpack)
+        both = [name for names in zip(*names, strict=True) for name in names]
+        self.line(depth, f"{', '.join(both)}, = {cut}(hexlify({raw}, b' ') + {raw}.translate(PRINTABLE))")
         for pending, (hexed, text) in zip(shown, names, strict=True):
             pending.cell = f"{hexed}, {text}"
 
     def emit(self, depth: int) -> None:
-        """Write what adds the block of the rows that were gathered, and begin a new one."""
+        """Write what adds the block of the rows at hand, by what was chosen where they depend on that."""
         self.flush(depth)
-        pending, self._pending = self._pending, []
-        if not pending:
+        (choices, self._choices), (pending, self._pending) = (self._choices, []), (self._pending, [])
+        if not any(rows for _, rows in choices):
+            self._emit(pending, depth)
             return
-        block = self.named("B", Block(self.grid, [one.row for one in pending], inside=bool(self.path)))
-        filled = ", ".join(part for one in pending for part in one.filled(self.path))
+        word = "if"
+        for test, rows in choices:
+            self.under(f"{word} {test}:" if test else "else:", depth, partial(self._emit, rows + pending))
+            word = "elif"
+
+    def _emit(self, rows: list[Pending], depth: int) -> None:
+        """Write what adds a block of rows, if there are any."""
+        if not rows:
+            return
+        block = self.named("B", Block(self.grid, [one.row for one in rows], inside=bool(self.path)))
+        filled = ", ".join(part for one in rows for part in one.filled(self.path))
         self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
 
     # Paths
@@ -205,7 +207,66 @@ class Rows(Walk):
         return f"(INDEXES[{number}] if {number} < {len(INDEXES)} else INDEX % {number})"
 
     def numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
-        """Write a loop over items, behind rows that were emitted; `write` writes the rows of one."""
+        """Write what adds the rows of items; `write` writes the rows of one.
+
+        Most arrays have one item or none: its rows join those at hand, without a loop. Inside a loop there is no source
+        of its own for one item, lest the source of nested arrays be too long.
+        """
+
+        def several(depth: int) -> None:
+            straight, self._straight = self._straight, False
+            self.loop_numbered(count, depth, write)
+            self._straight = straight
+
+        def not_one(depth: int) -> None:
+            self.either(f"{count} > 0", depth, several)
+
+        if self._straight:
+            self.either(f"{count} == 1", depth, lambda depth: self.only(depth, write), not_one)
+        else:
+            not_one(depth)
+
+    def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:
+        """Write a choice. The rows at hand go on in both ways, and behind it those at hand depend on the condition."""
+        self.flush(depth)
+        if len(self._choices) > MOST_CHOICES:
+            self.emit(depth)
+        choices, pending = self._choices, self._pending
+        behind: list[tuple[str, list[Pending]]] = []
+        for test, write in ((condition, one), ("", other)):
+            self._choices, self._pending = choices, pending[:]
+            if write is not None:
+                self.under(f"if {test}:" if test else "else:", depth, self.flushed(write))
+            for also, rows in self._choices or [("", [])]:
+                behind.append((" and ".join(filter(None, (test, also))), rows + self._pending))
+        self._choices, self._pending = behind, []
+
+    def flushed(self, write: Inside) -> Inside:
+        """Return what writes that, and the run behind it."""
+
+        def both(depth: int) -> None:
+            write(depth)
+            self.flush(depth)
+
+        return both
+
+    def under(self, line: str, depth: int, write: Inside) -> None:
+        """Write a line and what stands below it."""
+        self.line(depth, line)
+        written = len(self.lines)
+        write(depth + 1)
+        if len(self.lines) == written:
+            self.line(depth + 1, "pass")
+
+    def only(self, depth: int, write: Callable[[int], None]) -> None:
+        """Write what adds the rows of the only item of an array."""
+        outer, self.inner = self.inner, f"{self.inner}[0]"
+        write(depth)
+        self.inner = outer
+
+    def loop_numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
+        """Write the loop over items."""
+        self.emit(depth)
         index, array, path = self.fresh("i"), self.keep_path(depth), self.fresh("f")
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"for {index} in range({count}):")

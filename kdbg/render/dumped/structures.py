@@ -30,7 +30,6 @@ class Structures(Leaves):
 
     def array(self, node: WireArray, depth: int) -> str:
         count = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
-        self.emit(depth)
         self.numbered(count, depth, lambda depth: self.item(node.item, depth))
         return ""
 
@@ -38,11 +37,11 @@ class Structures(Leaves):
         marker = self.fresh("n")
         texts = {there: size_text(INT8, there == 1).encode() for there in (node.null, 1)}
         self.fixed(node.bnf, "b", marker, f"{self.named('texts', texts)}[{marker}]", f"{marker} not in {tuple(texts)}")
-        self.emit(depth)
-        self.line(depth, f"if {marker} == 1:")
-        self.read(node.struct, depth + 1)
-        self.emit(depth + 1)
-        self.line(depth + 1, "pass")
+
+        def there(depth: int) -> None:
+            self.read(node.struct, depth)
+
+        self.either(f"{marker} == 1", depth, there)
         return ""
 
     def begin_prefixed(self, node: LengthPrefixed, depth: int) -> str:

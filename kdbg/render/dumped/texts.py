@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import hexlify
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
@@ -11,16 +12,42 @@ from ...wire.readings.runtime import Unreadable
 from ...wire.readings.topic_names import Topics
 from ..beside import Describer, count, note_on_length, size_text
 from ..drawn.texts import Encoded, Ids, encoded
-from ..grid import PRINTABLE, Grid, Rest
+from ..grid import PRINTABLE, Grid, Parts
 from ..hexdump import WIDEST_MEANING
 from ..look import Look
 from ..values import MOST_KEPT, Memo
 
-Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], tuple[bytes, bytes, bytes | Rest]]
 LONGEST = 64
-"""Bytes of a string whose parts are remembered."""
+"""Bytes of a string whose parts are remembered, and of a value that is put in quotes before it is written."""
+PLAINLY = PRINTABLE.replace(b"\\", b".")
+"""Changes whatever does not stand in quotes as it is, for `translate`."""
 SHORTEST_NOTE, LEAST_BESIDE = 28, 20
 """Columns of the shortest type with a note on a length, and of what stands in front of it at least."""
+
+
+class Cells(dict[bytes, tuple[bytes, bytes]]):
+    """The hex digits and the text of bytes that fit on a line, not too many."""
+
+    def __missing__(self, data: bytes) -> tuple[bytes, bytes]:
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        found = self[data] = hexlify(data, b" "), data.translate(PRINTABLE)
+        return found
+
+
+class Quoted:
+    """The bytes of `data` from `start` to `stop` in quotes, put there when they are asked for."""
+
+    __slots__ = ("data", "start", "stop")
+
+    def __init__(self, data: bytes, start: int, stop: int) -> None:
+        self.data, self.start, self.stop = data, start, stop
+
+    def __bytes__(self) -> bytes:
+        return b'"%b"' % self.data[self.start : self.stop]
+
+
+Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], "bytes | Quoted"]
 
 
 class Texts:
@@ -32,30 +59,22 @@ class Texts:
         self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
         """Whether there may be room for notes on lengths."""
         self.ids: Ids = Ids()
-        self.cells: Memo[bytes] = Memo(self.cell)
-        """The cells of bytes that fit on a line."""
+        self.parts: Callable[[bytes, int, int, int], Parts] = self.grid.parts
+        self.cells: Cells = Cells()
         self.strings: Memo[bytes] = Memo(lambda raw: self._string(raw.decode()))
         self.other_topics: Memo[bytes] = Memo(self._other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
         self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
         """What is said of bytes that are not told but by their number."""
-        self._parts: dict[tuple[bytes, int], tuple[bytes, bytes | Rest]] = {}
+        self._parts: dict[tuple[bytes, int], Parts] = {}
         self._shared: dict[Hashable, Memo[bytes]] = {}
 
-    def cell(self, data: bytes) -> bytes:
-        """Return the cell of bytes, as many as fit on a line or less."""
-        return (self.grid.cell(len(data), "") % tuple(self.grid.columns(data, hidden=False))).encode()
-
-    def parts(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
-        """Return the cell of the first bytes, and the lines below; `place` is that of the first byte."""
-        return self.grid.parts(place, data, data.translate(PRINTABLE))
-
-    def parts_of_string(self, data: bytes, place: int) -> tuple[bytes, bytes | Rest]:
+    def parts_of_string(self, data: bytes, place: int) -> Parts:
         """Return the parts of a string with its length in front, of which many are the same at the same place."""
         key = data, place
         found = self._parts.get(key)
         if found is None:
-            found = self.parts(data, place)
+            found = self.parts(data, 0, len(data), place)
             if len(data) <= LONGEST:
                 if len(self._parts) >= MOST_KEPT:
                     self._parts.clear()
@@ -87,23 +106,24 @@ class Texts:
         return self.describe.value(node, None).encode()
 
     def octets(self, node: Sized) -> Octets:
-        """Return what makes the cell of bytes, their meaning and the lines below.
+        """Return what says the meaning of bytes.
 
-        It takes the bytes with their length in front, the length, the place of the first byte, and a list of meanings
-        that count for the width of their column: to those it adds its own, if it is short enough.
+        It takes the data, where the bytes begin and end in it, and a list of meanings that count for the width of their
+        column: to those it adds its own, if it is short enough.
         """
-        parts, describe, plain = self.grid.parts, self.describe, node.kind != "address"
+        describe, plain = self.describe, node.kind != "address"
 
-        def octets(raw: bytes, length: int, place: int, meanings: list[bytes]) -> tuple[bytes, bytes, bytes | Rest]:
-            text, value = raw.translate(PRINTABLE), raw[len(raw) - length :]
-            if plain and length and text.endswith(value) and b"\\" not in value:
+        def octets(data: bytes, start: int, stop: int, meanings: list[bytes]) -> bytes | Quoted:
+            value = data[start:stop]
+            if plain and value.translate(PLAINLY) == value != b"":
+                if stop - start > LONGEST:
+                    return Quoted(data, start, stop)
                 meaning = b'"%b"' % value
             else:
                 meaning = describe.value(node, value).encode()
             if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
                 meanings.append(meaning)
-            cell, rest = parts(place, raw, text)
-            return cell, meaning, rest
+            return meaning
 
         return octets
 

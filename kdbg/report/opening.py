@@ -63,8 +63,9 @@ def late(ask: Ask) -> Point | None:
         f"{_in_all(row, time)}"
         for time, row in found[:MOST_LINES]
     ]
-    title = f"The latest answer took {duration(found[0][0])} longer than it was asked to wait"
-    return Point("warning", title, "latency", lines)
+    title = f"Slow answers, up to {duration(found[0][0])} beyond what they were asked to wait"
+    [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
+    return Point("warning", title, "latency", lines, many - len(lines))
 
 
 def _in_all(row: Worth, late: int) -> str:

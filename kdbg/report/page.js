@@ -3,6 +3,7 @@
 
 const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
+const whole = Object.values(figures)[0]?.layout.xaxis.range.slice();
 const system = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 
@@ -26,6 +27,17 @@ function wholeSteps(chart) {
   const power = 10 ** Math.floor(Math.log10(most / 5));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each * 5 >= most);
   Plotly.relayout(chart, { "yaxis.tick0": 0, "yaxis.dtick": Math.max(step, unit) });
+}
+
+/** Zoom all charts to the time that one was zoomed to; a double click shows the whole again. */
+function zoomTogether(id, change) {
+  const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+  const range = from !== undefined ? [from, to] : change["xaxis.autorange"] ? whole : undefined;
+  if (!range) return;
+  for (const other of Object.keys(figures)) {
+    const chart = document.getElementById(`chart-${other}`);
+    if (String(chart.layout.xaxis.range) !== String(range)) Plotly.relayout(chart, { "xaxis.range": [...range] });
+  }
 }
 
 function paint(id) {
@@ -83,7 +95,9 @@ system.addEventListener("change", showTheme);
 
 for (const [id, figure] of Object.entries(figures)) {
   const { height, ...layout } = figure.layout;
+  // every chart has time on its x axis: they are zoomed together
   Plotly.newPlot(`chart-${id}`, figure.data, layout, { responsive: true, displayModeBar: false, scrollZoom: false })
     .then(wholeSteps);
+  document.getElementById(`chart-${id}`).on("plotly_relayout", (change) => zoomTogether(id, change));
 }
 showTheme();

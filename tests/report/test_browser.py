@@ -15,6 +15,11 @@ pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: ap
 CHARTS = 8
 APIS = "#traffic .scroll[aria-label='APIs']"
 DRAWN = "document.querySelectorAll('.chart .main-svg').length > 0"
+RANGES = "[...document.querySelectorAll('.chart')].map((chart) => String(chart.layout.xaxis.range))"
+ZOOMED = """(() => {
+    const [from, to] = document.getElementById("chart-bytes").layout.xaxis.range;
+    return Plotly.relayout("chart-bytes", {"xaxis.range[0]": from.replace(/...$/, "900"), "xaxis.range[1]": to});
+})()"""
 VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textContent))
     .flatMap((figure) => Plotly.validate(figure.data, figure.layout) || [])
     .filter((wrong) => wrong.code !== "unused").map((wrong) => wrong.msg)"""
@@ -68,6 +73,15 @@ def test_amounts_stand_at_whole_units(shown: Any) -> None:
         marks = shown.locator(f"#chart-{chart} .ytick text").all_text_contents()
         assert len(marks) >= 2
         assert all(mark.rstrip("kMGB").isdigit() for mark in marks), marks
+
+
+def test_all_charts_are_zoomed_to_the_same_time(shown: Any) -> None:
+    whole = shown.evaluate(RANGES)
+    shown.evaluate(ZOOMED)
+    assert [len(set(ranges)) for ranges in (whole, shown.evaluate(RANGES))] == [1, 1]
+    assert shown.evaluate(RANGES) != whole
+    shown.evaluate("Plotly.relayout('chart-bytes', {'xaxis.autorange': true})")
+    assert shown.evaluate(RANGES) == whole
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(shown: Any) -> None:

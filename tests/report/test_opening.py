@@ -83,6 +83,7 @@ def test_who_gets_errors_and_where(asking: Asking, incident: Path) -> None:
 def test_answers_that_are_late_beyond_what_they_were_asked_to_wait(asking: Asking, incident: Path) -> None:
     found = told(report(asking(incident)))["latency"]
     late, plain = found.lines
+    assert found.left == 0
     assert late.startswith("Fetch of reader (c")
     assert late.endswith(": 500 ms, 1 s in all")
     assert plain.startswith("Metadata of reader (c")

@@ -77,20 +77,22 @@ class Run(Captures):
             output = shown_by(self, render, engine.names_then)
             try:
                 for chunk in drive.chunks():
-                    self.head(chunk)
+                    self.head(chunk, render)
                     output.add(chunk)
                     if engine.findings:
                         output.wait()
                         self.tell(engine, name)
                 output.wait()
-                self.head([])
+                self.head([], render)
             finally:
                 output.close()
 
-    def head(self, exchanges: Sequence[Exchange]) -> None:
-        """Write what stands above the first exchange, unless it stands there already."""
+    def head(self, exchanges: Sequence[Exchange], render: ExchangeView) -> None:
+        """Write what stands above the first exchange, unless it stands there already; tell the view when that was."""
         if not self.headed:
             self.headed = True
+            if exchanges and hasattr(render, "begin"):
+                render.begin(exchanges[0].time)  # before there are copies of it, which see later ones alone
             self.writer.write(self.view.header(self.look, exchanges[0].time if exchanges else None))
 
     @property

@@ -32,6 +32,10 @@ class Clock:
         """Return the date."""
         return f"{self.at(second):%Y-%m-%d}"
 
+    def begin(self, second: int) -> None:
+        """Take the day of this time for the first."""
+        self._day = self._day or self.day(second)
+
     def _second(self, second: int) -> str:
         moment = self.at(second)
         day = f"{moment:%Y-%m-%d}"

@@ -29,12 +29,16 @@ from .beside import ByteLine, Describer, count
 from .findings import finding_line, style
 from .grid import BYTES_AT, Grid, printable
 from .look import FIELD_COLOURS, Look
-from .meanings import meanings
+from .meanings import INDEX, meanings
 
 MAX_LINES = 8
 """Lines of one field's bytes that are shown where long things are shortened."""
 WIDEST_NAME, WIDEST_MEANING, WIDEST_ESSENCE = 64, 44, 27
 """Columns for names and meanings: what is wider stands out of line in a pipe, and is cut on a terminal."""
+RETRIABLE = " (retriable)"
+"""What an error can do without where there is little room."""
+ENOUGH, LEAST_NAME = 16, 3
+"""Columns of a text's beginning that say enough, and letters of a name's end."""
 
 
 def hexdump(
@@ -107,6 +111,24 @@ def heading(look: Look, name: str, length: int) -> str:
     left = look.width - len(what)
     name = name if look.full or len(name) <= left else f"…{name[1 - max(left, 8) :]}"
     return look.paint("heading", name + what)
+
+
+def claim(row: ByteLine) -> int:
+    """Return how many columns a meaning wants where there is little room: of text and ids the beginning is enough."""
+    cuttable = row.meaning.startswith('"') or row.type == "UUID"
+    return min(len(row.essence), ENOUGH) if cuttable else len(row.essence.removesuffix(RETRIABLE))
+
+
+def shortened(path: str, room: int) -> str:
+    """Return the path of a field in so many columns: the indices on the way to it are kept, and the end of its name."""
+    if len(path) <= room:
+        return path
+    way, dot, name = path.rpartition(".")
+    indices = "".join(INDEX.findall(way))
+    if len(indices) + len(dot) + len(name) <= room:
+        return indices + dot + name
+    left = room - len(indices) - 1
+    return f"{indices}…{name[-left:]}" if left >= LEAST_NAME else f"…{path[1 - room :]}"
 
 
 def note(finding: Finding, column: int, look: Look) -> list[str]:
@@ -202,7 +224,7 @@ class Dump:
             names = [len(row.name) for row in rows if len(row.name) <= WIDEST_NAME]
             meanings = [len(row.meaning) for row in rows if len(row.meaning) <= WIDEST_MEANING]
             return Columns(max(names, default=0), max(meanings, default=0))
-        meaning = min(max((len(row.essence) for row in rows), default=0), WIDEST_ESSENCE)
+        meaning = min(max(map(claim, rows), default=0), WIDEST_ESSENCE)
         name = min(max((len(row.name) for row in rows), default=0), self.room - 2 - meaning)
         left = self.room - 2 - name
         return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
@@ -233,9 +255,10 @@ class Dump:
         """Return name, meaning and type, aligned in their columns, shortened where they do not fit."""
         name, meaning, look = row.name, row.meaning, self.look
         if not look.full:
-            name = name if len(name) <= columns.name else f"…{name[1 - columns.name :]}"
+            name = shortened(name, columns.name)
             left = self.room - 2 - columns.name
             meaning = meaning if len(meaning) <= left else row.essence
+            meaning = meaning if len(meaning) <= left else meaning.removesuffix(RETRIABLE)
             meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
         left = self.room - max(len(name), columns.name) - max(len(meaning), columns.meaning) - 4
         type, _, more = row.type.partition(":")

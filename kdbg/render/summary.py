@@ -107,6 +107,10 @@ class Summary:
         room = self.look.width - cells(beginning)
         return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
 
+    def begin(self, time: int) -> None:
+        """Take the day of the first exchange, in nanoseconds since 1970, for that of the header."""
+        self.clock.begin(time // 1_000_000_000)
+
     def _fitted(self, told: About, room: int) -> str:
         """Return the last column for so many letters; with lines below it, where what is wrong has no room in it."""
         wide = sum(cells(one.text) + 1 for one in told.wrong)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 Text: TypeAlias = str | bytes
 ExchangeView: TypeAlias = "Callable[[Exchange], Text]"
-"""Renders an exchange, lines included. One with a method `pieces` returns the text of a long exchange in pieces too."""
+"""Renders an exchange, lines included.
+
+One with a method `pieces` returns the text of a long exchange in pieces too; `begin` is given the time of the first.
+"""
 LONG = 1 << 16
 """Bytes of an exchange from which on its text is not held whole where it can be had in pieces."""
 PieceView: TypeAlias = "Callable[[int, FilePiece, Message | None], Text]"

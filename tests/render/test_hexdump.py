@@ -10,7 +10,7 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.render.hex_view import HexView
-from kdbg.render.hexdump import hexdump, plain_hexdump, size_finding
+from kdbg.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
 from kdbg.render.look import Look
 
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
@@ -235,3 +235,27 @@ def test_the_hex_view_of_captures_explains_every_exchange() -> None:
     texts = [view(exchange).decode() for exchange in kdbg.read(capture)]
     assert texts
     assert all("api_version" in text for text in texts if "request  not seen" not in text)
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        (99, "responses[0].partitions[12].error_code"), (18, "[0][12].error_code"), (17, "[0][12]…rror_code"),
+        (11, "[0][12]…ode"), (10, "…rror_code"),
+    ],
+)  # fmt: skip
+def test_a_path_keeps_its_indices_where_there_is_little_room(room: int, shown: str) -> None:
+    assert shortened("responses[0].partitions[12].error_code", room) == shown
+    assert len(shown) <= room
+    assert shortened("some_long_name", 10) == "…long_name"
+    assert shortened("topics[3].isr_nodes[2]", 16) == "[3].isr_nodes[2]"
+
+
+def test_on_80_columns_every_name_says_which_item_it_is_of() -> None:
+    topics = [{"name": "t", "partitions": [{"partition_index": i, "leader_id": 1} for i in range(3)]} for _ in range(2)]
+    data = kdbg.encode({"topics": topics}, api="Metadata", version=1, direction="response")
+    look = Look("", 80, full=False)
+    lines = hexdump(data, grammars.api("Metadata"), 1, "response", look, {}, header=False, text=True)
+    for i in range(2):
+        for j in range(3):
+            assert len([line for line in lines if f"[{i}][{j}]" in line]) == 5

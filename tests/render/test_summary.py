@@ -83,6 +83,13 @@ def test_times_are_of_the_first_day_or_say_which() -> None:
     assert (first[6:18], second[6:24]) == ("23:59:50.002", "11-22 00:00:10.002")
 
 
+def test_a_view_that_sees_only_later_exchanges_is_told_the_first_day() -> None:
+    (exchange,) = kdbg.read(io.BytesIO(pcap(Talk(at=12 * 3_600_000).ask("ApiVersions", 0).answer())))
+    view = Summary(PIPE, {})
+    view.begin(START * 10**9)
+    assert view(exchange)[6:24] == "11-22 00:30:00.002"
+
+
 def test_times_may_be_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()

@@ -102,15 +102,18 @@ class Here:
 
     def flush(self) -> None:
         """Make rows of what is held."""
+        take, make = self._held.popleft, self._maker.make
         while self._held:
-            capture, exchange = self._held.popleft()
-            if self._unnamed(exchange):
+            capture, exchange = take()
+            api, request, response = exchange.api, exchange.request, exchange.response
+            if api is not None and names_by_id(api, exchange.version) and self._unnamed(exchange):
                 self.pieces.add(capture, exchange, exchange.size)
                 continue
-            for half in (exchange.request, exchange.response):
-                if half is not None:
-                    half.names = MANY
-            self._maker.make(capture, exchange)
+            if request is not None:
+                request.names = MANY
+            if response is not None:
+                response.names = MANY
+            make(capture, exchange)
         self._size = 0
 
     def close(self) -> dict[str, Any]:
@@ -120,8 +123,6 @@ class Here:
 
     def _unnamed(self, exchange: Exchange) -> bool:
         """Return whether an exchange names a topic by an id alone whose name is not known here."""
-        if exchange.api is None or not names_by_id(exchange.api, exchange.version):
-            return False
         topics = self._names.topics
         found = (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows)
         return any(isinstance(topic, UUID) and topic not in topics for topic in found)

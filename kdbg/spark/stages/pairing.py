@@ -57,12 +57,16 @@ class Pairer:
     def _keep(self, done: list[Exchange]) -> None:
         """Take exchanges, and add the rows of connections that are over."""
         topics, frames, size = self._session.topic_names, 0, 0
+        capture, heard, add = self._capture, self._spoken.heard, self._here.add
         for exchange in done:
-            exchange.peers = self._spoken.heard(exchange).peers
-            taken = exchange.size
-            frames += (exchange.request is not None) + (exchange.response is not None)
+            exchange.peers = heard(exchange).peers
+            taken = 0
+            for half in (exchange.request, exchange.response):
+                if half is not None:
+                    frames += 1
+                    taken += half.size
             size += taken
-            self._here.add(self._capture, exchange, taken, topics)
+            add(capture, exchange, taken, topics)
         counts = self.counts
         counts["exchanges"] += len(done)
         counts["frames"] += frames

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from ...capture import Capture, Packet
@@ -59,7 +60,7 @@ class Reading:
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[Run]:
-        return runs(packet for packets in self.blocks() for packet in packets)
+        return runs(chain.from_iterable(self.blocks()))
 
     def blocks(self) -> Iterator[list[Packet]]:
         """Yield the packets of the split, many at a time; no block is empty."""

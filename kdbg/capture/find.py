@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kdbg.errors import CaptureRefused
 
-GLOB = re.compile(r"[*?\[]")
+GLOB = re.compile(r"[*?]|\[!?\]?[^\]/]*\]")
 _NATURAL = re.compile(r"(\d+)")
 _SET = re.compile(r"\[(!?)(\]?[^\]/]*)\]")
 _EVERYTHING = "**"

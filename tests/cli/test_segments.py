@@ -141,7 +141,7 @@ class TestDamage:
         path = segment(batch(0) + b"\xff garbage \xff" + batch(2) + flipped(batch(4), 70) + batch(6)[:40])
         status, out, err = cli("decode", path, "-f", format)
         assert status == 1
-        assert err == "3 batches · 6 records · 336 bytes · 3 findings (skipped 1, crc 1, truncated 1)\n"
+        assert err == "3 batches · 6 records · 336 bytes · 3 findings (crc 1, skipped 1, truncated 1)\n"
         assert "skipped" in out
         assert "crc" in out
 

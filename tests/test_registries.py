@@ -29,7 +29,7 @@ FILTERS["shortest"] = Filter(
 )
 VIEWS["count"] = View(
     "how many bytes", lambda look, topics: lambda exchange: f"{exchange.number} {exchange.size}\\n",
-    header=lambda look: "number size\\n",
+    header=lambda look, time: "number size\\n",
     explained=lambda data, piece, look: (f"{len(data)} bytes\\n", True),
 )
 """

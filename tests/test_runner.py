@@ -144,8 +144,9 @@ def test_what_kdbg_needs_goes_with_scapys_licence(name: str) -> None:
 
 def test_kdbgs_own_licence_goes_with_it_and_the_readme_says_what_follows() -> None:
     assert PROJECT["project"]["license"] == "MIT"
-    (licence,) = PROJECT["project"]["license-files"]
-    assert (TOP / licence).read_text(encoding="utf-8").startswith("MIT License")
+    own, *others = PROJECT["project"]["license-files"]
+    assert (TOP / own).read_text(encoding="utf-8").startswith("MIT License")
+    assert all((TOP / licence).is_file() for licence in others), "those of what is carried along"
     readme = " ".join((TOP / "README.md").read_text(encoding="utf-8").split())
     assert "GPL-2.0-only: scapy" in readme
     assert "is, as a whole, under GPL-2.0 when you pass it on" in readme

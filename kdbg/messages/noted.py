@@ -10,6 +10,7 @@ from ..findings.faults import ChecksumWrong, Leftover
 from ..grammars.records import record_format
 from ..wire import Api
 from ..wire.language.api import Direction
+from ..wire.nodes import join
 from ..wire.readings.noted import Odd, Surplus, WrongChecksum
 from ..wire.readings.record_places import record_places
 from ..wire.readings.runtime import Unreadable
@@ -54,7 +55,7 @@ def _left_over(direction: Direction, odd: Surplus) -> Finding:
 
 def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Finding:
     facts = ChecksumWrong("batch", "CRC-32C", odd.says, odd.gives)
-    return Finding(Kind.CRC, direction, f"{path}.crc", odd.start + record_format.crc_at, CHECKSUM_SIZE, facts)
+    return Finding(Kind.CRC, direction, join(path, "crc"), odd.start + record_format.crc_at, CHECKSUM_SIZE, facts)
 
 
 def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:

@@ -59,13 +59,13 @@ class Chosen:
             raise Unread(f"the schema of this topic is one for {BY_TYPE[given.type]}")
         if given is not None:
             return self._by_given(data, asked, given._replace(message=choice.message or given.message))
-        found = framed(data, asked.part, asked.headers)
-        if found is None:
+        framing = framed(data, asked.part, asked.headers)
+        if framing is None:
             raise Unread("no schema id stands with it" if self.schemas.has_ids else "no schema was given")
-        schema = self._by_id(found)
+        schema = self._by_id(framing)
         if schema.type != reader.schema:
-            raise Unread(f"{found.text} is one for {BY_TYPE[schema.type]}")
-        return self._by(schema._replace(message=choice.message), found.data, found)
+            raise Unread(f"{framing.text} is one for {BY_TYPE[schema.type]}")
+        return self._by(schema._replace(message=choice.message), framing.data, framing)
 
     def _unasked(self, data: bytes, asked: Asked) -> Value:
         """Read by the schema that was named for the topic, or whose id stands with the bytes; else as they come."""
@@ -75,29 +75,29 @@ class Chosen:
                 return self._by_given(data, asked, given)
             except Unread as error:
                 raise Unread(f"not {BY_TYPE[given.type]}: {error}") from None
-        found = framed(data, asked.part, asked.headers) if self.schemas.has_ids else None
-        if found is None:
+        framing = framed(data, asked.part, asked.headers) if self.schemas.has_ids else None
+        if framing is None:
             return unasked(data, asked)
         try:
-            schema = self._by_id(found)
+            schema = self._by_id(framing)
         except Unread:
             if likely(data, asked.part, asked.headers) is None:  # it only looked like an id
                 return unasked(data, asked)
             raise
-        return self._by(schema, found.data, found)
+        return self._by(schema, framing.data, framing)
 
-    def _by_id(self, found: Framed) -> Schema:
+    def _by_id(self, framing: Framed) -> Schema:
         try:
-            return self.schemas.by_id(found.id)
+            return self.schemas.by_id(framing.id)
         except Unread as error:
-            raise Unread(f"{found.text}: {error}") from None
+            raise Unread(f"{framing.text}: {error}") from None
 
     def _by_given(self, data: bytes, asked: Asked, schema: Schema) -> Value:
         """Read by a schema that was named; an id in front of the data is passed over if it is one."""
         wrong: Unread | None = None
-        for found in self._frames(data, asked):
+        for framing in self._frames(data, asked):
             try:
-                return self._by(schema, found.data if found is not None else data, found)
+                return self._by(schema, framing.data if framing is not None else data, framing)
             except Unread as error:
                 wrong = wrong or error
         assert wrong is not None
@@ -105,22 +105,22 @@ class Chosen:
 
     def _frames(self, data: bytes, asked: Asked) -> Iterator[Framed | None]:
         """Yield what may stand in front of data: an id if there is one, then nothing."""
-        found = framed(data, asked.part, asked.headers)
-        if found is not None:
-            yield found
-        if found is None or not found.in_header:
+        framing = framed(data, asked.part, asked.headers)
+        if framing is not None:
+            yield framing
+        if framing is None or not framing.in_header:
             yield None
 
-    def _by(self, schema: Schema, data: bytes, found: Framed | None) -> Value:
+    def _by(self, schema: Schema, data: bytes, framing: Framed | None) -> Value:
         read = needed(BY_TYPE[schema.type]).by_schema
         assert read is not None
         try:
-            value = read(data, schema, self.schemas, found)
+            value = read(data, schema, self.schemas, framing)
         except Unread as error:
-            raise Unread(f"{found.text}: {error}" if found is not None else str(error)) from None
-        if found is None:
+            raise Unread(f"{framing.text}: {error}" if framing is not None else str(error)) from None
+        if framing is None:
             return value
-        return value._replace(about=f"{value.about}, {found.text}", schema_id=found.plain_id)
+        return value._replace(about=f"{value.about}, {framing.text}", schema_id=framing.plain_id)
 
 
 def _fits(choice: Choice, topic: str | None) -> bool:

@@ -19,9 +19,9 @@ def unasked(data: bytes | None, asked: Asked) -> Value:
         return Value("data", data.value, data.name)
     if isinstance(data, Hidden):
         return Value("bytes", data)
-    found = None if (asked.topic or "").startswith(INTERNAL) else likely(data, asked.part, asked.headers)
+    framing = None if (asked.topic or "").startswith(INTERNAL) else likely(data, asked.part, asked.headers)
     value = as_text(data)
-    return value if found is None else value._replace(about=found.text, schema_id=found.plain_id)
+    return value if framing is None else value._replace(about=framing.text, schema_id=framing.plain_id)
 
 
 def as_text(data: bytes) -> Value:

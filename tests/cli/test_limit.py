@@ -122,6 +122,7 @@ def by_spark(path: Path) -> list[int]:
     from kdbg.filters.chosen import Filters
     from kdbg.spark.alone import Alone
     from kdbg.spark.archive.plan import plan
+    from kdbg.tables.cells import plain
     from kdbg.tables.columns import TABLES
     from kdbg.tables.told import Wanted
 
@@ -132,7 +133,7 @@ def by_spark(path: Path) -> list[int]:
         if table == "exchanges":
             sizes.append(row[place])
 
-    for _ in Alone(plan([str(path)]), add, Filters(), Wanted()).run():
+    for _ in Alone(plan([str(path)]), plain(add), Filters(), Wanted()).run():
         pass
     return sizes
 

@@ -274,7 +274,7 @@ class TestHelp:
 
 def shape(text: str) -> str:
     """Output without what differs between a session and its capture: numbers of packets and connections, times."""
-    text = re.sub(r"connection \d+|\bc\d+ +|\"id\":\d+", "…", text)
+    text = re.sub(r"connection c?\d+|\bc\d+ +|\"id\":\d+", "…", text)
     text = re.sub(r"packets? [\d–]+|\d\d:\d\d:\d\d\.\d+|[\d.]+ (?:µs|ms)\b|[\d.]+(?:µs|ms)\b", "…", text)
     text = re.sub(r'"(?:latency_ms|time)":[\d.]+|"packets":\[\d+,\d+\]', "…", text)
     return "\n".join(re.sub(" +", " ", line).rstrip(" …") for line in text.splitlines() if line)

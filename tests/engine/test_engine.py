@@ -251,10 +251,10 @@ def test_no_id_names_no_topic() -> None:
     assert learnt(metadata(9, ("orders", ORDERS))) == {}
 
 
-def test_a_topic_may_be_named_anew() -> None:
+def test_an_id_keeps_the_name_that_it_had_first() -> None:
     book = metadata(12, ("orders", ORDERS))
     book >> request(6, 3, 12, topics=None) << response(6, 3, 12, topics=[{"name": "again", "topic_id": ORDERS}])
-    assert learnt(book) == {ORDERS: "again"}
+    assert learnt(book) == {ORDERS: "orders"}
 
 
 def test_only_so_many_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ ORDER BY p95_ms DESC, client_id, host
         "which software clients run, and the versions of APIs they speak",
         """
 WITH spoken AS (
-    SELECT capture, connection_id, collect_set(concat(api, ' v', api_version)) AS apis
+    SELECT capture, connection_id, collect_set(api || ' v' || api_version) AS apis
     FROM exchanges
     GROUP BY capture, connection_id
 )

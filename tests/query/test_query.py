@@ -70,6 +70,12 @@ def test_every_question_can_be_asked_of_every_capture(held: Database, path: Path
             assert sum(row["answered"] for row in rows) == sum(one.latency is not None for one in seen)
 
 
+def test_versions_of_unknown_apis_are_no_names(held: Database) -> None:
+    decode(held, *map(str, SHIPPED))
+    assert ask(held, "SELECT api FROM exchanges WHERE api IS NULL")
+    assert all(api[0] != " " for row in ask(held, QUESTIONS["versions"].sql) for api in row["apis"])
+
+
 def test_without_rows_there_are_no_answers(held: Database) -> None:
     assert {name: ask(held, question.sql) for name, question in QUESTIONS.items()} == {name: [] for name in QUESTIONS}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ..jobs.apart import Apart
+from ..jobs.apart import FEW, Apart
 from ..jobs.forks import Show
 from ..messages.exchange import Exchange
 from ..render.views import ExchangeView, Text
@@ -33,9 +33,9 @@ class ShownHere:
         self.run, self.render, self.names = run, render, names
 
     def add(self, exchanges: list[Exchange]) -> None:
-        """Show exchanges."""
+        """Show exchanges: together, but few, which may be large, one by one; their texts are not held."""
         texts, writer = self.run.show(exchanges, self.render, self.names), self.run.writer
-        if not hasattr(self.render, "pieces"):
+        if not hasattr(self.render, "pieces") and (writer.live or len(exchanges) >= FEW):
             writer.write_all(list(texts))
             return
         for piece in texts:

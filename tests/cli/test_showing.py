@@ -1,0 +1,53 @@
+"""Exchanges are shown in bulk, but few of them at a time, which may be large, are not held."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import kdbg
+from kdbg.cli.output import FLUSH_AT, Writer
+from kdbg.cli.showing import ShownHere
+from kdbg.jobs.apart import FEW
+from kdbg.messages.exchange import Exchange
+from kdbg.render.look import Look
+from kdbg.render.views import ExchangeView, Text, view
+from kdbg.wire.readings.topic_names import NamesThen
+
+FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
+
+
+class Run:
+    """Shows texts that are long, and notes how much was written before each."""
+
+    jobs, status = 1, 0
+
+    def __init__(self) -> None:
+        self.writer = Writer()
+        self.writer.raw, self.writer.live = io.BytesIO(), False
+        self.findings: Counter[str] = Counter()
+        self.written: list[int] = []
+
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        for _ in exchanges:
+            self.written.append(self.writer.raw.tell())
+            yield b"x" * (FLUSH_AT + 1)
+
+
+def shown(count: int) -> list[int]:
+    exchanges = [*kdbg.read(FIRST_CONTACT)][:count]
+    assert len(exchanges) == count
+    run = Run()
+    ShownHere(run, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
+    assert run.writer.raw.tell() == count * (FLUSH_AT + 1)
+    return run.written
+
+
+def test_the_texts_of_few_exchanges_are_not_held() -> None:
+    assert shown(3) == [0, FLUSH_AT + 1, 2 * (FLUSH_AT + 1)]
+
+
+def test_the_texts_of_many_are_written_together() -> None:
+    assert not any(shown(FEW))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from uuid import UUID
 
 from ..grammars.payloads import TOPICS
-from ..messages.exchange import Exchange
-from ..messages.message import grammar_of
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes.children import contains
 from ..wire.readings.topic_names import learn, topic_names
+from ..wire.readings.topics_in import TopicsReader, topics_in
+from ..wire.readings.walk import UNREADABLE
 from ..wire.records.node import RecordsNode
 
 NAMES = tuple(name.encode() for name in TOPICS)
-BEGINNING = 1 << 12
-"""Bytes of a message in which its topics are looked for: most have one, in front of its records."""
+SEARCHED = 1 << 16
+"""Bytes of a message up to which it is searched for topics; in a longer one it costs less to step over its records."""
 
 
 class Learner:
@@ -39,7 +42,7 @@ class Learner:
         if not carrying:
             return
         for half in (exchange.request, exchange.response):  # a fetch session does not ask again for what it has
-            if half is not None and self._names_own_topic(half.data, by_id):
+            if half is not None and self._names_own_topic(half, by_id):
                 self._learn(exchange, carrying)
                 break
 
@@ -56,11 +59,28 @@ class Learner:
         new = islice(self.topics.items(), before, None)
         self._own += [topic_id.bytes for topic_id, name in new if name in TOPICS]
 
-    def _names_own_topic(self, data: bytes, by_id: bool) -> bool:
+    def _names_own_topic(self, half: CapturedMessage, by_id: bool) -> bool:
         """Return whether a message names one of Kafka's own topics, whose records tell names, or its id."""
+        data = half.data
+        if len(data) > SEARCHED:
+            return self._steps_to_own(half)
         if by_id:
-            return any(data.find(topic_id, 0, BEGINNING) >= 0 for topic_id in self._own)
-        return data.find(b"__", 0, BEGINNING) >= 0 and any(data.find(name, 0, BEGINNING) >= 0 for name in NAMES)
+            return any(topic_id in data for topic_id in self._own)
+        return b"__" in data and any(name in data for name in NAMES)
+
+    def _steps_to_own(self, half: CapturedMessage) -> bool:
+        """Return the same of a long message; of one that breaks, the topics in front of that place count."""
+        found: list[str | bytes] = []
+        if half.api is not None:
+            with suppress(*UNREADABLE):
+                _topics_in(half.api, half.version, half.direction)(half.data, found)
+        return any(topic in TOPICS or topic in self._own for topic in found)
+
+
+@lru_cache(maxsize=4096)
+def _topics_in(api: Api, version: int, direction: Direction) -> TopicsReader:
+    header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+    return topics_in(header, grammar_of(api, version, direction))
 
 
 @lru_cache(maxsize=4096)

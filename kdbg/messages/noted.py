@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 
 from ..findings import Finding, Kind
 from ..findings.faults import ChecksumWrong, Leftover
@@ -18,7 +17,6 @@ from ..wire.records.sets import PREAMBLE
 from .message import carries_secrets, forms
 
 CHECKSUM_SIZE = 4
-Places = Callable[[bytes], "list[tuple[int, str]]"]
 
 
 def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: Sequence[Odd]) -> tuple[Finding, ...]:
@@ -29,24 +27,16 @@ def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: 
     """
     if not odd:
         return ()
-    places = _places(api, version, direction)
-    if places is None:
+    form, *others = forms(api, version, direction, True, True)
+    if others or not api.reads(direction, version) or carries_secrets(form.grammar):
         raise Unreadable
     batches = [one for one in odd if isinstance(one, WrongChecksum)]
-    paths = _paths(data, [batch.start for batch in batches], places(data)) if batches else iter(())
+    sets = record_places(form.header, form.grammar)(data) if batches else []
+    paths = _paths(data, [batch.start for batch in batches], sets)
     return tuple([
         _left_over(direction, one) if isinstance(one, Surplus) else _wrong_checksum(direction, next(paths), one)
         for one in odd
     ])  # fmt: skip
-
-
-@cache
-def _places(api: Api, version: int, direction: Direction) -> Places | None:
-    """Return what finds the record sets of such messages; None where what is odd in them must be looked into."""
-    form, *others = forms(api, version, direction, True, True)
-    if others or not api.reads(direction, version) or carries_secrets(form.grammar):
-        return None
-    return record_places(form.header, form.grammar)
 
 
 def _left_over(direction: Direction, odd: Surplus) -> Finding:
@@ -60,12 +50,10 @@ def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Find
 
 def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:
     """Yield the path of each batch, given where the batches begin and where the record sets do, both in order."""
-    at, number = 0, 0
-    place, path = sets[0]
+    at, number, place, path = 0, 0, 0, ""
     for start in batches:
-        while at + 1 < len(sets) and sets[at + 1][0] <= start:
-            at, number = at + 1, 0
-            place, path = sets[at]
+        while at < len(sets) and sets[at][0] <= start:
+            (place, path), at, number = sets[at], at + 1, 0
         while place < start:
             place += PREAMBLE.size + PREAMBLE.unpack_from(data, place)[1]
             number += 1

@@ -9,13 +9,14 @@ a control batch, append time) is unreadable here, as the plain reading knows it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from ..nodes import Field, LengthPrefixed, Node, Sized
 from ..records.checksum import castagnoli
 from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
 from .noted import Odd
+from .runtime import Unreadable
 from .walk import Walk
 
 COUNTED = ("batch_length", "crc", "records_count")
@@ -107,7 +108,7 @@ class Batches(Walk):
         elif self.deep:
             self.line(depth, f"if (gives := {gives}) != {says}: wrong_checksum(odd, start, {says}, gives)")
         else:
-            prove = self.named("prove", batch_prover(self.format))
+            prove = self.named("prove", partial(prove_batches, self.format))
             self.line(depth, f"if {gives} != {says}: {prove}(data, start, stop, odd)")
 
     def cut_off(self, depth: int) -> None:
@@ -166,7 +167,14 @@ class Prover(Batches):
         return ""
 
 
+def prove_batches(format: RecordFormat, data: bytes, start: int, end: int, odd: list[Odd] | None) -> None:
+    """Prove the batches between two places, down to their records, and note the checksums that are wrong."""
+    if odd is None:
+        raise Unreadable
+    batch_prover(format)(data, start, end, odd)
+
+
 @cache
 def batch_prover(format: RecordFormat) -> Callable[[bytes, int, int, list[Odd] | None], None]:
-    """Return what proves the batches between two places, down to their records: `prove(data, start, end, odd)`."""
+    """Return the function that `prove_batches` calls, which is seldom needed."""
     return Prover(format, cut=False).function()

@@ -16,7 +16,9 @@ SHARED = sorted((MAIN.parent / "shared" / "captures").glob("*.pcap*"))
 """Empty where the folder is absent; a test over it then runs over what is shipped alone."""
 FORMATS = ("tree", "summary", "hex", "json")
 COMMAND = [sys.executable, "-m", "kdbg"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES", "TERM")}
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES", "TERM")
+}
 ENVIRONMENT["KDBG_PAGER"] = "cat"
 
 

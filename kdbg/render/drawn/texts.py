@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
@@ -10,10 +9,10 @@ from ...grammars.payloads import TOPICS
 from ...wire.nodes import Node, Rest, Sized, UuidNode, WireArray
 from ...wire.readings.compiled import reader
 from ...wire.readings.noted import Odd
-from ...wire.readings.runtime import Unreadable
+from ...wire.readings.runtime import UUIDS, Unreadable, Uuids
 from ...wire.records.node import RecordsNode
 from ..tree import Tree
-from ..values import MOST_KEPT, Memo, quote, timestamp, topic_id
+from ..values import Memo, quote, timestamp, topic_id
 from .lines import Scope
 
 Encoded: TypeAlias = Callable[[Any], bytes]
@@ -29,7 +28,7 @@ class Texts:
     def __init__(self, tree: Tree) -> None:
         look = tree.look
         self.tree = tree
-        self.ids: Ids = Ids()
+        self.ids: Uuids = UUIDS
         self.strings: Memo[bytes] = Memo(self._string)
         self.other_topics: Memo[bytes] = Memo(self._other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
@@ -74,7 +73,7 @@ class Texts:
     def uuids(self, node: UuidNode) -> Memo[bytes] | Encoded:
         """Return the texts of UUIDs by their bytes; the names of topics are looked up each time."""
         if node.kind != "topic_id":
-            return self._memo("uuid", lambda raw: str(uuid.UUID(bytes=raw)))
+            return self._memo("uuid", lambda raw: str(UUIDS[raw]))
         ids, names, texts = self.ids, self.tree.topics, self._topic_ids
 
         def text(raw: bytes) -> bytes:
@@ -106,16 +105,6 @@ class Texts:
         if raw.decode() in TOPICS:
             raise Unreadable
         return self.strings[raw]
-
-
-class Ids(dict[bytes, uuid.UUID]):
-    """UUIDs by their bytes, not too many."""
-
-    def __missing__(self, raw: bytes) -> uuid.UUID:
-        if len(self) >= MOST_KEPT:
-            self.clear()
-        found = self[raw] = uuid.UUID(bytes=raw)
-        return found
 
 
 def encoded(show: Callable[[Any], str]) -> Encoded:

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from ...grammars.payloads import TOPICS
 from ...wire.nodes import Fixed, Node, Sized, UuidNode
-from ...wire.readings.runtime import Unreadable
+from ...wire.readings.runtime import UUIDS, Unreadable, Uuids
 from ...wire.readings.topic_names import Topics
 from ..beside import Describer, count, note_on_length, size_text
-from ..drawn.texts import Encoded, Ids, encoded
+from ..drawn.texts import Encoded, encoded
 from ..grid import PRINTABLE, Grid, Parts
 from ..hexdump import WIDEST_MEANING
 from ..look import Look
@@ -58,7 +58,7 @@ class Texts:
         self.describe: Describer = Describer(look, topics, self.grid.room)
         self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
         """Whether there may be room for notes on lengths."""
-        self.ids: Ids = Ids()
+        self.ids: Uuids = UUIDS
         self.parts: Callable[[bytes, int, int, int], Parts] = self.grid.parts
         self.cells: Cells = Cells()
         self.strings: Memo[bytes] = Memo(lambda raw: self._string(raw.decode()))

@@ -148,37 +148,56 @@ class Values(Walk):
             self.line(depth, f"{items} = list({name}[{count}](data, pos))")
             self.line(depth, f"pos += {count} * {item.size}")
             return items
-        numbers = isinstance(item, WireStruct) and all(isinstance(field.node, Fixed) for field in item.fields)
-        if numbers and fixed_size(item):
+        if isinstance(item, WireStruct) and item.fields and not item.front and all(map(_is_number, item.fields)):
             return self.numbers(item, items, count, depth)
+        self.one_by_one(item, items, count, depth)
+        return items
+
+    def one_by_one(self, item: Node, items: str, count: str, depth: int) -> None:
+        """Write a loop that reads items."""
         self.line(depth, f"{items} = []")
         self.line(depth, f"for _ in range({count}):")
         value = self.read(item, depth + 1)
         self.flush(depth + 1)
         self.line(depth + 1, f"{items}.append({value})")
+
+    def numbers(self, item: WireStruct, items: str, count: str, depth: int) -> str:
+        """Write what reads structures of nothing but numbers, all of them at once.
+
+        Tagged fields are mostly none, which zeros behind the numbers say; if one is not, items are read one by one.
+        """
+        size = sum(field.node.size for field in item.fields)  # type: ignore[attr-defined]
+        end, raw = self.fresh("e"), self.fresh("raw")
+        if item.tags is None:
+            self.line(depth, f"{end} = pos + {count} * {size}")
+            self.line(depth, f"if {end} > len(data): raise Unreadable")
+            self.line(depth, f"{raw} = data[pos:{end}]")
+        else:
+            self.line(depth, f"{end} = pos + {count} * {size + 1}")
+            self.line(depth, f"{raw} = data[pos:{end}]")
+            self.line(depth, f"if {raw}[{size}::{size + 1}].count(0) != {count}:")
+            self.one_by_one(item, items, count, depth + 1)
+            self.line(depth, "else:")
+            depth += 1
+        self.at_once(item, items, f"{count} < {runtime.MANY_ITEMS}", raw, depth)
+        self.line(depth, f"pos = {end}")
         return items
 
-    def numbers(self, item: Node, items: str, count: str, depth: int) -> str:
-        """Write what reads structures of nothing but numbers, all of them at once; many of them are remembered."""
-        assert isinstance(item, WireStruct)
+    def at_once(self, item: WireStruct, items: str, few: str, raw: str, depth: int) -> None:
+        """Write what makes structures of numbers from their bytes; where they are not few, these are remembered."""
         codes = "".join(field.node.code for field in item.fields)  # type: ignore[attr-defined]
         values = [self.fresh() for _ in item.fields]
         entries = ", ".join(f"{field.name!r}: {value}" for field, value in zip(item.fields, values, strict=True))
-        many, end, raw = self.named("many", struct.Struct(">" + codes).iter_unpack), self.fresh("e"), self.fresh("raw")
-        again = self.named("again", runtime.Again())
-        self.line(depth, f"{end} = pos + {count} * {fixed_size(item)}")
-        self.line(depth, f"{raw} = data[pos:{end}]")
+        layout = struct.Struct(f">{codes}{'' if item.tags is None else 'x'}")
+        many, again = self.named("many", layout.iter_unpack), self.named("again", runtime.Again())
         made = f"[{{{entries}}} for {', '.join(values)}, in {many}({raw})]"
-        self.line(depth, f"if {end} > len(data): raise Unreadable")
-        self.line(depth, f"if {count} < {runtime.MANY_ITEMS}:")
+        self.line(depth, f"if {few}:")
         self.line(depth + 1, f"{items} = {made}")
         self.line(depth, "else:")
         self.line(depth + 1, f"try: {items} = [*map(copy, {again}[{raw}])]")
         self.line(depth + 1, "except KeyError:")
         self.line(depth + 2, f"{items} = {made}")
         self.line(depth + 2, f"{again}.note({raw}, {items})")
-        self.line(depth, f"pos = {end}")
-        return items
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         value = self.fresh()
@@ -214,3 +233,8 @@ class Values(Walk):
 
         self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{value} = None"))
         return value
+
+
+def _is_number(field: Field) -> bool:
+    """Return whether every value of so many bytes is sound, and stands for itself."""
+    return isinstance(field.node, Fixed) and bool(fixed_size(field.node))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from ..nodes.leaves import VARINT
 
@@ -41,11 +42,11 @@ def uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 def tags(data: bytes, pos: int, value: dict[str, Any], known: Known) -> int:
     """Read the tagged fields behind one structure into `value`."""
-    count, pos = uvarint(data, pos)
+    count, pos = (data[pos], pos + 1) if data[pos] < 128 else uvarint(data, pos)
     last = -1
     for _ in range(count):
-        tag, pos = uvarint(data, pos)
-        size, pos = uvarint(data, pos)
+        tag, pos = (data[pos], pos + 1) if data[pos] < 128 else uvarint(data, pos)
+        size, pos = (data[pos], pos + 1) if data[pos] < 128 else uvarint(data, pos)
         pos = _tag(data, pos, value, known, tag, size, last)
         last = tag
     return pos
@@ -91,6 +92,22 @@ class Many(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
 
 
 MANY = {code: Many(code) for code in "bBhHiIqd"}
+
+
+MOST_UUIDS = 4096
+
+
+class Uuids(dict[bytes, UUID]):
+    """16 bytes -> their UUID; remembers those that came, as ids of topics come again and again."""
+
+    def __missing__(self, data: bytes) -> UUID:
+        if len(self) >= MOST_UUIDS:
+            self.clear()
+        found = self[data] = UUID(bytes=data)
+        return found
+
+
+UUIDS = Uuids()
 
 
 MANY_ITEMS, MOST_ARRAYS, LONGEST_ARRAY = 8, 256, 4096

@@ -20,7 +20,6 @@ proves bytes and makes nothing of them.
 from __future__ import annotations
 
 import struct
-import uuid
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -77,7 +76,7 @@ class Walk:
         self.lines: list[str] = []
         self.count = 0
         self.names: dict[str, Any] = {
-            "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "UUID": uuid.UUID,
+            "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "uuids": runtime.UUIDS,
             "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
             "copy": dict.copy, "surplus": noted.surplus, "wrong_checksum": noted.wrong_checksum,
         }  # fmt: skip
@@ -229,7 +228,7 @@ class Walk:
             self.take(node.code, value, f"{value} & {node.unused}" if node.unused else "")
             return f"BOOLEANS[{value}]" if node.boolean else value
         if isinstance(node, UuidNode):
-            return f"UUID(bytes={self.take('16s', self.fresh())})"
+            return f"uuids[{self.take('16s', self.fresh())}]"
         if isinstance(node, Sized):
             return self.sized(node, depth, keep=True)
         self.flush(depth)

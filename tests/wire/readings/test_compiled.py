@@ -24,7 +24,19 @@ from kdbg.grammars import headers, records
 from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.language.primitives import Boolean, Bytes, Int16, Int64, String, Uuid
 from kdbg.wire.language.types import Array, At, Nullable, Struct, Tag
-from kdbg.wire.nodes import INT8, INT32, UVARINT, Field, NullableStruct, Rest, UuidNode, WireArray, WireStruct, build
+from kdbg.wire.nodes import (
+    INT8,
+    INT32,
+    UVARINT,
+    Field,
+    Length,
+    NullableStruct,
+    Rest,
+    UuidNode,
+    WireArray,
+    WireStruct,
+    build,
+)
 from kdbg.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
 from kdbg.wire.readings.spans import inspect
 
@@ -259,3 +271,19 @@ def test_arrays_that_come_again_are_copies_of_their_own() -> None:
     assert read[3] == body
     assert reader(grammar)(data, 0)[0] == body
     assert reader(grammar)(data[:-6] + b"\0\7\0\0\0\7", 0)[0]["api_keys"][-1]["api_key"] == 7
+
+
+@pytest.mark.parametrize("count", [1, 2, 30])
+def test_items_of_numbers_may_have_tagged_fields(count: int) -> None:
+    """Where no item has any, all are read at once; wherever one has, it is seen, and numbers are not taken for it."""
+    item = WireStruct((Field("a", INT8), Field("b", INT32)), {1: Field("c", INT8, tag=1)})
+    grammar = WireArray("ARRAY", Length(UVARINT, 1), item, nullable=False)
+    plain = [{"a": 0, "b": n} for n in range(count)]
+    for at in range(count):
+        tagged = [{**one, **({"c": 7} if n == at else {})} for n, one in enumerate(plain)]
+        assert reader(grammar)(build(grammar, tagged), 0)[0] == tagged
+    data = build(grammar, plain)
+    assert reader(grammar)(data, 0) == (plain, len(data))
+    for end in range(len(data)):
+        with pytest.raises(UNREADABLE):
+            reader(grammar)(data[:end], 0)

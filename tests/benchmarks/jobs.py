@@ -1,4 +1,8 @@
-"""`--jobs N` of decode and report: wall time beside one process, and whether the output is the same."""
+"""`--jobs N` of decode and report: wall time beside one process, and whether the output is the same.
+
+Two cores of one machine are seldom worth two: they share memory, caches, and often the machine with others. So each
+command also runs twice at once, which shares nothing: *the machine's* is how much more two such runs do in a time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from .measure import costs
+from .measure import costs, side_by_side
 from .results import Column, Table
 from .views import kdbg
 
@@ -20,7 +24,7 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
     """The table; none where this kdbg has no such option."""
     table = Table("jobs", f"`--jobs {JOBS}`, wall time", (
         Column("one process", "s"), Column(f"{JOBS} jobs", "s"), Column("times sooner", "×", 1),
-        Column("CPU / one process'", "×", -1), Column("same output", "text"),
+        Column("the machine's", "×"), Column("CPU / one process'", "×", -1), Column("same output", "text"),
     ))  # fmt: skip
     told = subprocess.run([sys.executable, "-m", "kdbg", "decode", "--help"], capture_output=True, check=True).stdout
     for kind, path in paths.items() if b"--jobs" in told else ():
@@ -28,8 +32,11 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
         for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page)]:
             shared = [*alone, "--jobs", str(JOBS)]
             one, many = costs([alone, shared], rounds)
+            machines = JOBS * one.wall / side_by_side(alone, JOBS, rounds)
             same = "yes" if printed(alone) == printed(shared) else "NO"
-            table.add(f"{kind}, {view}", one.wall, many.wall, one.wall / many.wall, many.seconds / one.seconds, same)
+            table.add(
+                f"{kind}, {view}", one.wall, many.wall, one.wall / many.wall, machines, many.seconds / one.seconds, same
+            )
     return [table]
 
 

@@ -43,6 +43,22 @@ def cost(command: Sequence[str], rounds: int) -> Cost:
     return costs([command], rounds)[0]
 
 
+def side_by_side(command: Sequence[str], count: int, rounds: int) -> float:
+    """Median wall seconds of so many runs of one command at once, until the last is through.
+
+    Beside the wall time of one run this tells what a second core of the machine is worth for such work.
+    """
+    return statistics.median(_side_by_side(command, count) for _ in range(rounds))
+
+
+def _side_by_side(command: Sequence[str], count: int) -> float:
+    start = time.monotonic()
+    runs = [subprocess.Popen(command, env=COMPILED_ONCE, stdout=subprocess.DEVNULL) for _ in range(count)]
+    for run in runs:
+        run.wait()
+    return time.monotonic() - start
+
+
 def first_lines(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
     """Median wall seconds until each command's first line is in a pipe."""
     seen = [[_once("first", command)["wall"] for command in commands] for _ in range(rounds)]

@@ -17,7 +17,7 @@ README, SPEED = TOP / "README.md", TOP / "kdbg" / "guide" / "speed.md"
 PICTURE = SPEED.with_suffix(".svg")
 MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),
-    "decoders": ("decoders",), "starts": ("starts",), "jobs": ("jobs",), "stages": ("stages",),
+    "decoders": ("decoders",), "starts": ("starts",), "jobs": ("jobs",), "filters": ("filters",), "stages": ("stages",),
     "pipeline": ("pipeline", "pipeline by stage"),
 }  # fmt: skip
 """By marker of the page on speed, the tables between its two halves."""

@@ -172,6 +172,7 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
     **{name: partial(codec, name=name) for name in CODECS},
     "newest": newest, "java": java, "topics": topics, "wide": wide, "groups": groups,
 }  # fmt: skip
+OF_BROKERS = {"java", "topics"}
 
 
 def main() -> None:
@@ -179,6 +180,8 @@ def main() -> None:
     parser.add_argument("name", choices=RECORDINGS)
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
+    if options.name in OF_BROKERS:
+        real.install_kafka(KAFKA)
     enter_private_network()
     RECORDINGS[options.name](options.out)
     print(f"{options.out}: {options.out.stat().st_size:,} bytes")

@@ -86,6 +86,12 @@ def run_go(cluster: Cluster) -> None:
     subprocess.run([str(GO_CLIENT), cluster.bootstrap], check=True, timeout=TIMEOUT)
 
 
+def install_kafka(version: str) -> None:
+    """Fetch the jars of a release's brokers and tools."""
+    for artifacts in (release(version).broker_artifacts, release(version).tool_artifacts):
+        classpath(artifacts)
+
+
 def install_javascript() -> None:
     if not (HOME / "node_modules" / "kafkajs").is_dir():
         HOME.mkdir(exist_ok=True)

@@ -98,12 +98,13 @@ def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
 
 def made(ask: Ask, sources: list[str], output: str) -> int:
     """Write the page; return how much could not be decoded."""
+    from ..report.moving import moving
     from ..report.page import page
     from ..report.sections import report
 
     found = report(ask)
     with target(output) as write:
-        write(page(found, sources).encode("utf-8", "backslashreplace"))
+        write(page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace"))
     return found.undecoded
 
 

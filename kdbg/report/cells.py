@@ -11,6 +11,7 @@ from ..render.heading import latency
 from ..render.values import escape
 from ..tables.values import FIRST, LAST
 from .facts import Listing
+from .moved import Apart
 
 EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
@@ -40,20 +41,29 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a caption; `left` is how many more there would be."""
+    """Rows under a caption; `left` is how many more there would be.
+
+    `apart` is what the page's filters ask of the same facts. Where there are percentiles among the columns, `histogram`
+    names the chart whose numbers these are taken of.
+    """
 
     caption: str
     columns: Sequence[Column]
     rows: list[list[Cell]]
     left: int = 0
+    apart: Sequence[Apart] = ()
+    histogram: str = ""
 
 
-def table(caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]]) -> Table:
+def table(
+    caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]], apart: Sequence[Apart] = (),
+    histogram: str = "",
+) -> Table:  # fmt: skip
     """Make a table of rows; `columns` are the titles in the order of the values, each with its kind."""
     listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
     kinds = [KINDS[kind] for kind in columns.values()]
     rows = [[_cell(show, value) for show, value in zip(kinds, row, strict=False)] for row in listing.rows]
-    return Table(caption, [Column(*column) for column in columns.items()], rows, listing.left)
+    return Table(caption, [Column(*column) for column in columns.items()], rows, listing.left, apart, histogram)
 
 
 def _cell(show: Callable[[Any], Cell], value: Any) -> Cell:

@@ -14,6 +14,7 @@ from typing import Any
 from .ask import Bins
 from .cells import Table, duration, shown, size, table, when
 from .facts import OTHERS, Heat, Listing, Series
+from .moved import Bars, Heated, Moved
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 """Paul Tol's bright scheme: told apart by colour-blind readers, visible on white and on black."""
@@ -47,16 +48,23 @@ class Key:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure as plain data, its caption, its legend, and its numbers."""
+    """A figure as plain data, its caption, its legend, its numbers, and how filters move it.
+
+    `kind` is that of its values, as tables have it.
+    """
 
     id: str
     caption: str
     figure: dict[str, Any]
     numbers: Table
     keys: list[Key] = field(default_factory=list)
+    moved: Moved = None
+    kind: str = "count"
 
 
-def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | None = None) -> Chart:
+def stacked(
+    id: str, caption: str, series: Series, kind: str, beside: Chart | None = None, *, moved: Moved = None
+) -> Chart:
     """Draw stacked amounts over time; names that the chart `beside` has too get the same colours."""
     x, colours = _middles(series.bins), _colours(series, beside.keys if beside else ())
     show = size if kind == "bytes" else "{:,}".format
@@ -67,10 +75,10 @@ def stacked(id: str, caption: str, series: Series, kind: str, beside: Chart | No
         for name, values in series.lines.items()
     ]  # fmt: skip
     axis = AMOUNT_AXIS | {"tickformat": "~s", "ticksuffix": "B" if kind == "bytes" else ""}
-    return _chart(id, caption, traces, series, kind, colours, barmode="stack", bargap=0, yaxis=axis)
+    return _chart(id, caption, traces, series, kind, colours, moved, barmode="stack", bargap=0, yaxis=axis)
 
 
-def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
+def lines(id: str, caption: str, series: Series, kind: str, *, moved: Moved = None) -> Chart:
     """Draw numbers over time: durations as dots on a logarithmic axis, counts as steps.
 
     Where lines meet, those behind are broader.
@@ -88,7 +96,7 @@ def lines(id: str, caption: str, series: Series, kind: str) -> Chart:
         for i, (name, values) in enumerate(series.lines.items())
     ]  # fmt: skip
     axis = AMOUNT_AXIS | (LATENCY_AXIS if long else {"tickformat": "~s"})
-    return _chart(id, caption, traces, series, kind, colours, yaxis=axis)
+    return _chart(id, caption, traces, series, kind, colours, moved, yaxis=axis)
 
 
 LATENCY_AXIS = {
@@ -99,8 +107,11 @@ LATENCY_AXIS = {
 }
 
 
-def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
-    """Draw how many answers took how long, over time: the darker (on black: the brighter), the more."""
+def heat_map(id: str, caption: str, bins: Bins, heat: Heat, of: str) -> Chart:
+    """Draw how many answers took how long, over time: the darker (on black: the brighter), the more.
+
+    `of` is the chart that has percentiles of the same answers.
+    """
     labels = [f"≥ {duration(edge)}" if edge else f"< {duration(10)}" for edge in heat.edges]
     most = max((max(row) for row in heat.counts), default=1)
     ticks = range(int(math.log10(most)) + 1)
@@ -118,16 +129,17 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat) -> Chart:
     figure = _figure([trace], bins, hovermode="closest", yaxis=axis)
     columns = {"time": "time"} | dict.fromkeys(labels, "count")
     rows = [(start, *counts) for start, *counts in zip(bins.times, *heat.counts, strict=True) if any(counts)]
-    return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows))
+    return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows), moved=Heated(of, heat.edges))
 
 
 def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: Table) -> Chart:
     """Draw rebalances as bars from their beginning to their end, a line for each group."""
-    groups: dict[Any, list[tuple[Any, ...]]] = {}
-    for row in rebalances.rows:
-        groups.setdefault(row[0], []).append(row)
+    groups: dict[Any, list[int]] = {}
+    for number, row in enumerate(rebalances.rows):
+        groups.setdefault(row[0], []).append(number)
     busiest = sorted(groups, key=lambda group: (-len(groups[group]), str(group)))[:MOST_GROUPS]
-    found = [row for group in busiest for row in groups[group]]
+    bars = [number for group in busiest for number in groups[group]]
+    found = [rebalances.rows[number] for number in bars]
     trace = {
         "type": "bar", "orientation": "h", "y": [_name(row[0], 24) for row in found],
         "base": [when(row[2]) for row in found],
@@ -139,17 +151,19 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: T
     }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": True, "autorange": "reversed", "type": "category"}
     figure = _figure([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
-    return Chart(id, caption, figure, numbers)
+    return Chart(id, caption, figure, numbers, moved=Bars(bars))
 
 
 def _chart(
-    id: str, caption: str, traces: Sequence[Any], series: Series, kind: str, colours: dict[str, str], **layout: Any
-) -> Chart:
+    id: str, caption: str, traces: Sequence[Any], series: Series, kind: str, colours: dict[str, str], moved: Moved,
+    **layout: Any,
+) -> Chart:  # fmt: skip
     columns = {"time": "time"} | {shown(name, NAME): kind for name in series.lines}
     rows = [(start, *values) for start, *values in zip(series.bins.times, *series.lines.values(), strict=True)
             if any(values)]  # fmt: skip
     keys = [Key(shown(name, NAME), colours[name]) for name in series.lines]
-    return Chart(id, caption, _figure(traces, series.bins, **layout), table(f"{caption}: numbers", columns, rows), keys)
+    numbers = table(f"{caption}: numbers", columns, rows)
+    return Chart(id, caption, _figure(traces, series.bins, **layout), numbers, keys, moved, kind)
 
 
 def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:

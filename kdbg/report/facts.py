@@ -20,6 +20,8 @@ MOST_SERIES = 6
 """Lines or colours of a chart; the rest are "others"."""
 OTHERS = "others"
 PERCENTS = (50, 95, 99)
+COMMITS = ("OffsetCommit", "OffsetFetch", "TxnOffsetCommit")
+"""The APIs that tell what a group committed."""
 
 
 @dataclass

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .ask import Ask, Bins
-from .facts import MOST_ROWS, MOST_SERIES, Listing, Series, label
+from .cells import shown
+from .facts import COMMITS, MOST_ROWS, MOST_SERIES, Listing, Series, label
+
+Changes: TypeAlias = dict[tuple[str, ...], list[tuple[int, str, int]]]
+"""By group, topic and partition, as the page shows them: (bin, group, by how much the lag grows)."""
+MOST_CHANGES = 50_000
 
 
 class Lag(NamedTuple):
-    """Consumer lag: by group over time, and (group, topic, partition, end of the log, committed, lag) at the end."""
+    """Consumer lag: by group over time, and (group, topic, partition, end of the log, committed, lag) at the end.
+
+    `changes` are those of each partition over time; None where there were too many of them.
+    """
 
     groups: Series
     partitions: Listing
+    changes: Changes | None = None
 
 
 def lag(ask: Ask, bins: Bins) -> Lag:
@@ -25,13 +34,19 @@ def lag(ask: Ask, bins: Bins) -> Lag:
     series = Series(bins)
     last: dict[tuple[Any, ...], tuple[int, int, int]] = {}
     behind: dict[str, int] = defaultdict(int)
-    now = 0
+    changes: Changes = defaultdict(list)
+    now = many = 0
     for i, group, topic, partition, end, committed in ask(_lag_sql(bins.of("request_time"))):
         if i != now:
             _mark(series, now, i, behind)
             now = i
         place, amount = (group, topic, partition), max(end - committed, 0)
-        behind[label(group)] += amount - last.get(place, (0, 0, 0))[2]
+        grown = amount - last.get(place, (0, 0, 0))[2]
+        behind[label(group)] += grown
+        changed = grown or place not in last
+        many += bool(changed)
+        if changed and many <= MOST_CHANGES:
+            changes[shown(group), shown(topic), str(partition)].append((i, label(group), grown))
         last[place] = end, committed, amount
     _mark(series, now, bins.many, behind)
     largest = sorted(series.lines, key=lambda name: -max(value or 0 for value in series.lines[name]))[:MOST_SERIES]
@@ -40,7 +55,8 @@ def lag(ask: Ask, bins: Bins) -> Lag:
         ((*place, *numbers) for place, numbers in last.items()),
         key=lambda row: (-row[-1], str(row[0]), str(row[1]), row[2]),
     )
-    return Lag(series, Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0)))
+    listing = Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0))
+    return Lag(series, listing, changes if many <= MOST_CHANGES else None)
 
 
 def _mark(series: Series, start: int, stop: int, behind: dict[str, int]) -> None:
@@ -69,7 +85,7 @@ def _lag_sql(bin: str) -> str:
         commits AS (
             SELECT group_id, {topic}, {bin} AS bin, MAX_BY(offset, request_time) AS committed
             FROM partitions
-            WHERE request_time IS NOT NULL AND api IN ('OffsetCommit', 'OffsetFetch', 'TxnOffsetCommit') AND offset >= 0
+            WHERE request_time IS NOT NULL AND api IN ({", ".join(map(repr, COMMITS))}) AND offset >= 0
                 AND COALESCE(error_code, 0) = 0 AND group_id IS NOT NULL
             GROUP BY 1, 2, 3, 4),
         followed AS (SELECT DISTINCT group_id, topic, partition FROM commits),

@@ -4,28 +4,51 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from . import facts, outstanding
+from . import moved as moves
 from .ask import Ask
 from .cells import Table, duration, shown, table
+from .moved import Apart
 from .outstanding import LATE, Named, Worth
 
-MOST_LINES = 3
-"""Of one point; the rest is said to be further down."""
+MOST_LINES = 30
+"""Of one point, for filters to choose among; the page shows the first few, and says where the rest is."""
 MOST_NAMES = 4
+KEY_KINDS = {"connection": "connection", "time": "time", "times": "count"}
 NAME = 60
 """Characters of a name in a line."""
 
 
+class Line(NamedTuple):
+    """A line in three pieces, the middle one being how often it was, if that is said, which filters change."""
+
+    before: str
+    times: int | None = None
+    after: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return f"{self.before}{'' if self.times is None else f'{self.times:,}'}{self.after}"
+
+
 @dataclass(frozen=True)
 class Point:
-    """One thing that stands out: `level` is error, warning or note; `section` has more of it."""
+    """One thing that stands out: `level` is error, warning or note; `section` has more of it.
+
+    `rows` has a row for each line, with how often it was; what it counts is called `one`, or `many`.
+    """
 
     level: str
     title: str
     section: str
-    lines: list[str] = field(default_factory=list)
+    rows: Table
+    one: str
+    many: str
+    lines: list[Line] = field(default_factory=list)
     left: int = 0
 
 
@@ -42,13 +65,15 @@ def erring(ask: Ask) -> Point | None:
     if not rows:
         return None
     lines = [
-        f"{_name(row.client_id)} ({row.host}): {row.error} × {row.times:,} in {facts.label(row.api)}"
-        f"{_places(row.places)}"
+        Line(f"{_name(row.client_id)} ({row.host}): {row.error} × ", row.times,
+             f" in {facts.label(row.api)}{_places(row.places)}")
         for row in rows[:MOST_LINES]
-    ]
+    ]  # fmt: skip
     whole = sum(row.times for row in rows)
     title = f"{'more than ' if left else ''}{_many(whole, 'error')} from brokers"
-    return Point("error", title, "errors", lines, len(rows) + left - len(lines))
+    of = _rows(moves.ERRORS_BY_CLIENT, ((row.client_id, row.host, row.error, row.api, row.times) for row in rows))
+    return Point("error", title, "errors", of, "error from a broker", "errors from brokers", lines,
+                 len(rows) + left - len(lines))  # fmt: skip
 
 
 def late(ask: Ask) -> Point | None:
@@ -58,14 +83,15 @@ def late(ask: Ask) -> Point | None:
     if not found:
         return None
     lines = [
-        f"{facts.label(row.api)} of {_name(row.client_id)} (c{row.connection}"
-        f"{'' if row.number is None else f', #{row.number}'}): {duration(time)}"
-        f"{_in_all(row, time)}"
+        Line(f"{facts.label(row.api)} of {_name(row.client_id)} (c{row.connection}"
+             f"{'' if row.number is None else f', #{row.number}'}): {duration(time)}{_in_all(row, time)}")
         for time, row in found[:MOST_LINES]
-    ]
+    ]  # fmt: skip
     title = f"Slow answers, up to {duration(found[0][0])} beyond what they were asked to wait"
     [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
-    return Point("warning", title, "latency", lines, many - len(lines))
+    of = _rows(moves.LATE, ((row.connection, facts.label(row.api), row.time, 1) for _, row in found))
+    return Point("warning", title, "latency", of, "of the slowest answers", "of the slowest answers", lines,
+                 many - len(lines))  # fmt: skip
 
 
 def _in_all(row: Worth, late: int) -> str:
@@ -86,8 +112,11 @@ def moved(rebalances: Sequence[Named]) -> Point | None:
         longest = max(each.ended - each.began for each in found)
         who = [words for words in (_who("joined", (name for each in found for name in each.joined)),
                                    _who("", (name for each in found for name in each.gone))) if words]  # fmt: skip
-        lines.append(f"{_name(found[0].group)}: {len(found):,}, up to {duration(longest)}; {'; '.join(who)}")
-    return Point("warning", _many(len(rebalances), "rebalance"), "rebalances", lines, len(busiest) - len(lines))
+        said = f", up to {duration(longest)}; {'; '.join(who)}"
+        lines.append(Line(f"{_name(found[0].group)}: ", len(found), said))
+    of = _rows(moves.MOVED_GROUPS, ((each[0].group, len(each)) for each in busiest))
+    return Point("warning", _many(len(rebalances), "rebalance"), "rebalances", of, "rebalance", "rebalances", lines,
+                 len(busiest) - len(lines))  # fmt: skip
 
 
 def missing(ask: Ask, unanswered: int) -> Point | None:
@@ -96,9 +125,10 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
         return None
     found = list(ask("SELECT api, client_id, COUNT(*) AS times FROM exchanges WHERE answered IS NULL "
                      "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
-    lines = [f"{facts.label(api)} of {_name(client)}: {times:,}" for api, client, times in found[:MOST_LINES]]
-    return Point("warning", f"{_many(unanswered, 'request')} without an answer", "traffic", lines,
-                 len(found) - len(lines))  # fmt: skip
+    lines = [Line(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]]
+    what = ("request without an answer", "requests without an answer")
+    return Point("warning", f"{_many(unanswered, 'request')} without an answer", "traffic",
+                 _rows(moves.UNANSWERED_REQUESTS, found), *what, lines, len(found) - len(lines))  # fmt: skip
 
 
 def odd(ask: Ask) -> Point | None:
@@ -106,9 +136,18 @@ def odd(ask: Ask) -> Point | None:
     found = [row for row in outstanding.findings(ask).rows if row[0] != "unanswered"]
     if not found:
         return None
-    lines = [f"{kind} × {times:,}: {shown(text)}" for kind, _, times, text in found[:MOST_LINES]]
+    lines = [Line(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]
     level = "error" if any(severity == "error" for _, severity, *_ in found) else "warning"
-    return Point(level, _many(sum(row[2] for row in found), "finding"), "problems", lines, len(found) - len(lines))
+    of = _rows(moves.FINDINGS, ((kind, severity, times) for kind, severity, times, _ in found))
+    return Point(level, _many(sum(row[2] for row in found), "finding"), "problems", of, "finding", "findings", lines,
+                 len(found) - len(lines))  # fmt: skip
+
+
+def _rows(apart: Sequence[Apart], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return the rows behind a point's lines, by the questions that filters ask: keys, then how often."""
+    columns = {title: KEY_KINDS.get(title, "text") for title in (*apart[0].keys, "times")}
+    times = [replace(each, amounts={"times": each.amounts["times"]}) for each in apart]
+    return table("", columns, list(rows)[:MOST_LINES], times)
 
 
 def worth_looking(ask: Ask) -> Table:
@@ -126,8 +165,8 @@ def worth_looking(ask: Ask) -> Table:
               row.time) for row in rows]  # fmt: skip
     if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
         columns = dict(list(columns.items())[2:])
-        return table("Exchanges worth looking at", columns, [cell[2:] for cell in cells])
-    return table("Exchanges worth looking at", columns, cells)
+        return table("Exchanges worth looking at", columns, [cell[2:] for cell in cells], moves.WORTH)
+    return table("Exchanges worth looking at", columns, cells, moves.WORTH)
 
 
 def _because(row: Worth, why: str) -> Worth:

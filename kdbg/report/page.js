@@ -2,6 +2,12 @@
 "use strict";
 
 const root = document.documentElement;
+/** What stands in the page, compressed. */
+function unpacked(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (each) => each.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const whole = Object.values(figures)[0]?.layout.xaxis.range.slice();
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -26,7 +32,13 @@ function wholeSteps(chart) {
   const unit = 1000 ** Math.floor(Math.log10(most) / 3);
   const power = 10 ** Math.floor(Math.log10(most / 5));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each * 5 >= most);
-  Plotly.relayout(chart, { "yaxis.tick0": 0, "yaxis.dtick": Math.max(step, unit) });
+  Plotly.relayout(chart, { "yaxis.tickmode": "linear", "yaxis.tick0": 0, "yaxis.dtick": Math.max(step, unit) });
+}
+
+/** Change what a chart draws; its marks are chosen anew, for those of small amounts would be many in large ones. */
+function redraw(chart, change, series) {
+  const marks = chart.layout.yaxis.tickformat === "~s" ? { "yaxis.tickmode": "auto" } : {};
+  return Plotly.update(chart, change, marks, series).then(wholeSteps);
 }
 
 /** Zoom all charts to the time that one was zoomed to; a double click shows the whole again. */
@@ -77,8 +89,7 @@ function sort(heading) {
 function toggle(key) {
   const shown = key.getAttribute("aria-pressed") !== "true";
   key.setAttribute("aria-pressed", String(shown));
-  Plotly.restyle(document.getElementById(`chart-${key.dataset.chart}`), { visible: shown }, [Number(key.dataset.series)])
-    .then(wholeSteps);
+  redraw(document.getElementById(`chart-${key.dataset.chart}`), { visible: shown }, [Number(key.dataset.series)]);
 }
 
 document.addEventListener("click", (event) => {
@@ -93,11 +104,21 @@ document.getElementById("theme").addEventListener("click", () => {
 });
 system.addEventListener("change", showTheme);
 
-for (const [id, figure] of Object.entries(figures)) {
-  const { height, ...layout } = figure.layout;
-  // every chart has time on its x axis: they are zoomed together
-  Plotly.newPlot(`chart-${id}`, figure.data, layout, { responsive: true, displayModeBar: false, scrollZoom: false })
-    .then(wholeSteps);
-  document.getElementById(`chart-${id}`).on("plotly_relayout", (change) => zoomTogether(id, change));
+async function draw() {
+  const library = document.createElement("script");
+  library.textContent = await unpacked("plotly");
+  document.head.append(library);
+  for (const [id, figure] of Object.entries(figures)) {
+    const { height, ...layout } = figure.layout;
+    const chart = document.getElementById(`chart-${id}`);
+    // the data are copied: filters take them up again
+    await Plotly.newPlot(chart, structuredClone(figure.data), layout, { responsive: true, displayModeBar: false, scrollZoom: false });
+    wholeSteps(chart);
+    // every chart has time on its x axis: they are zoomed together
+    chart.on("plotly_relayout", (change) => zoomTogether(id, change));
+  }
+  showTheme();
+  if (document.getElementById("filters")) await beginFilters("moving");
 }
-showTheme();
+
+draw();

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import charts, facts, opening, outstanding
+from . import charts, facts, moved, opening, outstanding
 from .ask import Ask, Bins
-from .cells import Table, duration, size, table, when
+from .cells import Table, duration, table, when
 from .charts import Chart
 from .lag import lag as found_lag
 from .opening import Point
@@ -28,34 +28,26 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows; `points` are what stands out.
+    """All that the page shows; `points` are what stands out, `tiles` all in numbers; None where there is no traffic.
 
-    `tiles` are (words, value); `undecoded` counts what could not be decoded.
+    `undecoded` counts what could not be decoded; `bins` are those of all charts.
     """
 
     span: str
-    tiles: list[tuple[str, str]]
+    tiles: Table | None
     sections: list[Section]
     undecoded: int
     points: list[Point] = field(default_factory=list)
+    bins: Bins | None = None
 
 
 def report(ask: Ask) -> Report:
     """Ask for all facts, and put them in their places."""
     total, undecoded = facts.total(ask), facts.undecoded(ask)
     if total is None:
-        return Report("no exchange of Kafka was found", [], [problems(ask), files(ask)], undecoded)
+        return Report("no exchange of Kafka was found", None, [problems(ask), files(ask)], undecoded)
     bins = Bins.over(total.first, total.last)
     span = f"{when(total.first)} to {when(total.last)} UTC, {duration(total.last - total.first)}"
-    tiles = [
-        ("exchanges", f"{total.exchanges:,}"),
-        ("on the wire", size(total.bytes)),
-        ("connections", f"{total.connections:,}"),
-        ("client hosts", f"{total.clients:,}"),
-        ("with errors", f"{total.erroneous:,}"),
-        ("unanswered", f"{total.unanswered:,}"),
-        ("not decoded", f"{undecoded:,}"),
-    ]
     found = facts.rebalances(ask)
     named = outstanding.named(ask, found)
     sections = [
@@ -64,7 +56,16 @@ def report(ask: Ask) -> Report:
         rebalances(bins, found, named),
         *(make(ask) for make in AT_ALL),
     ]
-    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered))
+    tiles = in_numbers(total, undecoded)
+    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins)
+
+
+def in_numbers(total: facts.Total, undecoded: int) -> Table:
+    """Return a table of one row: all in numbers."""
+    columns = dict.fromkeys(("exchanges", "on the wire", "connections", "client hosts", "with errors", "unanswered",
+                             "not decoded"), "count") | {"on the wire": "bytes"}  # fmt: skip
+    row = (total.exchanges, total.bytes, total.connections, total.clients, total.erroneous, total.unanswered, undecoded)
+    return table("All in numbers", columns, [row], moved.IN_NUMBERS)
 
 
 def worth_looking(ask: Ask) -> Section:
@@ -83,12 +84,12 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     columns = {"API": "text", "exchanges": "count", "requests": "bytes", "responses": "bytes", "errors": "count",
                "unanswered": "count"}  # fmt: skip
     exchanges = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
-    counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count")
+    counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=moved.EXCHANGES_OVER)
     amounts = facts.over_time(ask, bins, "api", sizes, "exchanges")
     return Section(
         "traffic", "Traffic", "What was asked, and how much went over the wire.", "No exchange was found.",
-        [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", beside=counts)],
-        [table("APIs", columns, facts.by_api(ask))],
+        [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", counts, moved=moved.BYTES_OVER)],
+        [table("APIs", columns, facts.by_api(ask), moved.BY_API)],
     )  # fmt: skip
 
 
@@ -98,7 +99,8 @@ def latency(ask: Ask, bins: Bins) -> Section:
     columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
     polled = columns | {"longest beyond its wait": "duration"}
-    over = [charts.lines("polls", f"Long polls: percentiles, each over {duration(bins.width)}", polls, "duration")]
+    each = f"each over {duration(bins.width)}"
+    over = [charts.lines("polls", f"Long polls: percentiles, {each}", polls, "duration", moved=moved.POLLS_OVER)]
     return Section(
         "latency",
         "Latency",
@@ -106,13 +108,13 @@ def latency(ask: Ask, bins: Bins) -> Section:
         "which brokers hold back on purpose: they stand apart.",
         "No request was answered.",
         [
-            charts.lines("percentiles", f"Percentiles, each over {duration(bins.width)}", lines, "duration"),
-            charts.heat_map("heat", "How many answers took how long", bins, heat),
+            charts.lines("percentiles", f"Percentiles, {each}", lines, "duration", moved=moved.ANSWERS_OVER),
+            charts.heat_map("heat", "How many answers took how long", bins, heat, "percentiles"),
         ][: 2 if heat.edges else 0]
         + (over if polls.lines else []),
         filled(
-            table("Latency by API", columns, facts.latency_by_api(ask)),
-            table("Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS)),
+            table("Latency by API", columns, facts.latency_by_api(ask), moved.LATENCY, "percentiles"),
+            table("Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS), moved.LONG_POLLS, "polls"),
         ),
     )
 
@@ -130,16 +132,18 @@ def errors(ask: Ask, bins: Bins) -> Section:
         "Error codes that brokers answered with. Normal steps of protocols, after which clients go on as they were "
         "told, stand apart.",
         "No broker answered with an error code.",
-        [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count")]
+        [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count",
+                        moved=moved.ERRORS_OVER)]
         if series.lines
         else [],
         filled(
-            table("Errors by client", by_client, facts.Listing([row[:-1] for row in erring], left)),
-            table("Errors by code and API", by_api, facts.errors_by_api(ask)),
-            table("Errors by topic", by_topic, facts.errors_by_topic(ask)),
-            table("Normal steps of protocols", by_api, facts.errors_by_api(ask, facts.STEPS)),
+            table("Errors by client", by_client, facts.Listing([row[:-1] for row in erring], left),
+                  moved.ERRORS_BY_CLIENT),
+            table("Errors by code and API", by_api, facts.errors_by_api(ask), moved.ERRORS_BY_API),
+            table("Errors by topic", by_topic, facts.errors_by_topic(ask), moved.ERRORS_BY_TOPIC),
+            table("Normal steps of protocols", by_api, facts.errors_by_api(ask, facts.STEPS), moved.STEPS_BY_API),
         ),
-    )
+    )  # fmt: skip
 
 
 def lag(ask: Ask, bins: Bins) -> Section:
@@ -151,11 +155,12 @@ def lag(ask: Ask, bins: Bins) -> Section:
         "Consumer lag",
         "How far what a group committed is behind the end of the log, as far as the traffic tells of both.",
         "Nothing shows the lag of a group: that takes offsets committed, and the end of the same partition's log.",
-        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count")]
+        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count",
+                      moved=moved.Running(found.changes))]
         if found.groups.lines
         else [],
-        filled(table("Lag at the end, by partition", columns, found.partitions)),
-    )
+        filled(table("Lag at the end, by partition", columns, found.partitions, moved.LAG)),
+    )  # fmt: skip
 
 
 def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
@@ -166,7 +171,7 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
          ", ".join(each.joined), "; ".join(each.gone) or None)
         for each in named
     ]  # fmt: skip
-    numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left))
+    numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left), moved.REBALANCES)
     return Section(
         "rebalances",
         "Rebalances",
@@ -186,7 +191,7 @@ def topics(ask: Ask) -> Section:
         "Topics",
         "Record sets as they stood on the wire, compressed where they were.",
         "No message named a partition.",
-        tables=filled(table("Topics", columns, facts.topics(ask))),
+        tables=filled(table("Topics", columns, facts.topics(ask), moved.TOPICS)),
     )
 
 
@@ -199,7 +204,7 @@ def clients(ask: Ask) -> Section:
         "Clients",
         "Software and version are what clients say in ApiVersions since version 3.",
         "No client was seen.",
-        tables=filled(table("Clients", columns, facts.clients(ask))),
+        tables=filled(table("Clients", columns, facts.clients(ask), moved.CLIENTS)),
     )
 
 
@@ -210,7 +215,7 @@ def problems(ask: Ask) -> Section:
         "Problems",
         "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
         "Nothing was odd, and all of it was decoded.",
-        tables=filled(table("Problems", columns, facts.problems(ask))),
+        tables=filled(table("Problems", columns, facts.problems(ask), moved.ODD)),
     )
 
 

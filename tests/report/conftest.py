@@ -13,6 +13,7 @@ from kdbg.capture import open_capture
 from kdbg.filters.chosen import Filters
 from kdbg.report.ask import Ask
 from kdbg.report.collected import Collected
+from kdbg.report.moving import moving
 from kdbg.report.page import page
 from kdbg.report.sections import report
 
@@ -52,5 +53,6 @@ def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     with closing(Collected(Filters())) as collected, open_capture(capture) as found:
         collected.capture(found)
-        path.write_text(page(report(collected.ask), [capture.name]), encoding="utf-8")
+        made = report(collected.ask)
+        path.write_text(page(made, [capture.name], moving(collected.ask, made)), encoding="utf-8")
     return path

@@ -74,7 +74,7 @@ def rows(table: Table) -> list[dict[str, str]]:
 def test_who_gets_errors_and_where(asking: Asking, incident: Path) -> None:
     found = told(report(asking(incident)))["errors"]
     assert (found.level, found.title) == ("error", "4 errors from brokers")
-    assert found.lines == [
+    assert [line.text for line in found.lines] == [
         "shop (10.0.0.1): NOT_LEADER_OR_FOLLOWER × 3 in Produce: orders/9, 10",
         "shop (10.0.0.1): MESSAGE_TOO_LARGE × 1 in Produce: orders/10",
     ]
@@ -82,7 +82,7 @@ def test_who_gets_errors_and_where(asking: Asking, incident: Path) -> None:
 
 def test_answers_that_are_late_beyond_what_they_were_asked_to_wait(asking: Asking, incident: Path) -> None:
     found = told(report(asking(incident)))["latency"]
-    late, plain = found.lines
+    late, plain = (line.text for line in found.lines)
     assert found.left == 0
     assert late.startswith("Fetch of reader (c")
     assert late.endswith(": 500 ms, 1 s in all")
@@ -92,7 +92,7 @@ def test_answers_that_are_late_beyond_what_they_were_asked_to_wait(asking: Askin
 
 def test_rebalances_have_names(asking: Asking, incident: Path) -> None:
     [line] = told(report(asking(incident)))["rebalances"].lines
-    assert line == "billing: 1, up to 1 ms; joined new; old left: closed"
+    assert line.text == "billing: 1, up to 1 ms; joined new; old left: closed"
 
 
 def test_nothing_stands_out_where_all_is_well(asking: Asking, tmp_path: Path) -> None:

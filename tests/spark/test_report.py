@@ -11,7 +11,9 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
 from kdbg.filters.chosen import Filters
+from kdbg.report.ask import Ask
 from kdbg.report.collected import Collected
+from kdbg.report.moving import moving
 from kdbg.report.sections import Report, report
 from kdbg.spark.query.sql import ADAPTIVE
 from kdbg.spark.query.views import asking
@@ -32,6 +34,18 @@ def told(found: Report) -> dict[str, Any]:
     return {"tiles": found.tiles, "span": found.span, **sections}
 
 
+def parts_of(ask: Ask) -> dict[str, Any]:
+    """What filters move: names to choose, and what the parts come to, list by list and chart by chart."""
+    found = moving(ask, report(ask))
+    assert found is not None
+    lists = {name: sorted([found["origins"][origin], row] for asked in told["asked"] for row, origin, *_ in
+                          asked["parts"]) for name, told in found["lists"].items()
+             if name not in ("point latency", "Exchanges worth looking at")}  # fmt: skip
+    charts = {name: sorted([found["origins"][part[0]], *part[1:]] for part in told["parts"])
+              for name, told in found["charts"].items() if told.get("way") in ("sum", "percentiles")}  # fmt: skip
+    return {"options": found["options"], "lists": lists, "charts": charts}
+
+
 def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path: Path) -> None:
     made = tmp_path / "scripted.pcap"
     made.write_bytes(scripted())
@@ -42,6 +56,7 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
             with open_capture(path) as capture:
                 collected.capture(capture)
         expected = told(report(collected.ask))
+        here = parts_of(collected.ask)
     session = spark.newSession()  # with settings and views of its own
     for name, value in ADAPTIVE.items():
         session.conf.set(name, value)
@@ -50,6 +65,7 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
         assert found[part] == expected[part], part
 
     assert found["errors"][1]
+    assert parts_of(asking(session, str(out))) == here
 
 
 def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:

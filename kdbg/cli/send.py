@@ -121,7 +121,12 @@ def request(name: str | None, options: Options, said: dict[str, Any]) -> Request
     from .sending import lookups
 
     given = parse(text(options.body), "--body") if options.body is not None else None
-    return lookups.request(grammars.api(name), options.version, sets, said, given)
+    api = grammars.api(name)
+    if options.all_versions and given is None and not sets:
+        said, made_up = lookups.stood_in(api, said)
+        if made_up:
+            click.echo(f"kdbg: {api.name} is sent for {made_up}, which nobody said", err=True)
+    return lookups.request(api, options.version, sets, said, given)
 
 
 def show_template(api: Api, version: int | None) -> int:

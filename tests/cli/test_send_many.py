@@ -26,6 +26,22 @@ class TestMany:
         assert [row.split()[0] for row in rows] == [str(version) for version in range(8)]
         assert all(row.endswith("OK") for row in rows)
 
+    def test_what_groups_want_to_know_is_made_up_and_said(self, send: Cli) -> None:
+        outcome = send("heartbeat", "--all-versions")
+        assert outcome.status == 0
+        assert "Heartbeat is sent for --group kdbg --generation 0 --member-id kdbg, which nobody said" in outcome.err
+        results = [row.split()[-1] for row in outcome.out.splitlines()[2:]]
+        assert set(results) <= {"UNKNOWN_MEMBER_ID", "COORDINATOR_NOT_AVAILABLE", "GROUP_ID_NOT_FOUND"}
+        assert len(results) >= 3
+        outcome = send("heartbeat", "--all-versions", "--member-id", "m", "--generation", 4)
+        assert "sent for --group kdbg, which nobody said" in outcome.err
+
+    @pytest.mark.parametrize("arguments", [("heartbeat",), ("delete-topics", "--all-versions")])
+    def test_nothing_else_is_made_up(self, send: Cli, arguments: tuple[str, ...]) -> None:
+        outcome = send(*arguments)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert " wants --" in outcome.err
+
     def test_every_version_as_json(self, send: Cli) -> None:
         lines = send("list-offsets", "--topic", "orders", "--partition", 99, "--all-versions", "-f", "json").lines
         assert [line["api_version"] for line in lines] == list(range(8))

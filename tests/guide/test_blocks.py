@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,16 @@ def test_commands_print_what_is_shown(block: Block, tmp_path: Path) -> None:
 @of("python")
 def test_programs_run(block: Block, tmp_path: Path) -> None:
     check_python(block, link(tmp_path))
+
+
+@of("console", "shell")
+def test_brackets_stand_in_quotes_for_zsh_takes_them_for_a_pattern(block: Block) -> None:
+    commands = re.sub(r"\\\n", " ", block.text).splitlines()
+    for line in commands if block.language == "shell" else [each[2:] for each in commands if each.startswith("$ ")]:
+        said = shlex.shlex(line, posix=False, punctuation_chars=True)
+        said.whitespace_split = True
+        for word in said if "kdbg" in line and line.count("'") % 2 == 0 else ():
+            assert not re.search(r"\[", re.sub(r"'[^']*'|\"[^\"]*\"", "", word)), line
 
 
 @of("shell")

@@ -113,6 +113,17 @@ def required(api: str) -> list[str]:
     return [p.name for p in _parameters(form) if p.default is p.empty] if form is not None else []
 
 
+def repeated(api: str) -> set[str]:
+    """Return the options that may be given several times."""
+    form = FORMS.get(api)
+    return {p.name for p in _parameters(form) if _is_repeated(p)} if form is not None else set()
+
+
+def _is_repeated(parameter: inspect.Parameter) -> bool:
+    kind = str(parameter.annotation)
+    return kind.startswith("tuple") or kind in ("Words", "Pairs")
+
+
 def _parameters(form: Callable[..., Any]) -> list[inspect.Parameter]:
     return [found for found in inspect.signature(form).parameters.values() if found.kind is found.KEYWORD_ONLY]
 
@@ -124,7 +135,7 @@ def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> 
     word = f"--{name.replace('_', '-')}"
     if kind == "bool":
         return cls([f"{word}/--no{word[1:]}" if default else word], is_flag=True, default=None, **about)
-    many = kind.startswith("tuple") or kind in ("Words", "Pairs")
+    many = _is_repeated(parameter)
     if many:
         about["help"] = about["help"].replace(".", " (may be repeated).", 1)
     about.setdefault("type", TYPES["int" if "int" in kind else "str"])

@@ -41,7 +41,7 @@ def parse(text: str) -> Assignment:
         steps.append(found[1] if found[1] is not None else int(found[2]))
         end = found.end()
     if not equals or end != len(path) or not steps or isinstance(steps[0], int):
-        raise InputError(f"--set {text!r}: write a field's path, = and a value, as in topics[0].name=orders")
+        raise InputError(f"--set {text!r}: write a field's path, = and a value, as in --set 'topics[0].name=orders'")
     if any(isinstance(step, int) and step > MOST for step in steps):
         raise InputError(f"--set {path}: no array of a body is that long")
     try:

@@ -14,7 +14,7 @@ from ...client.partitioner import PARTITIONERS, Partitioner
 from ...client.producing import carried_by
 from ...errors import InputError
 from ...wire import Api
-from .apioptions import required
+from .apioptions import repeated, required
 from .assign import Assignment
 from .request import FromBody, FromOptions, Request
 from .words import TIMES, now
@@ -81,6 +81,8 @@ async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
 
 
 KINDS: dict[str, type[FromOptions]] = {"Produce": Produce, "Fetch": Fetch}
+STAND_INS: dict[str, str | int] = {"group": "kdbg", "generation": 0, "member_id": "kdbg"}
+"""What versions can be tried with, and changes nothing at a broker: a member that no group has."""
 OTHERWISE = {"value": " (or --file, or --tombstone)"}
 
 
@@ -99,6 +101,16 @@ def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping
         words = " and ".join(f"{option(name)}{OTHERWISE.get(name, '')}" for name in missing)
         raise InputError(f"{api.name} wants {words}; or a --body, which --show-template prints")
     return KINDS.get(api.name, FromOptions)(api, version, sets, said)
+
+
+def stood_in(api: Api, said: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return what was said with STAND_INS for all that is missing, and these as options; neither if they do not do."""
+    missing = [name for name in required(api.name) if name not in said]
+    if not missing or not STAND_INS.keys() >= set(missing):
+        return dict(said), ""
+    many = repeated(api.name)
+    found = {name: (STAND_INS[name],) if name in many else STAND_INS[name] for name in missing}
+    return {**said, **found}, " ".join(f"{option(name)} {STAND_INS[name]}" for name in missing)
 
 
 def option(name: str) -> str:

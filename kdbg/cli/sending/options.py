@@ -89,8 +89,8 @@ request_options: Final = _decorator(
              help="Send this version, whatever the broker thinks of it; else the highest that both know."),
     requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
     requests("--set", "sets", multiple=True, metavar="PATH=VALUE",
-             help="Set a field: 'topics[0].name=orders', in quotes for the shell. VALUE is JSON, or text, or a value's name: resource_type=topic. "
-             "May be repeated."),
+             help="Set a field: 'topics[0].name=orders', in quotes for the shell. VALUE is JSON, or text, or a value's "
+             "name: resource_type=topic. May be repeated."),
     requests("--from", "source", metavar="CAPTURE#N", help="Send request N of a capture again; --set changes it."),
     requests("--raw", metavar="HEX|@FILE", help="Send these bytes as they are, size and header included."),
     requests("--show-template", is_flag=True, help="Print a body to fill in, and send nothing."),

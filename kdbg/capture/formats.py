@@ -32,6 +32,8 @@ class Reader(Protocol):
 
     def take(self, data: bytes, /) -> Taken: ...
 
+    def sent(self, data: bytes, start: int, /) -> int: ...
+
 
 def open_packets(
     source: Source, note: Callable[[str], None], is_silent: Callable[[], bool] = lambda: False
@@ -42,15 +44,24 @@ def open_packets(
     it is, a batch without packets is yielded first. Raises UnknownCapture; the iterator raises Damaged,
     after the packets before the damage.
     """
+    reader, data = open_reader(source, note)
+    return packets_of(source.stream, reader, data, is_silent)
+
+
+def open_reader(source: Source, note: Callable[[str], None]) -> tuple[Reader, bytes]:
+    """Read the file's header; return the reader of its format, and bytes to give it before all others.
+
+    Raise `UnknownCapture` for what is no capture.
+    """
     magic = _exactly(source.stream, 4)
     if magic in MAGICS:
         layout = Layout.of(magic + _exactly(source.stream, HEADER - 4))
         if layout is None:
             raise _beginning(source)
-        return _packets(source.stream, PcapReader(layout), b"", is_silent)
+        return PcapReader(layout), b""
     if magic == MAGIC:
         reader = PcapngReader(note)
-        return _packets(source.stream, reader, _first_section(source, reader, magic), is_silent)
+        return reader, _first_section(source, reader, magic)
     raise UnknownCapture(source.name, _unknown(magic, source.feed.trouble))
 
 
@@ -75,7 +86,10 @@ def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
         data += more
 
 
-def _packets(stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool]) -> Iterator[Batch]:
+def packets_of(
+    stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool] = lambda: False
+) -> Iterator[Batch]:
+    """Yield the packets of `data` and of the stream behind it, as `open_packets` says."""
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:

@@ -95,6 +95,7 @@ class PcapReader:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._header = struct.Struct(f"{layout.order}III").unpack_from
+        self._sent = struct.Struct(f"{layout.order}I").unpack_from
 
     def take(self, data: bytes) -> Taken:
         """Return the whole packets at the beginning of `data`, which begins with a packet's header."""
@@ -113,3 +114,8 @@ class PcapReader:
             append((seconds * 1_000_000_000 + fraction * unit, link, start, behind))
             place = behind
         return Taken(packets, place, place + record - end)
+
+    def sent(self, data: bytes, start: int) -> int:
+        """Return the bytes that the packet at `start` had on the wire, by the header in front of it."""
+        length: int = self._sent(data, start - self._layout.record + 12)[0]
+        return length

@@ -87,6 +87,11 @@ class PcapngReader:
             place = behind
         return Taken(packets, place, place + SMALLEST - len(data))
 
+    def sent(self, data: bytes, start: int) -> int:
+        """Return the bytes that the packet at `start` had on the wire: every block says it right in front."""
+        length: int = self._single(data, start - 4)[0]
+        return length
+
     def _ordinary(self, data: bytes, place: int, packets: list[RawPacket]) -> int:
         """Take whole Enhanced Packet Blocks with nothing odd about them; return where the first other block begins.
 

@@ -35,7 +35,7 @@ class CaptureWriter:
         self._time = 0
         try:
             with ExitStack() as undo:
-                self._file = undo.enter_context(open(path, "wb", buffering=0, opener=_private))
+                self._file = undo.enter_context(open(path, "wb", buffering=0, opener=private))
                 self._append(file_header(RAW_IP))
                 undo.pop_all()  # it stays open until `close`
         except OSError as error:
@@ -86,7 +86,7 @@ class CaptureWriter:
             rest = rest[self._file.write(rest) or 0 :]
 
 
-def _private(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
     """Open a file so that a new one is its owner's alone, for there may be passwords in it; return its descriptor."""
     return os.open(path, flags, 0o600)
 

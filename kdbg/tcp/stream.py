@@ -162,6 +162,10 @@ class Stream:
         self.ended = True
         self.regular = False
 
+    def position(self, seq: int) -> int:
+        """Return the position of a sequence number that is near the current one."""
+        return self._place(seq & MASK)
+
     def _place(self, seq: int) -> int:
         return self.due + ((seq - self.due + BEHIND) & MASK) - BEHIND
 

@@ -149,6 +149,17 @@ class Table:
             else:
                 receive(packet)
 
+    def place(self, packet: Packet) -> tuple[Connection, Stream, int] | None:
+        """Return connection and stream of a packet that was received last, and the position of its first byte there.
+
+        None for a packet of no connection.
+        """
+        entry = self._entries.get(packet[2])
+        if entry is None:
+            return None
+        connection, stream, _ = entry
+        return connection, stream, stream.position(packet[3] + bool(packet[5] & SYN))
+
     def close(self) -> None:
         """End every connection; for the end of the capture."""
         for connection, stream, _ in list(self._entries.values()):

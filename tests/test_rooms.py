@@ -32,6 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "values": {"wire"},
     "stats": {"messages", "grammars", "wire"},
     "schemas": {"values"},
+    "redact": {"messages", "tcp", "grammars", "wire", "capture"},
     "records": {"values", "segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {"values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
@@ -55,7 +56,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
-        "guide", "records", "values", "compare", "schemas", "stats", "query",
+        "guide", "records", "values", "compare", "schemas", "stats", "query", "redact", "tcp",
     },
     "guide": set(),
     "__main__": {"cli"},
@@ -80,7 +81,7 @@ OWNERS = {
 """Packages, and the rooms that alone may import them."""
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
-    "records", "values", "compare", "stats",
+    "records", "values", "compare", "stats", "redact",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

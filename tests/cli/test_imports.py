@@ -6,6 +6,7 @@ A command may import those that its row of the table allows. A new command needs
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Collection
@@ -84,6 +85,7 @@ TABLE = [
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),
+    Row("redact", (CAPTURE, os.devnull), MESSAGES),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
     Row("guide", ("speed",)),
     Row("guide", ("speed", "--color", "always"), {"rich"}),

@@ -1,0 +1,39 @@
+"""`kdbg redact`: a capture in, one that can be shared out."""
+
+from __future__ import annotations
+
+import click
+
+from .definitions import definitions_option
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option("--names", is_flag=True, help="Give every name a pseudonym, the same wherever it stands, not a blank.")
+@click.option("--addresses", is_flag=True, help="Replace the IP and hardware addresses of packets as well.")
+@click.option(
+    "--seed", metavar="TEXT", help="Make the same pseudonyms again: the same names and seed give the same ones."
+)
+@definitions_option
+def command(source: str, target: str, names: bool, addresses: bool, seed: str | None) -> int:
+    """Make a capture that can be shared: keys, values, headers, names and credentials are taken out of it.
+
+    Whatever is taken out is replaced by as many bytes; compressed batches are compressed again to the size they had,
+    checksums are right, times and sizes untouched. So kdbg and Wireshark show the same exchanges for both. What kdbg
+    did not understand is blank: other protocols, TLS, broken messages. OUT is pcapng or pcap, as its name ends.
+
+    Numbers stay (offsets, times, ids), and so do settings' names, error codes, and what clients call their software.
+    Exit status 1 says that something could not be kept readable; it is blank.
+
+    \b
+    kdbg redact captures/first-contact.pcap shared.pcap --names
+    kdbg redact captures/first-contact.pcap shared.pcap --names --addresses --seed "ticket 4711"
+    """
+    import secrets
+
+    from ..redact.substitutes import Substitutes
+    from .redacting import Redaction
+
+    made = Substitutes(secrets.token_hex() if seed is None else seed, names=names, addresses=addresses)
+    return Redaction(made).run(source, target)

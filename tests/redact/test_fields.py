@@ -1,0 +1,81 @@
+"""The registry of what fields hold, against all grammars: what stays is what was meant to, and no line is in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdbg.grammars import apis
+from kdbg.grammars.payloads import payloads
+from kdbg.grammars.payloads.sasl_tokens import TOKENS
+from kdbg.redact.fields import FIELDS, Holds, holds, is_kept
+from kdbg.wire.language.api import DIRECTIONS
+from kdbg.wire.nodes import Node, Sized
+from kdbg.wire.nodes.children import children
+
+INSIDE = {
+    "auth_bytes": TOKENS.values(), "token": TOKENS.values(), "value": list(payloads()),
+    "request_principal": list(payloads()),
+}  # fmt: skip
+"""Fields in which payloads stand, whose names a path then begins with."""
+
+
+def leaves(node: Node, path: str = "") -> Iterator[tuple[str, Sized]]:
+    if isinstance(node, Sized):
+        yield path, node
+    for child in children(node):
+        yield from leaves(child.node, f"{path}.{child.key}".strip(".") if child.key else path)
+
+
+def every_field() -> set[tuple[str, Sized]]:
+    found: set[tuple[str, Sized]] = set()
+    for api in apis():
+        for side in DIRECTIONS:
+            for version in api.versions:
+                for grammar in (api.at(side, version), *(form for _, form in api.dialects_of(side, version))):
+                    found |= set(leaves(grammar))
+    for outside, kinds in INSIDE.items():
+        for kind in kinds:
+            for version in kind.versions:
+                reading = kind.reading(version)
+                for form in (reading, *reading.former):
+                    found |= set(leaves(form.grammar, outside))
+    return found
+
+
+EVERY = every_field()
+
+
+def test_every_line_of_the_registry_is_about_a_field() -> None:
+    paths = {path for path, _ in EVERY} | {"headers.value"}
+    for key in FIELDS:
+        assert any(path == key or path.endswith(f".{key}") for path in paths), key
+
+
+def test_no_secret_and_no_bytes_stay() -> None:
+    for path, node in EVERY:
+        if node.kind == "secret" or not node.text:
+            assert holds(path, node) is Holds.VALUE, path
+
+
+def test_names_of_topics_and_groups_are_names_wherever_they_stand() -> None:
+    for path, node in EVERY:
+        if node.kind in ("topic", "group"):
+            assert holds(path, node) is Holds.NAME, path
+
+
+def test_who_and_where_somebody_is_never_stays() -> None:
+    ends = ("client_id", "host", "user", "member_id", "principal", "rack", "cluster_id", "transactional_id", "log_dir")
+    found = [(path, node) for path, node in EVERY if path.endswith(ends)]
+    assert len(found) > len(ends)
+    for path, node in found:
+        assert not is_kept(holds(path, node), "warehouse.internal"), path
+
+
+def test_kafkas_own_words_stay_where_they_are_due() -> None:
+    assert is_kept(Holds.WORD, "cooperative-sticky")
+    assert is_kept(Holds.WORD, "range,roundrobin")
+    assert not is_kept(Holds.WORD, "our-assignor")
+    assert is_kept(Holds.SETTING, "retention.ms")
+    assert not is_kept(Holds.SETTING, "Secret Name")
+    assert is_kept(Holds.NAME, "__consumer_offsets")
+    assert not is_kept(Holds.NAME, "consumer")

@@ -1,0 +1,102 @@
+"""Batches compressed again: to the same size, to the same bytes but for noise where there were values."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdbg.redact.filling import Plain, Room, refill
+from kdbg.redact.snappy import elements, longer
+from kdbg.redact.substitutes import Substitutes
+from kdbg.wire.records.compression import compress, decompress
+
+VALUES = st.one_of(
+    st.binary(max_size=60),
+    st.text("abcdefgh ", max_size=200).map(str.encode),
+    st.integers(0, 300).map(lambda count: b'{"id":1,"name":"a customer"}' * (count // 28) + b"a" * (count % 28)),
+)
+MADE = Substitutes("a seed")
+
+
+def nothing(data: bytearray) -> None:
+    """Prove nothing: there are no checksums in the bytes."""
+
+
+def plain_of(values: list[bytes]) -> tuple[bytes, Plain]:
+    """Records of these values, with numbers between them; and the same with blanks for values."""
+    old, blank, rooms = b"", b"", []
+    for number, value in enumerate(values):
+        head = struct.pack(">hB", number * 7, len(value) % 251)
+        rooms.append(Room(len(old) + 3, len(old) + 3 + len(value)))
+        old, blank = old + head + value, blank + head + b"x" * len(value)
+    return old, Plain(blank, rooms, nothing)
+
+
+def raw_snappy(data: bytes) -> bytes:
+    """One block without framing, as librdkafka writes."""
+    from cramjam import snappy
+
+    return bytes(snappy.compress_raw(data))
+
+
+WRITERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "gzip": (1, lambda data: compress(1, data)),
+    "gzip 1": (1, lambda data: compress(1, data, level=1)),
+    "snappy framed": (2, lambda data: compress(2, data)),
+    "snappy": (2, raw_snappy),
+    "lz4": (3, lambda data: compress(3, data)),
+    "lz4 12": (3, lambda data: compress(3, data, level=12)),
+    "zstd": (4, lambda data: compress(4, data)),
+    "zstd 1": (4, lambda data: compress(4, data, level=1)),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@given(values=st.lists(VALUES, min_size=1, max_size=40))
+def test_the_size_is_the_same_and_so_is_all_but_the_values(name: str, values: list[bytes]) -> None:
+    codec, write = WRITERS[name]
+    old, plain = plain_of(values)
+    packed = write(old)
+    found = refill(codec, plain, packed, 2, MADE)
+    assert found is not None, "no way found"
+    assert len(found) == len(packed)
+    inside = bytearray(decompress(codec, found))
+    for start, end in plain.rooms:
+        inside[start:end] = b"x" * (end - start)
+    assert bytes(inside) == plain.data
+
+
+def test_checksums_are_written_once_the_noise_is_there() -> None:
+    def prove(data: bytearray) -> None:
+        data[:1] = bytes([sum(data[1:]) % 256])
+
+    old = b"\0" + bytes(range(200))
+    packed = compress(1, old)
+    found = refill(1, Plain(b"\0" + b"x" * 200, [Room(1, 201)], prove), packed, 2, MADE)
+    assert found is not None
+    inside = decompress(1, found)
+    assert inside[0] == sum(inside[1:]) % 256
+    assert inside[1:] != b"x" * 200, "there was room for noise"
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_bytes_that_nothing_compresses_that_far_are_given_up(codec: int) -> None:
+    plain = Plain(bytes(range(256)), [], nothing)
+    assert refill(codec, plain, compress(codec, b"")[:20], 2, MADE) is None
+
+
+@given(data=st.binary(min_size=1, max_size=300), more=st.integers(0, 60))
+def test_a_snappy_block_is_made_longer_and_says_the_same(data: bytes, more: int) -> None:
+    from cramjam import snappy
+
+    block = raw_snappy(data * 3)
+    made, left = longer(block, more)
+    assert len(made) == len(block) + more - left
+    assert bytes(snappy.decompress_raw(made)) == data * 3
+    assert left == 0 or len(data) < 20
+    front, found = elements(block)
+    assert front + b"".join(element.encoded() for element in found) == block

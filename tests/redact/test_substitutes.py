@@ -1,0 +1,93 @@
+"""What stands in place of names and addresses: as long, the same for the same seed, never the same for two."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdbg.redact.substitutes import Substitutes
+
+SEED = "a seed"
+
+
+NAMES = Substitutes(SEED, names=True, addresses=True)
+"""To take many from: it remembers what it gave."""
+
+
+def names(seed: str = SEED) -> Substitutes:
+    return Substitutes(seed, names=True, addresses=True)
+
+
+@given(text=st.text(max_size=40))
+def test_a_name_keeps_its_length_and_its_pseudonym(text: str) -> None:
+    made = names().name(text)
+    assert len(made) == len(text.encode())
+    assert names().name(text) == made
+    assert Substitutes(SEED).name(text) == b"x" * len(text.encode())
+
+
+@given(texts=st.sets(st.text("abcdefgh-.0123", min_size=4, max_size=12), min_size=2, max_size=40))
+def test_two_names_have_two_pseudonyms(texts: set[str]) -> None:
+    made = names()
+    assert len({made.name(text) for text in texts}) == len(texts)
+
+
+def test_names_are_made_piece_by_piece() -> None:
+    made = names()
+    one, two = made.name("orders-eu.1").decode(), made.name("orders-us.1").decode()
+    assert one.split("-")[0] == two.split("-")[0] != "orders"
+    assert one != two
+    assert one.endswith("1")
+    assert [letter for letter in one if not letter.isalnum()] == ["-", "."]
+
+
+def test_another_seed_gives_other_pseudonyms() -> None:
+    assert names("one").name("warehouse") != names("other").name("warehouse")
+
+
+def test_long_numbers_and_bytes_that_are_no_text_are_replaced() -> None:
+    assert names().name("47110815") != b"47110815"
+    assert b"\xff\xfe" not in names().name("a\udcff\udcfe\udcfdb")
+
+
+@pytest.mark.parametrize("text", ["10.1.2.3", "192.168.100.17", "127.0.0.1", "2001:db8::17:ff", "::1", "fe80::1"])
+def test_an_address_as_text_is_the_one_in_packets(text: str) -> None:
+    made = names()
+    found = made.name(text).decode()
+    assert ip_address(found).packed == made.address(ip_address(text).packed)
+    assert len(found) == len(text)
+
+
+def test_an_address_inside_of_a_text_is_replaced() -> None:
+    made = names()
+    assert made.name("/127.0.0.1:9092") == b"/" + made.name("127.0.0.1") + b":" + made.name("9092")
+    assert made.name("127.0.0.1") != b"127.0.0.1"
+
+
+@given(addresses=st.sets(st.integers(1 << 24, (224 << 24) - 1), min_size=2, max_size=30))
+def test_two_addresses_stay_two_and_networks_stay_networks(addresses: set[int]) -> None:
+    made = names()
+    found = {address: made.address(IPv4Address(address).packed) for address in addresses}
+    assert len(set(found.values())) == len(addresses)
+    for one, other in zip(found, list(found)[1:], strict=False):
+        assert (found[one][:3] == found[other][:3]) == (one >> 8 == other >> 8)
+
+
+@given(address=st.ip_addresses(v=6))
+def test_an_ipv6_address_is_as_long_as_text(address: IPv6Address) -> None:
+    if address.ipv4_mapped is None:
+        assert len(str(ip_address(NAMES.address(address.packed)))) == len(str(address))
+
+
+def test_nobodys_and_everybodys_addresses_stay() -> None:
+    made = names()
+    for packed in (bytes(4), b"\xff" * 4, b"\xe0\0\0\1"):
+        assert made.address(packed) == packed
+    assert made.hardware(bytes(6)) == bytes(6)
+    assert made.hardware(b"\x01\0\x5e\0\0\1") == b"\x01\0\x5e\0\0\1"
+    other = made.hardware(b"\x02\x42\xac\x11\0\2")
+    assert other != b"\x02\x42\xac\x11\0\2"
+    assert other[0] & 3 == 2, "one host's, given locally"

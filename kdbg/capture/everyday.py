@@ -10,8 +10,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdbg.capture.links import IPV4, IPV6, TCP, Found
-from kdbg.capture.packet import Packet
+from kdbg.capture.links import IPV4, IPV6, TCP
+from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 
 
@@ -54,7 +54,7 @@ LONGER = 20
 
 
 def segments(
-    data: bytes, packets: list[RawPacket], number: int, time: int, odd: Callable[[int, bytes], Found]
+    data: bytes, packets: list[RawPacket], number: int, time: int, odd: Callable[[int, bytes, int], Segment | None]
 ) -> tuple[list[Packet], int, int]:
     """Return the TCP segments of the packets in `data`, how many bytes the packets have, and the last one's time.
 
@@ -90,6 +90,6 @@ def segments(
             if begin <= end:
                 add((number, time, flow, seq, ack, flags, data[begin : end if end < stop else stop], end - begin))
                 continue
-        if segment := odd(link, data[start:stop]):
+        if segment := odd(link, data[start:stop], time):
             add((number, time, *segment))
     return found, size, time

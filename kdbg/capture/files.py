@@ -13,14 +13,15 @@ from typing import BinaryIO, TypeAlias
 
 from kdbg.capture.everyday import segments
 from kdbg.capture.formats import Batch, Damaged, open_packets
-from kdbg.capture.links import Found, dissector
-from kdbg.capture.packet import Packet
+from kdbg.capture.fragments import Fragment, Fragments
+from kdbg.capture.links import RAW, Found, dissector
+from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import Source, open_source
 from kdbg.findings import Finding, Kind
 from kdbg.findings.facts import CaptureTrouble
 
-FRAGMENTED = "a fragment of a TCP segment, which is not put together with its others"
+FRAGMENTED = "a fragment of an IP packet whose other fragments are not in the capture"
 MOST_NOTES = 100
 Data: TypeAlias = bytes
 """What `Capture` cannot call bytes, as it counts them under that name."""
@@ -59,13 +60,16 @@ class Capture:
         self._pause: float | None = None
         self._singly = False
         self._dissectors: dict[int, Callable[[bytes], Found]] = {}
+        self._fragments = Fragments()
         self._walk = self._blocks(open_packets(source, self._note, self._is_silent))
         self._packets = (packet for block in self._walk for packet in block)
 
     @property
     def problems(self) -> list[Finding]:
         """What is wrong with the capture itself, as far as it was read."""
-        return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in self._notes.items()]
+        lost = {FRAGMENTED: self._fragments.lost} if self._fragments.lost else {}
+        notes = {**self._notes, **lost}
+        return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in notes.items()]
 
     def __iter__(self) -> Iterator[Packet]:
         self._singly = True
@@ -118,17 +122,21 @@ class Capture:
         self.last_time = time
         return found
 
-    def _odd(self, link: int, data: Data) -> Found:
-        """Return what is in a packet that is not an everyday one."""
+    def _odd(self, link: int, data: Data, time: int) -> Segment | None:
+        """Return what is in a packet that is not an everyday one, or in the packet that this fragment makes whole."""
+        found = self._dissected(link, data)
+        while isinstance(found, Fragment):  # a tunnel's packets may be sent in pieces, and be pieces themselves
+            whole = self._fragments.add(found, time)
+            found = None if whole is None else self._dissected(RAW, whole)
+        if found is None:
+            self.other += 1
+        return found
+
+    def _dissected(self, link: int, data: Data) -> Found:
         dissect = self._dissectors.get(link)
         if dissect is None:
             dissect = self._dissectors[link] = dissector(link, self._note)
-        found = dissect(data)
-        if not found:
-            self.other += 1
-            if found is not None:
-                self._note(FRAGMENTED)
-        return found
+        return dissect(data)
 
     def _is_silent(self) -> bool:
         return self._pause is not None and self.source.is_silent(self._pause)

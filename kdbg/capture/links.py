@@ -1,4 +1,4 @@
-"""From a packet's bytes to its TCP segment, by link type: bytes go in, a Segment, FRAGMENT or None comes out.
+"""From a packet's bytes to its TCP segment, by link type: bytes go in, a Segment, a Fragment or None comes out.
 
 The header bytes are read where they stand. What is unusual (tunnels, other link types) is left to scapy, which is
 imported when the first such packet comes; where it is not installed, such packets are noted and passed over. Whatever
@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from kdbg.capture.fragments import Fragment
 from kdbg.capture.packet import Segment
 
-Found: TypeAlias = Segment | tuple[()] | None
-"""A TCP segment; FRAGMENT; or None where there is no TCP."""
-
-FRAGMENT: Final = ()
-"""Part of a TCP segment that IP cut in pieces: seen, not put together."""
+Found: TypeAlias = Segment | Fragment | None
+"""A TCP segment; a piece of a packet that may hold one, see fragments.py; or None where there is no TCP."""
 
 _IPV4 = struct.Struct(">BxH2xHxB2x12sIIBB").unpack_from
 """version and header length, total length, fragment, protocol, flow; TCP's seq, ack, offset, flags."""
 _IPV6 = struct.Struct(">B3xHBx36sIIBB").unpack_from
 """version, payload length, next header, flow; TCP's seq, ack, offset, flags."""
+_IPV4_ALONE = struct.Struct(">BxH2xHxB").unpack_from
+_IPV6_ALONE = struct.Struct(">B3xHB33x").unpack_from
+"""The same of an IP header with less behind it than TCP's, which the last piece of a packet may be."""
 _TCP = struct.Struct(">IIBB").unpack_from
 _SHORT = struct.Struct(">H").unpack_from
 
 TCP, UDP = 6, 17
+RAW = 101
+"""The link type of packets that begin with their IP header."""
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 """Their ethertypes."""
 VLAN_TAGS = frozenset({b"\x81\x00", b"\x88\xa8", b"\x91\x00"})
@@ -34,6 +37,8 @@ FOR_SCAPY = frozenset({b"\x88\x47", b"\x88\x48", b"\x88\x64", b"\x65\x58"})
 """Ethertypes that may carry IP further in: MPLS, PPPoE, bridged Ethernet."""
 PROTOCOLS_FOR_SCAPY = frozenset({47, 97, 137})
 """GRE, Ethernet in IP, MPLS in IP."""
+CARRIERS = frozenset({TCP, UDP, 4, 41, *PROTOCOLS_FOR_SCAPY})
+"""What TCP may be in: IPv4 and IPv6 in IP are 4 and 41. Pieces of other packets need not be put together."""
 VXLAN_PORTS = frozenset({4789, 8472})
 PORTS_FOR_SCAPY = frozenset({4754, 4790, 6081, 6635})
 """UDP ports of tunnels: GRE, VXLAN-GPE, Geneve, MPLS."""
@@ -144,6 +149,8 @@ def _network(kind: bytes, data: bytes, start: int) -> Found:
 
 
 def ipv4(data: bytes, start: int) -> Found:
+    if len(data) < start + 34:
+        return _ipv4(data, start, *_IPV4_ALONE(data, start))
     version, total, fragment, protocol, flow, seq, ack, offset, flags = _IPV4(data, start)
     if version != 0x45 or protocol != TCP or fragment & 0x3FFF:
         return _ipv4(data, start, version, total, fragment, protocol)
@@ -159,14 +166,23 @@ def _ipv4(data: bytes, start: int, version: int, total: int, fragment: int, prot
     if version >> 4 != 4 or version & 15 < 5:
         return None
     body = start + (version & 15) * 4
-    if protocol != TCP:
-        return None if fragment & 0x3FFF else _carried(protocol, data, body)
     if fragment & 0x3FFF:
-        return FRAGMENT
+        if protocol not in CARRIERS:
+            return None
+        header = data[start : start + 2] + bytes(2) + data[start + 4 : start + 6] + bytes(2) + data[start + 8 : body]
+        key = data[start + 12 : start + 20] + data[start + 4 : start + 6] + data[start + 9 : start + 10]
+        end = start + total if total else len(data)
+        return _piece(key, header, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), data, body, end)
+    if protocol != TCP:
+        return _carried(protocol, data, body)
     return _tcp(data, data[start + 12 : start + 20], body, start + total if total else len(data))
 
 
 def ipv6(data: bytes, start: int) -> Found:
+    if len(data) < start + 54:
+        version, length, header = _IPV6_ALONE(data, start)
+        end = start + 40 + length if length else len(data)
+        return _ipv6(data, start, header, end) if version >> 4 == 6 else None
     version, length, header, flow, seq, ack, offset, flags = _IPV6(data, start)
     if version >> 4 != 6:
         return None
@@ -183,20 +199,40 @@ def ipv6(data: bytes, start: int) -> Found:
 def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
     """Read IPv6 whose TCP header stands behind extension headers, or that carries something else."""
     body = start + 40
-    fragment = False
     while True:
         if header in EXTENSIONS:
             size = (data[body + 1] + 1) * 8
         elif header == 44:
-            size, fragment = 8, fragment or bool(_SHORT(data, body + 2)[0] & 0xFFF9)
+            fragment = _SHORT(data, body + 2)[0]
+            if fragment & 0xFFF9:
+                return _piece6(data, start, body, end, fragment)
+            size = 8
         elif header == 51:  # authentication header
             size = (data[body + 1] + 2) * 4
         else:
             break
         header, body = data[body], body + size
     if header != TCP:
-        return None if fragment else _carried(header, data, body)
-    return FRAGMENT if fragment else _tcp(data, data[start + 8 : start + 40], body, end)
+        return _carried(header, data, body)
+    return _tcp(data, data[start + 8 : start + 40], body, end)
+
+
+def _piece6(data: bytes, start: int, body: int, end: int, fragment: int) -> Found:
+    """Read a piece of an IPv6 packet, whose fragment header stands at `body`."""
+    following = data[body]
+    if following not in CARRIERS and following not in EXTENSIONS:
+        return None
+    addresses = data[start + 8 : start + 40]
+    header = data[start : start + 4] + bytes(2) + bytes([following]) + data[start + 7 : start + 8] + addresses
+    key = addresses + data[body + 4 : body + 8]
+    return _piece(key, header, fragment & 0xFFF8, bool(fragment & 1), data, body + 8, end)
+
+
+def _piece(key: bytes, header: bytes, offset: int, more: bool, data: bytes, body: int, end: int) -> Found:
+    """Return a piece of a packet; None for one that the snaplen cut, or that is not of whole eights before the last."""
+    if end > len(data) or end <= body or (more and (end - body) % 8):
+        return None
+    return Fragment(key, header, offset, more, data[body:end])
 
 
 def _tcp(data: bytes, addresses: bytes, body: int, end: int) -> Found:

@@ -84,11 +84,14 @@ def _payload(parts: list[bytes], form: str) -> Pasted:
 
 def _segment(data: bytes, cut: bool) -> Segment | None:
     """Return the TCP segment if these bytes are one whole packet, else None; with `cut`, its end may be missing."""
+    from kdbg.capture.fragments import Fragment
     from kdbg.capture.links import dissector
 
     for link in LINKS:
         segment = dissector(link)(data)
-        if segment and len(data) - len(segment[4]) <= HEADERS and (cut or len(segment[4]) == segment[5]):
+        if segment is None or isinstance(segment, Fragment):
+            continue
+        if len(data) - len(segment[4]) <= HEADERS and (cut or len(segment[4]) == segment[5]):
             return segment
     return None
 

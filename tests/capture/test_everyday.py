@@ -13,8 +13,9 @@ from scapy.packet import Packet as Scapy
 
 from kdbg.capture.everyday import segments
 from kdbg.capture.formats import Damaged, open_packets
-from kdbg.capture.links import Found, dissector
-from kdbg.capture.packet import Packet
+from kdbg.capture.fragments import Fragment
+from kdbg.capture.links import dissector
+from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import open_source
 
@@ -39,14 +40,20 @@ ON_LINK = {
 
 
 def at_once(data: bytes, packets: list[RawPacket], time: int = 0) -> tuple[list[Packet], int, int]:
-    return segments(data, packets, 7, time, lambda link, data: dissector(link)(data))
+    return segments(data, packets, 7, time, lambda link, data, time: segment_of(link, data))
+
+
+def segment_of(link: int, data: bytes) -> Segment | None:
+    """What is in a packet that is not sent in pieces."""
+    found = dissector(link)(data)
+    return None if isinstance(found, Fragment) else found
 
 
 def each(data: bytes, packets: list[RawPacket], time: int = 0) -> tuple[list[Packet], int, int]:
     found = list[Packet]()
     for number, (moment, link, start, end) in enumerate(packets, 8):
         time = moment if moment is not None else time
-        if segment := dissector(link)(data[start:end]):
+        if segment := segment_of(link, data[start:end]):
             found.append((number, time, *segment))
     return found, sum(end - start for _, _, start, end in packets), time
 
@@ -79,13 +86,13 @@ def test_everyday_packets_are_read_in_place(name: str, network: Scapy) -> None:
     packet = bytes(network if layer is None else layer / network)
     asked = list[int]()
 
-    def odd(link: int, data: bytes) -> Found:
+    def odd(link: int, data: bytes, time: int) -> Segment | None:
         asked.append(link)
-        return dissector(link)(data)
+        return segment_of(link, data)
 
     data, places = placed(link, [packet, packet, packet])
     found, _, _ = segments(data, places, 0, 0, odd)
-    assert [segment for _, _, *segment in found] == [list(dissector(link)(packet) or ())] * 3
+    assert [segment for _, _, *segment in found] == [list(segment_of(link, packet) or ())] * 3
     assert asked == []
 
 

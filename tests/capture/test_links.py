@@ -27,7 +27,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
-from kdbg.capture.links import FRAGMENT, LINKS, Found, dissector
+from kdbg.capture.links import LINKS, Found, dissector
 from kdbg.capture.packet import endpoint, reverse
 from kdbg.capture.tunnels import require
 
@@ -244,14 +244,21 @@ def test_a_header_cut_within_its_options_still_counts() -> None:
 
 @pytest.mark.parametrize("fields", [{"flags": "MF"}, {"frag": 100}, {"flags": "MF", "frag": 100}])
 def test_fragments_are_told_from_segments(fields: dict[str, Any]) -> None:
-    assert found(ETHERNET / ip4(proto=6, **fields) / Raw(bytes(tcp()))) == FRAGMENT
-    assert found(ETHERNET / ip4(proto=17, **fields) / Raw(bytes(40))) is None
+    piece = found(ETHERNET / ip4(proto=6, **fields) / Raw(bytes(32)))
+    assert (piece.offset, piece.more, piece.data) == (fields.get("frag", 0) * 8, "flags" in fields, bytes(32))
+    assert found(ETHERNET / ip4(proto=1, **fields) / Raw(bytes(32))) is None
 
 
 @pytest.mark.parametrize("fields", [{"m": 1}, {"offset": 100}])
 def test_ipv6_fragments_are_told_from_segments(fields: dict[str, Any]) -> None:
-    assert found(ETHERNET / ip6() / IPv6ExtHdrFragment(nh=6, **fields) / Raw(bytes(tcp()))) == FRAGMENT
-    assert found(ETHERNET / ip6() / IPv6ExtHdrFragment(nh=17, **fields) / Raw(bytes(40))) is None
+    piece = found(ETHERNET / ip6() / IPv6ExtHdrFragment(nh=6, **fields) / Raw(bytes(32)))
+    assert (piece.offset, piece.more, piece.data) == (fields.get("offset", 0) * 8, "m" in fields, bytes(32))
+    assert found(ETHERNET / ip6() / IPv6ExtHdrFragment(nh=58, **fields) / Raw(bytes(32))) is None
+
+
+def test_a_fragment_that_the_snaplen_cut_cannot_be_put_together() -> None:
+    assert found(bytes(ETHERNET / ip4(proto=6, flags="MF") / Raw(bytes(32)))[:-1]) is None
+    assert found(ETHERNET / ip4(proto=6, flags="MF") / Raw(bytes(31))) is None
 
 
 def test_do_not_fragment_is_no_fragment() -> None:

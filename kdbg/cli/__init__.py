@@ -35,6 +35,7 @@ COMMANDS = {
     "coverage": "List what is known of each version, and what has proved it.",
     "pipeline": "Decode archives of captures into tables, on Spark.",
     "query": "Ask captures, or tables, in SQL or by questions that are ready.",
+    "export": "Write a capture of some connections or exchanges alone.",
     "redact": "Make a capture that can be shared: names and data taken out.",
     "report": "Make a page to look at, of captures or of a pipeline's tables.",
     "guide": "Read the manual, topic by topic.",

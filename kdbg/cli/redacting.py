@@ -6,7 +6,6 @@ messages are; then once more, to write each packet with what stands in its place
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -17,20 +16,20 @@ from typing import BinaryIO
 import click
 
 from ..capture import Capture, open_capture
-from ..capture.frames import Dissectors, Frame, Frames
+from ..capture.frames import Frames
 from ..capture.packet import Packet
 from ..capture.saved import FrameWriter
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
-from ..errors import CaptureRefused
 from ..messages.exchange import Exchange
 from ..redact.message import redact
 from ..redact.packets import rewritten
 from ..redact.streams import UNREAD, Direction, Expected, Locator
 from ..redact.substitutes import Substitutes
-from ..tcp.table import Connection, Table
+from ..tcp.table import Table
 from . import UNDECODED, printable
 from .captures import number
+from .packets import Ends, is_pcapng, nobody, packets, refuse_same
 
 SPOOLED = 64 << 20
 """Bytes that are held before a file is taken for them."""
@@ -42,12 +41,11 @@ class Redaction:
     def __init__(self, made: Substitutes) -> None:
         self.made = made
         self.exchanges = self.messages = self.lost = self.others = 0
-        self.clients: dict[int, tuple[int, bool]] = {}
-        """By a connection's number: its first packet, and whether its initiator is the client."""
+        self.ends = Ends()
 
     def run(self, source: str, target: str) -> int:
         """Write the redacted capture; return the exit status."""
-        _refuse_same(source, target)
+        refuse_same(source, target)
         with _again(source) as again, tempfile.SpooledTemporaryFile(SPOOLED) as file, seldom_collected():
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:
@@ -55,44 +53,37 @@ class Redaction:
             locator = Locator(expected)
             with Frames(again()) as frames:
                 table = Table(locator.accept)
-                for _, packet in _packets(frames):
+                for _, packet in packets(frames):
                     if packet is not None:
                         table.receive(packet)
                 table.close()
             locator.settle()
             with Frames(again()) as frames, FrameWriter(target, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
-                packets = self.write(frames, locator, writer)
-        self.tell(packets, frames.problem)
+                count = self.write(frames, locator, writer)
+        self.tell(count, frames.problem)
         return UNDECODED if self.lost else 0
 
     def survey(self, capture: Capture, expected: Expected) -> None:
         """Read the exchanges, and say what stands in place of their messages."""
-        engine = Engine(watch=self.watch)
+        engine = Engine(watch=self.ends.watch)
         for exchange in engine.run(capture.blocks()):
             engine.names_then.at(exchange.names)
             self.exchanges += 1
             self.take(exchange, expected)
         self.others = engine.other_connections
 
-    def watch(self, connection: Connection, client: int | None) -> None:
-        """Take note which end of a connection is the client."""
-        if client is not None:
-            self.clients[connection.number] = connection.first_packet, client == 0
-
     def take(self, exchange: Exchange, expected: Expected) -> None:
         """Say what stands in place of an exchange's messages."""
-        first, asks = self.clients[exchange.peers.number]
-        for half, sent in ((exchange.request, asks), (exchange.response, not asks)):
-            if half is not None:
-                made = redact(half, self.made)
-                self.messages += 1
-                self.lost += made.lost
-                expected.add((first, sent), half, made.data)
+        for direction, half in self.ends.halves(exchange):
+            made = redact(half, self.made)
+            self.messages += 1
+            self.lost += made.lost
+            expected.add(direction, half, made.data)
 
     def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
         """Write every packet with what stands in place of its bytes; return how many there were."""
-        table, count = Table(locator.nobody), 0
-        for frame, packet in _packets(frames):
+        table, count = Table(nobody), 0
+        for frame, packet in packets(frames):
             payload = b""
             if packet is not None:
                 table.receive(packet)
@@ -111,34 +102,16 @@ class Redaction:
         direction: Direction = connection.first_packet, stream is connection.sent
         return locator.places[direction].replaced(start, packet[6])
 
-    def tell(self, packets: int, problem: str) -> None:
+    def tell(self, count: int, problem: str) -> None:
         """Say what was done, and what could not be."""
         if self.lost:
             lost = number(self.lost, "compressed batch").replace("batchs", "batches")
             click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank", err=True)
         if problem:
             click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
-        parts = [number(packets, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]
+        parts = [number(count, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]
         parts += [f"{number(self.others, 'other connection')} blank"] if self.others else []
         click.echo(" · ".join(parts), err=True)
-
-
-def _packets(frames: Frames) -> Iterator[tuple[Frame, Packet | None]]:
-    dissectors = Dissectors()
-    for frame in frames:
-        yield frame, dissectors.packet(frame)
-
-
-def is_pcapng(name: str, otherwise: bool) -> bool:
-    """Return whether a file of this name is to be pcapng, or pcap; what its name does not say, `otherwise` does."""
-    lower = name.lower()
-    return lower.endswith((".pcapng", ".ntar")) or (otherwise and not lower.endswith((".pcap", ".cap")))
-
-
-def _refuse_same(source: str, target: str) -> None:
-    """Raise `CaptureRefused` where the capture would be written over itself."""
-    if source != "-" and os.path.exists(target) and os.path.samefile(source, target):  # noqa: PTH110, PTH121
-        raise CaptureRefused(target, "is the capture itself: give another name")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict, deque
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from ..messages.exchange import CapturedMessage
-from ..tcp.stream import NOBODY, Receiver, Stream
+from ..tcp.stream import Receiver, Stream
 from ..tcp.table import Connection
 
 Direction: TypeAlias = tuple[int, bool]
@@ -176,10 +176,6 @@ class Locator:
             places = self.places[direction] = Places(self._expected.file)
             sides.append(Side(stream, self._expected, self._expected.messages.pop(direction, []), places))
         return sides[0], sides[1]
-
-    def nobody(self, connection: Connection) -> tuple[Receiver, Receiver]:
-        """Return receivers that do nothing, for who goes through the packets once more."""
-        return NOBODY, NOBODY
 
     def settle(self) -> None:
         """Put all places in order, once all packets were taken."""

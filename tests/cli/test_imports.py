@@ -85,6 +85,7 @@ TABLE = [
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),
+    Row("export", (CAPTURE, os.devnull, "--api", "fetch"), MESSAGES),
     Row("redact", (CAPTURE, os.devnull), MESSAGES),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
     Row("guide", ("speed",)),

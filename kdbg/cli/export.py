@@ -1,0 +1,37 @@
+"""`kdbg export`: captures in, a capture of what was chosen out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option(
+    "--connections/--only-exchanges", "whole", default=True,
+    help="Write all packets of the connections in which a wanted exchange is (the default), or only those with the "
+    "exchanges themselves, behind the handshakes of their connections.",
+)  # fmt: skip
+@filter_options
+@definitions_option
+def command(files: tuple[str, ...], target: str, whole: bool, **filters: Any) -> int:
+    """Write a capture of what the filters choose, packet by packet as it was captured; Wireshark opens it.
+
+    Whole connections are what other programs read best: they have the requests that tell what responses are, and no
+    gaps. OUT is pcapng, unless its name ends with .pcap. It holds what was said, passwords too: see kdbg redact.
+
+    \b
+    kdbg export captures/errors.pcap --errors failed.pcapng
+    kdbg export captures/ --api produce --slower-than 100 slow.pcapng
+    kdbg export captures/errors.pcap --exchange 7-9 --only-exchanges three.pcap
+    """
+    from .exporting import MODES, ExportRun
+
+    run = ExportRun(target, MODES["connections" if whole else "exchanges"], take_filters(filters))
+    return run.export(files)

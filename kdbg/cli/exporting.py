@@ -1,0 +1,120 @@
+"""One run of `kdbg export`: each capture is read for the wanted exchanges, then again to write their packets.
+
+What is written of an exchange is a `Choice`; another way to choose, or to write what TLS hid, is another entry of
+`MODES`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from ..capture import Capture
+from ..capture.frames import Frames
+from ..capture.packet import SYN, Packet
+from ..capture.saved import FrameWriter
+from ..errors import CaptureError
+from ..filters.chosen import Filters
+from ..messages.exchange import Exchange
+from ..redact.streams import Direction
+from ..tcp.table import Table
+from .captures import Captures, number
+from .output import Writer
+from .packets import Ends, is_pcapng, nobody, packets, refuse_same
+
+
+class Choice(Protocol):
+    """What is to be written of one capture."""
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        """Take note of a wanted exchange."""
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        """Return whether a packet of a connection is to be written."""
+
+
+class WholeConnections:
+    """Chooses every packet of the connections in which a wanted exchange is."""
+
+    def __init__(self) -> None:
+        self._wanted: set[int] = set()
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        self._wanted.add(ends.first_packet(exchange))
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        return direction[0] in self._wanted
+
+
+class ExchangesAlone:
+    """Chooses the packets that hold the messages, those sent again in between too, and their connections' handshakes.
+
+    The handshake tells who the client is, and where the sequence numbers begin.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[Direction, set[int]] = defaultdict(set)
+        self._connections: set[int] = set()
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        for direction, half in ends.halves(exchange):
+            first, last = sorted((half.first_packet, half.last_packet))
+            self._wanted[direction].update(range(first, last + 1))
+            self._connections.add(direction[0])
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        if packet[5] & SYN:
+            return direction[0] in self._connections
+        return bool(packet[7]) and packet[0] in self._wanted.get(direction, ())
+
+
+MODES: Mapping[str, Callable[[], Choice]] = {"connections": WholeConnections, "exchanges": ExchangesAlone}
+"""What can be written, by its name."""
+
+
+class ExportRun(Captures):
+    """Writes what is wanted of one capture after the other."""
+
+    out: FrameWriter
+
+    def __init__(self, target: str, mode: Callable[[], Choice], filters: Filters) -> None:
+        super().__init__(filters, Writer(live=False))
+        self.target, self.mode = target, mode
+        self.written = 0
+
+    def export(self, files: Sequence[str]) -> int:
+        """Write the file; return the exit status."""
+        for file in files:
+            refuse_same(file, self.target)
+        with FrameWriter(self.target, pcapng=is_pcapng(self.target, otherwise=True)) as self.out:
+            self.captures(files)
+        return self.status
+
+    def read(self, capture: Capture, name: str) -> None:
+        """Find the wanted exchanges of a capture, then write their packets."""
+        if capture.source.pipe is not None:
+            raise CaptureError(capture.name, "is read twice, and a pipe can be read once", "save it to a file first")
+        refuse_same(capture.name, self.target)
+        choice, ends = self.mode(), Ends()
+        with self.driven(capture, name) as drive:
+            drive.engine.watch = ends.watch
+            for exchange in drive:
+                choice.want(exchange, ends)
+        with Frames(capture.name) as frames:
+            self.write(frames, choice)
+
+    def write(self, frames: Frames, choice: Choice) -> None:
+        """Write the packets of a capture that were chosen."""
+        table = Table(nobody)
+        for frame, packet in packets(frames):
+            if packet is None:
+                continue
+            table.receive(packet)
+            found = table.place(packet)
+            if found is not None and choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
+                self.out.add(frame)
+                self.written += 1
+
+    def other_parts(self) -> list[str]:
+        return [f"{number(self.written, 'packet')} written"]

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 from kdbg.capture.formats import Damaged, open_reader, packets_of
+from kdbg.capture.fragments import Fragment
 from kdbg.capture.links import Found, dissector
 from kdbg.capture.packet import Packet
 from kdbg.capture.pcapng import PcapngReader
@@ -71,9 +72,11 @@ class Dissectors:
         self._by_link: dict[int, Callable[[bytes], Found]] = {}
 
     def packet(self, frame: Frame) -> Packet | None:
-        """Return the TCP segment of a frame; None where there is none, or a part of one."""
+        """Return the TCP segment of a frame; None where there is none, or a piece of an IP packet."""
         dissect = self._by_link.get(frame.link)
         if dissect is None:
             dissect = self._by_link[frame.link] = dissector(frame.link)
         found = dissect(frame.data)
-        return (frame.number, frame.time, *found) if found else None
+        if found is None or isinstance(found, Fragment):
+            return None
+        return (frame.number, frame.time, *found)

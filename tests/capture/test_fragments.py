@@ -19,6 +19,7 @@ from scapy.packet import Raw
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.capture.fragments import MOST, MOST_BYTES, PATIENCE, Fragment, Fragments
+from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.links import dissector
 
 from .files import ETHERNET, PACKETS, ROOT, pcap, read
@@ -148,6 +149,12 @@ def frames_of(path: Path) -> list[bytes]:
 def in_pieces(frame: bytes) -> list[ScapyPacket]:
     packet = Ether(frame)
     return list(fragment(packet, fragsize=64))
+
+
+def test_a_frame_that_holds_a_piece_is_no_packet() -> None:
+    pieces = IN_PIECES["IPv4"](512)
+    found = Dissectors()
+    assert [found.packet(Frame(1, 0, 101, piece, len(piece))) for piece in pieces] == [None] * len(pieces)
 
 
 @given(st.binary(max_size=200))

@@ -40,13 +40,13 @@ ARROWS: dict[str, set[str]] = {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
         "compare", "stats",
     },
-    "tables": {"render", "messages", "tcp", "grammars", "wire"},
+    "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture"},
     "spark": {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions",
     },
-    "report": {"tables", "render", "engine", "messages", "filters", "tcp", "capture", "jobs", "grammars", "wire"},
-    "query": {"tables", "spark", "render", "engine", "messages", "filters", "capture"},
+    "report": {"tables", "render", "messages", "filters", "jobs", "grammars"},
+    "query": {"tables", "spark", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
         "extras",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
@@ -146,7 +147,8 @@ def decode(decoded: Decoded, source: str, progress: Progress) -> None:
 
 def show(asked: Mapping[str, str], ask: Ask, form: Form) -> None:
     """Write the answers, each as it is worked out."""
-    writer, style = Writer(), look(form.color, form.full, False)
+    writer, found = Writer(), look(form.color, form.full, False)
+    style = replace(found, long_lines=found.full)  # in a pipe nothing is cut
     for i, (name, text) in enumerate(asked.items()):
         if form.name == "table":
             most = form.limit or form.most

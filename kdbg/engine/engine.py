@@ -130,7 +130,7 @@ class Engine:
         self.connections += 1
         self.watch(connection, client)
         conversation = Conversation(
-            Peers(connection.number, ends[client], ends[1 - client]),
+            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet),
             self._add,
             self._leave,
             whole=sides[client].intact,
@@ -146,7 +146,8 @@ class Engine:
         connection = classifier.connection
         self.other_connections += 1
         if finding is not None:
-            self._left_over(Peers(connection.number, connection.initiator, connection.acceptor), finding)
+            ends = connection.initiator, connection.acceptor
+            self._left_over(Peers(connection.number, *ends, connection.first_packet), finding)
         connection.ignore()
 
     def _left_over(self, peers: Peers, finding: Finding) -> None:

@@ -24,11 +24,15 @@ MANY = 1 << 62
 
 
 class Peers(NamedTuple):
-    """A connection: `number` in order of appearance, its ends as (address, port)."""
+    """A connection: `number` in order of appearance, its ends as (address, port), its first packet in the capture.
+
+    `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges.
+    """
 
     number: int
     client: tuple[str, int]
     broker: tuple[str, int]
+    first_packet: int = 0
 
 
 def endpoint(end: tuple[str, int]) -> str:
@@ -171,7 +175,7 @@ class CapturedMessage:
 
         A sound one is read no further than it must be.
         """
-        if self._message is None and self.facts() is not None and self.api is not None:
+        if self._message is None and self.api is not None and (self.sound or self.facts() is not None):
             read = front_of(self.api, self.version, self.direction, names)
             try:
                 return read(self.data) if read is not None else {}

@@ -170,9 +170,10 @@ class _Shared(NamedTuple):
 
 def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
-    capture, (number, client, broker), key, version, client_id, mechanism = common
+    capture, (number, client, broker, first_packet), key, version, client_id, mechanism = common
     known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
-    return _Shared(capture, Peers(number, _end(*client), _end(*broker)), _api(key), version, client_id, known)
+    peers = Peers(number, _end(*client), _end(*broker), first_packet)
+    return _Shared(capture, peers, _api(key), version, client_id, known)
 
 
 def _end(address: str, port: int) -> tuple[str, int]:

@@ -28,6 +28,7 @@ TYPES = {
     "short": "SMALLINT",
     "shorts": "SMALLINT[]",
     "int": "INTEGER",
+    "ints": "INTEGER[]",
     "long": "BIGINT",
     "boolean": "BOOLEAN",
     "bytes": "BLOB",

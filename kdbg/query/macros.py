@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MACROS = (
     "unix_micros(time) AS epoch_us(time)",
+    "timestamp_micros(number) AS make_timestamptz(number)",
     "approx_percentile(value, rank) AS quantile_disc(value, rank)",
     "size(list) AS len(list)",
     "get(list, place) AS list[place + 1]",

@@ -2,10 +2,8 @@
 
 `exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are those of kdbg/tables/columns.py, with
 points in time as microseconds since the epoch; `connections` also has `host`, the client without its port, and
-`errors` has a row for each error that an exchange tells of. Two columns more are the report's own: `number`, of
-`exchanges` and `problems`, the exchange's as views have it, and `late_us` of `exchanges`, how late an answer was beyond
-what its request asked the broker to hold it back. Tables of a pipeline do not tell the first, and nothing of long
-polls: the columns are null there.
+`errors` has a row for each error that an exchange tells of. Tables of a pipeline number neither connections nor
+exchanges: `connection` and `number` are null there.
 """
 
 from __future__ import annotations

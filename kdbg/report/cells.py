@@ -114,7 +114,6 @@ KINDS: dict[str, Callable[[Any], Cell]] = {
     "time": lambda value: Cell(when(value), value),
     "id": lambda value: Cell(str(value), value),
     "exchange": lambda value: Cell(f"#{value}", value),
-    "connection": lambda value: Cell(f"c{value}", value),
     "command": lambda value: Cell(shown(value, LONGEST_COMMAND)),
 }
 """How values are shown, by kind: durations and times are in microseconds."""

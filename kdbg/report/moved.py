@@ -195,7 +195,7 @@ LAG = (
     Apart(those(PARTITIONS, f"api IN ({_COMMITS})"), {"group": "group_id"} | _BY_TOPIC | {"partition": "partition"}),
 )
 WORTH = (
-    Apart("exchanges", {"connection": "connection_id"} | API | {"time": "request_time"}, narrow="time"),
+    Apart("exchanges", {"connection": "connection"} | API | {"time": "request_time"}, narrow="time"),
 )  # fmt: skip
 LATE = (Apart("exchanges", WORTH[0].keys, {"times": ONE}, narrow="time"),)
 MOVED_GROUPS = (

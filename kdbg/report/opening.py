@@ -17,7 +17,7 @@ from .outstanding import LATE, Named, Worth
 MOST_LINES = 30
 """Of one point, for filters to choose among; the page shows the first few, and says where the rest is."""
 MOST_NAMES = 4
-KEY_KINDS = {"connection": "connection", "time": "time", "times": "count"}
+KEY_KINDS = {"connection": "text", "time": "time", "times": "count"}
 NAME = 60
 """Characters of a name in a line."""
 
@@ -83,8 +83,7 @@ def late(ask: Ask) -> Point | None:
     if not found:
         return None
     lines = [
-        Line(f"{facts.label(row.api)} of {_name(row.client_id)} (c{row.connection}"
-             f"{'' if row.number is None else f', #{row.number}'}): {duration(time)}{_in_all(row, time)}")
+        Line(f"{facts.label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}")
         for time, row in found[:MOST_LINES]
     ]  # fmt: skip
     title = f"Slow answers, up to {duration(found[0][0])} beyond what they were asked to wait"
@@ -92,6 +91,11 @@ def late(ask: Ask) -> Point | None:
     of = _rows(moves.LATE, ((row.connection, facts.label(row.api), row.time, 1) for _, row in found))
     return Point("warning", title, "latency", of, "of the slowest answers", "of the slowest answers", lines,
                  many - len(lines))  # fmt: skip
+
+
+def _where(row: Worth) -> str:
+    """Return which exchange it is, as views have it; "" where nobody numbers them."""
+    return "" if row.number is None else f" ({row.connection}, #{row.number})"
 
 
 def _in_all(row: Worth, late: int) -> str:
@@ -156,10 +160,10 @@ def worth_looking(ask: Ask) -> Table:
     every = [*outstanding.firsts(ask, "error", facts.ERRORS), *outstanding.odd(ask), *late]
     merged: dict[object, Worth] = {}
     for row in every:
-        key = row[1:7]
+        key = row[1:8]
         merged[key] = _because(row, f"{merged[key].why}, {row.why}") if key in merged else row
     columns = {"exchange": "exchange", "how to see it": "command", "why": "text", "client": "text",
-               "connection": "connection", "API": "text", "time": "time"}  # fmt: skip
+               "connection": "text", "API": "text", "time": "time"}  # fmt: skip
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
     cells = [(row.number, command(row), row.why, facts.label(row.client_id), row.connection, facts.label(row.api),
               row.time) for row in rows]  # fmt: skip

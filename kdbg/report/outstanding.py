@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from ..tables.group_questions import FENCED
 from .ask import Ask
 from .facts import ERRORS, FactRow, Listing, label, listing
 
@@ -17,7 +18,7 @@ MOST_WORTH = 15
 """Exchanges of one kind that are worth looking at."""
 MOST_EVENTS = 5000
 """Of groups, looked through for names."""
-WHERE = "number, capture, connection_id, client_id, api, request_time, latency_us"
+WHERE = "number, capture, connection_id, connection, client_id, api, request_time, latency_us"
 
 
 class Worth(NamedTuple):
@@ -26,7 +27,8 @@ class Worth(NamedTuple):
     why: str
     number: int | None
     capture: str
-    connection: int
+    connection_id: int
+    connection: str | None
     client_id: str | None
     api: str | None
     time: int
@@ -147,16 +149,10 @@ def _gone(ask: Ask) -> list[tuple[Any, int, str]]:
     """Return (group, time, what is to say) of members that left, were fenced or forgotten by the coordinator."""
     rows = ask(f"""
         SELECT group_id, time, client_id, event, reason, error FROM groups
-        WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({FENCED}))
+        WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({", ".join(map(repr, FENCED))}))
         ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}""")
     return [
         (group, time, f"{label(client_id)} left{f': {reason}' if reason else ''}" if event == "leave"
          else f"{label(client_id)} was turned away: {error}")
         for group, time, client_id, event, reason, error in rows
     ]  # fmt: skip
-
-
-FENCED = ", ".join(
-    repr(name) for name in ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
-)
-"""Errors by which a coordinator tells that it no longer counts on a member."""

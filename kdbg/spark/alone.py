@@ -36,7 +36,7 @@ class Alone:
     ) -> None:
         self.plan, self.add, self.ports = plan, add, ports
         self.name: str = plan.captures[plan.splits[0].capture]
-        self._connections = Connections()
+        self._connections = Connections(numbered=False)
         self._engine = Engine(watch=self._connections.watch)
         topics = self._engine.names_then
         self._rows, self._fits = Rows(add, wanted, topics), filters.check(topics)
@@ -67,7 +67,7 @@ class Alone:
             before += reading.report["packets"]
 
     def _wants(self, exchange: Exchange) -> bool:
-        """Give the exchange its connection's number in the whole capture; return whether the filters let it through."""
+        """Take the numbers away from an exchange; return whether the filters let it through."""
         exchange.peers = self._connections.heard(exchange).peers
         return self._fits is None or self._fits(exchange)
 

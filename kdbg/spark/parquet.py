@@ -37,7 +37,8 @@ COUNTING = {
 }
 """Table by table, the columns of numbers that seldom come again, but are near the ones before: Parquet keeps the
 differences. Looking them up among those that were there takes longer, and four times the room."""
-WITHIN = {"texts": (".list.element",), "shorts": (".list.element",), "headers": (".key_value.key", ".key_value.value")}
+WITHIN = {"texts": (".list.element",), "shorts": (".list.element",), "ints": (".list.element",),
+          "headers": (".key_value.key", ".key_value.value")}  # fmt: skip
 """What Parquet calls the columns inside of lists and maps, behind the column's name."""
 REPEATED = {
     table: [

@@ -22,6 +22,7 @@ TYPES: dict[str, pa.DataType] = {
     "short": pa.int16(),
     "shorts": _list(pa.int16()),
     "int": pa.int32(),
+    "ints": _list(pa.int32()),
     "long": pa.int64(),
     "boolean": pa.bool_(),
     "bytes": pa.binary(),

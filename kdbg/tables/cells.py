@@ -23,7 +23,8 @@ Layout = tuple[str | tuple[str, ...], ...]
 
 KIND = (*WHO, "api", "api_key", "api_version", "client_id")
 """What exchanges of a connection have in common, of which there are few kinds."""
-TOLD = ("answered", "topics", "groups", "error_codes", "errors", "throttle_ms", "notes")
+TOLD = ("answered", "topics", "groups", "error_codes", "errors", "throttle_ms", "notes", "error_topics",
+        "error_partitions")  # fmt: skip
 """What is told of an exchange besides when and how much."""
 SHARED: dict[str, tuple[tuple[str, ...], ...]] = {
     "exchanges": (KIND, TOLD),

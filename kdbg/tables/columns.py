@@ -13,6 +13,7 @@ _WHO = {
     "connection_id": ("long", "the number of its first packet in the capture"),
     "client": ("text", "address:port"),
     "broker": ("text", "address:port"),
+    "connection": ("text", "`c1` and so on, as views have it; null where captures are decoded in parts: on Spark"),
 }
 """Which connection: in front of every table that tells of one."""
 _WHAT = {
@@ -24,6 +25,7 @@ _WHAT = {
     "request_time": ("time", "of the request's first byte; of the response's where the request is missing"),
 }
 """Which exchange of it."""
+_NUMBER = ("long", "of the exchange, `#1` in views and `FILE#1`; null where captures are decoded in parts: on Spark")
 
 _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "exchanges": _WHO | _WHAT | {
@@ -40,6 +42,10 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "errors": ("texts", "their names"),
         "throttle_ms": ("int", "milliseconds that the broker held the client back, or asks it to wait"),
         "notes": ("texts", "as `kdbg decode` has them"),
+        "number": _NUMBER,
+        "late_us": ("long", "latency beyond what the request asks to be held back for, as a fetch does"),
+        "error_topics": ("texts", "of each error, the topic that it is told of; null where of none"),
+        "error_partitions": ("ints", "of each error, the partition that it is told of; null where of none"),
     },
     "partitions": _WHO | _WHAT | {
         "topic": ("text", "null where only the id is known"),
@@ -106,6 +112,9 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "error_code": ("short", "as answered; 0 for none, null without an answer"),
         "error": ("text", "its name"),
         "duration_us": ("long", "from the request's last byte to the answer's first"),
+        "number": _NUMBER,
+        "member_ids": ("texts", "of a join: all members of the generation, as the leader learns of them"),
+        "newcomer": ("boolean", "of a join: it came without a member id, in the newer protocols with epoch 0"),
     },
     "problems": _WHO | _WHAT | {
         "file": ("text", "of the capture, where the problem is the file's"),
@@ -116,6 +125,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "offset": ("long", "of its first byte, from the first of the message's header on"),
         "length": ("long", "bytes that it is about"),
         "text": ("text", "a sentence"),
+        "number": _NUMBER,
     },
     "files": {
         "capture": ("text", "what the files that one capture was rolled into have in common"),

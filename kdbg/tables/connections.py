@@ -19,9 +19,13 @@ API_VERSIONS = api("ApiVersions").key
 
 @dataclass(slots=True)
 class ConnectionStatistics:
-    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1."""
+    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1.
+
+    `numbered`: its number is the one that views have.
+    """
 
     connection: Connection
+    numbered: bool = True
     client: int | None = None
     exchanges: int = 0
     client_id: str | None = None
@@ -31,11 +35,12 @@ class ConnectionStatistics:
 
     @property
     def peers(self) -> Peers:
-        """The client and the broker; the connection's number is that of its first packet in the capture."""
+        """The client and the broker."""
         client = self.client or 0
         if self._peers is None or self._peers[0] != client:  # it is asked for each exchange, and changes once
             ends = self.connection.initiator, self.connection.acceptor
-            self._peers = client, Peers(self.connection.first_packet, ends[client], ends[1 - client])
+            number = self.connection.number if self.numbered else 0
+            self._peers = client, Peers(number, ends[client], ends[1 - client], self.connection.first_packet)
         return self._peers[1]
 
     def heard(self, exchange: Exchange) -> None:
@@ -72,12 +77,19 @@ class ConnectionStatistics:
 
 
 class Connections(dict[int, ConnectionStatistics]):
-    """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges."""
+    """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges.
+
+    `numbered`: these numbers are those of the whole capture, which views have.
+    """
+
+    def __init__(self, *, numbered: bool = True) -> None:
+        super().__init__()
+        self.numbered = numbered
 
     def watch(self, connection: Connection, client: int | None) -> None:
         """Note a connection that is new (`client` is None) or was found to speak Kafka."""
         if client is None:
-            self[connection.number] = ConnectionStatistics(connection)
+            self[connection.number] = ConnectionStatistics(connection, self.numbered)
         else:
             self[connection.number].client = client
 

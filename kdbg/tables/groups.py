@@ -29,30 +29,52 @@ JOINS, LEAVES = 0, (-1, -2)
 Body = Mapping[str, Any]
 
 
-def event_rows(api: str, request: Body, answer: Message | None, client_id: str | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of `groups` from `event` to `error`; several rows where several members leave at once."""
+def event_rows(
+    api: str, request: Body, answer: Message | None, client_id: str | None
+) -> Iterator[tuple[tuple[Any, ...], tuple[list[str] | None, bool | None]]]:
+    """Yield the columns of `groups` from `event` to `error`, and `member_ids` and `newcomer`.
+
+    There are several rows where several members leave at once.
+    """
     response: Body = answer.body if answer is not None else {}
-    error = next(iter(outline(answer.grammar)(response)[2]), 0) if answer is not None else None
     asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
     joined = response.get("members") if api == "JoinGroup" else None
-    for who in request.get("members") or (request,):
+    event = _event(api, asked)
+    newcomer = (api != "JoinGroup" or not request.get("member_id")) if event == "join" else None
+    ids = [text(member.get("member_id")) or "" for member in joined] if joined else None
+    whole = request.get("members") or (request,)
+    for who, error in zip(whole, _errors(answer, len(whole)), strict=True):
         yield (
-            _event(api, asked),
-            text(request.get("group_id")),
-            text(who.get("member_id")) or text(response.get("member_id")),
-            text(_first(INSTANCES, who)),
-            text(client_id),
-            integer(asked if error or told is None else told),
-            text(response.get("protocol_type") or request.get("protocol_type")),
-            text(response.get("protocol_name") or request.get("protocol_name")),
-            response.get("leader") == response.get("member_id")
-            if api == "JoinGroup" and not error and response
-            else None,
-            len(joined) if joined else None,
-            text(who.get("reason")),
-            error,
-            None if error is None else error_name(error),
+            (
+                event,
+                text(request.get("group_id")),
+                text(who.get("member_id")) or text(response.get("member_id")),
+                text(_first(INSTANCES, who)),
+                text(client_id),
+                integer(asked if error or told is None else told),
+                text(response.get("protocol_type") or request.get("protocol_type")),
+                text(response.get("protocol_name") or request.get("protocol_name")),
+                response.get("leader") == response.get("member_id")
+                if api == "JoinGroup" and not error and response
+                else None,
+                len(joined) if joined else None,
+                text(who.get("reason")),
+                error,
+                None if error is None else error_name(error),
+            ),
+            (ids, newcomer),
         )
+
+
+def _errors(answer: Message | None, count: int) -> list[int | None]:
+    """Return the error that each of so many members is answered with: its own where there is one for each."""
+    if answer is None:
+        return [None] * count
+    body: Body = answer.body
+    members = body.get("members")
+    if answer.api.name == "LeaveGroup" and not body.get("error_code") and members and len(members) == count:
+        return [member.get("error_code") for member in members]
+    return [next(iter(outline(answer.grammar)(body)[2]), 0)] * count
 
 
 def _event(api: str, epoch: Any) -> str:

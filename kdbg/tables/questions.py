@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .group_questions import GENERATIONS, REBALANCES
+
 
 class Question(NamedTuple):
     """What it answers, in a line; and how it is asked."""
@@ -33,26 +35,19 @@ ORDER BY p99_ms DESC, api
 """,
     ),
     "errors": Question(
-        "which errors brokers answered with, by API, code and topic",
+        "which errors brokers answered with: to whom, about what, how often, when",
         """
 WITH told AS (
-    SELECT api, error_code, error, COALESCE(topic, topic_id) AS topic FROM partitions WHERE error_code <> 0
+    SELECT api, code AS error_code, get(errors, CAST(place AS INT)) AS error, client_id,
+        get(error_topics, CAST(place AS INT)) AS topic, get(error_partitions, CAST(place AS INT)) AS partition,
+        request_time
+    FROM exchanges, LATERAL posexplode(error_codes) AS found(place, code)
 )
-SELECT api, error_code, error, topic, SUM(times) AS times
-FROM (
-    SELECT api, code AS error_code, get(errors, CAST(place AS INT)) AS error,
-        CASE WHEN size(topics) = 1 AND parted IS NULL THEN get(topics, 0) END AS topic, 1 AS times
-    FROM exchanges
-        LEFT JOIN (SELECT DISTINCT api AS parted FROM told) AS others ON api = parted,
-        LATERAL posexplode(error_codes) AS found(place, code)
-    UNION ALL  -- what a partition tells counts with its topic,
-    SELECT *, 1 FROM told
-    UNION ALL  -- and not with its exchange again
-    SELECT api, error_code, error, NULL, -1 FROM told
-)
-GROUP BY api, error_code, error, topic
-HAVING SUM(times) > 0
-ORDER BY times DESC, api, error_code, topic
+SELECT api, error_code, error, client_id, topic, array_sort(collect_set(partition)) AS partitions, COUNT(*) AS times,
+    MIN(request_time) AS first_time, MAX(request_time) AS last_time
+FROM told
+GROUP BY api, error_code, error, client_id, topic
+ORDER BY times DESC, api, error_code, client_id, topic
 """,
     ),
     "throughput": Question(
@@ -131,47 +126,8 @@ GROUP BY software_name, software_version, client_id
 ORDER BY software_name NULLS LAST, software_version, client_id
 """,
     ),
-    "rebalances": Question(
-        "generations of groups: when, how long, who came and went, and why",
-        """
-WITH events AS (
-    SELECT *, unix_micros(time) + duration_us AS until,
-        LAG(time) OVER (PARTITION BY broker, group_id, generation_id ORDER BY time) AS last
-    FROM groups
-    WHERE event IN ('join', 'sync', 'heartbeat') AND error_code = 0 AND generation_id > 0
-),
-told_apart AS (  -- a group that was gone counts from 1 again; 5 minutes are the default of max.poll.interval.ms
-    SELECT *, COUNT(CASE WHEN time > last + INTERVAL 5 MINUTES THEN 1 END)
-        OVER (PARTITION BY broker, group_id, generation_id ORDER BY time) AS again
-    FROM events
-),
-arrived AS (  -- a member is in a generation once its sync is answered; without syncs, once it is told of it
-    SELECT broker, group_id, generation_id, again, member_id, MIN(time) AS began, BOOL_OR(event = 'join') AS by_join,
-        COALESCE(MAX(CASE WHEN event = 'sync' THEN until END), MIN(until)) AS until,
-        MIN(time) = MIN(MIN(time)) OVER (PARTITION BY broker, group_id, member_id) AS new
-    FROM told_apart
-    GROUP BY broker, group_id, generation_id, again, member_id
-),
-generations AS (
-    SELECT broker, group_id, generation_id, again, MIN(began) AS began, MAX(until) AS until, COUNT(*) AS members,
-        COUNT(CASE WHEN new THEN 1 END) AS joined, BOOL_OR(by_join) AS by_join,
-        LAG(MIN(began)) OVER (PARTITION BY broker, group_id ORDER BY MIN(began)) AS before
-    FROM arrived
-    GROUP BY broker, group_id, generation_id, again
-)
-SELECT now.group_id, now.generation_id, began, (until - unix_micros(began)) / 1000 AS duration_ms,
-    now.members, joined, COUNT(CASE WHEN event = 'leave' THEN 1 END) AS departed,
-    array_join(array_sort(collect_set(NULLIF(reason, ''))), '; ') AS reasons
-FROM generations AS now LEFT JOIN groups AS told
-    ON now.broker = told.broker AND now.group_id = told.group_id AND error_code = 0 AND (
-        event = 'join' AND told.generation_id = now.generation_id AND time >= began AND unix_micros(time) <= until
-        OR event = 'leave' AND time < began AND (before IS NULL OR time >= before)
-    )
-WHERE by_join OR (again = 0 AND before IS NOT NULL)  -- else the captures begin after it
-GROUP BY now.broker, now.group_id, now.generation_id, began, until, now.members, joined
-ORDER BY began, group_id, generation_id
-""",
-    ),
+    "rebalances": Question("who joined, left, was fenced or timed out in groups, and why", REBALANCES),
+    "generations": Question("generations of groups: when, how long, how many came and went", GENERATIONS),
     "top-topics": Question(
         "which topics carry most bytes, with the records in and out",
         """

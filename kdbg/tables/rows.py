@@ -7,7 +7,7 @@ it is asked for; a broken message that may hold secrets gives no rows.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from uuid import UUID
 from ..findings import Finding
 from ..grammars.errors import error_name
 from ..grammars.payloads import TOPICS
+from ..messages.error_codes import errors_in
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from ..messages.message import Message
+from ..messages.waiting import WAITS, beyond_wait
 from ..render.heading import endpoint
 from ..render.values import escape
 from ..wire import Api
@@ -45,7 +47,7 @@ AT_ONCE = 1024
 class Spoken(NamedTuple):
     """A version of an API: its columns, what reads its clean messages, and which tables tell of it.
 
-    `by_id`: topics may be named by ids.
+    `by_id`: topics may be named by ids. `held`: its answers are held back for as long as the request says.
     """
 
     columns: TableRow
@@ -54,6 +56,7 @@ class Spoken(NamedTuple):
     by_id: bool
     partitions: bool
     events: bool
+    held: bool
 
 
 class Kind(NamedTuple):
@@ -89,11 +92,11 @@ class Rows:
     def exchange(self, capture: str, exchange: Exchange) -> None:
         """Add all rows of one exchange."""
         request, response = exchange.request, exchange.response
-        kind = self._kinds.get((exchange.peers.number, exchange.api, exchange.version, exchange.client_id))
+        kind = self._kinds.get((exchange.peers.first_packet, exchange.api, exchange.version, exchange.client_id))
         if kind is None or kind.peers != exchange.peers or kind.capture != capture:
             kind = self._met(capture, exchange)
         _, _, shared, spoken, numbered = kind
-        _, read_request, read_response, by_id, partitions, events = spoken
+        _, read_request, read_response, by_id, partitions, events, held = spoken
         if events:
             self._events(exchange, shared.columns[: len(WHO)])
         asked = None if request is None else self._told(request, read_request, by_id)
@@ -101,11 +104,12 @@ class Rows:
         time = moment(exchange.time)
         number = exchange.correlation_id if numbered else None
         findings = [] if exchange.is_sound() else exchange.all_findings()
-        self.add("exchanges", time, self._exchange(exchange, shared, number, time, asked, answer, findings), 0)
+        self.add("exchanges", time, self._exchange(exchange, shared, number, time, asked, answer, findings, held), 0)
         for finding in findings:
             self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
             *same, client_id = shared.columns
-            self.add("problems", time, (*same, number, client_id, time, *problem_columns(finding)), 0)
+            what = problem_columns(finding, number=_number_of(exchange))
+            self.add("problems", time, (*same, number, client_id, time, *what), 0)
         if partitions:
             self._partitions(asked, answer, shared, number, time)
 
@@ -117,18 +121,19 @@ class Rows:
         found = Kind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
         if len(self._kinds) >= MOST:
             self._kinds.clear()
-        self._kinds[peers.number, api, version, exchange.client_id] = found
+        self._kinds[peers.first_packet, api, version, exchange.client_id] = found
         return found
 
     def _learnt(self, api: Api | None, version: int) -> Spoken:
         """Return what there is to know of a version, and remember it."""
         if api is None:
-            found = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False)
+            found = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False, held=False)
         else:
             events, by_id = api.name in EVENTS, names_by_id(api, version)  # events need the values of both messages
             asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
             columns = (api.name, *((api.key, version) if api.key >= 0 else (None, None)))
-            found = Spoken(columns, asks, answers, by_id=by_id, partitions=api.name in KEPT, events=events)
+            held = api.key in WAITS and WAITS[api.key].held
+            found = Spoken(columns, asks, answers, by_id=by_id, partitions=api.name in KEPT, events=events, held=held)
         if len(self._spoken) >= MOST:
             self._spoken.clear()
         self._spoken[api, version] = found
@@ -155,35 +160,39 @@ class Rows:
 
     def _exchange(
         self, exchange: Exchange, shared: Shared, number: int | None, time: int | None,
-        asked: Told | None, answer: Told | None, findings: list[Finding],
+        asked: Told | None, answer: Told | None, findings: list[Finding], held: bool,
     ) -> Cells:  # fmt: skip
         """Return the row of `exchanges`."""
-        request, response = exchange.request, exchange.response
+        request, response, nth = exchange.request, exchange.response, _number_of(exchange)
+        said = self._what_is_told(exchange, asked, answer, findings)
         if response is None:
-            said = self._what_is_told(None if exchange.answered else False, asked, answer, findings)
             assert request is not None
-            return (shared, number, time, None, None, request.size, None, request.first_packet, None, said)
-        said = self._what_is_told(True, asked, answer, findings)
+            return (shared, number, time, None, None, request.size, None, request.first_packet, None, said, nth, None)
         begun, size, packet = moment(response.first_time), response.size, response.first_packet
         if request is None:
-            return (shared, number, time, begun, None, None, size, None, packet, said)
-        latency = micros(response.first_time - request.last_time)
-        return (shared, number, time, begun, latency, request.size, size, request.first_packet, packet, said)
+            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None)
+        latency = late = micros(response.first_time - request.last_time)
+        if held:
+            late = micros(beyond_wait(exchange) or 0)
+        sent = request.first_packet
+        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late)
 
     def _what_is_told(
-        self, answered: bool | None, asked: Told | None, answer: Told | None, findings: list[Finding]
+        self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
     ) -> Shared:
         """Return the columns `TOLD` of an exchange: mostly those of an earlier one."""
+        answered = True if exchange.response is not None else None if exchange.answered else False
         topics, groups, codes, _, throttle, _ = answer or UNTOLD
         if asked is not None:
             others, named, errors, *_ = asked
             topics, groups, codes = [*others, *topics], [*named, *groups], [*errors, *codes]
         if codes or findings or len(topics) + len(groups) > FEW:
-            return self._says(answered, topics, groups, codes, throttle, findings)
+            places = self._places(exchange, asked, answer) if codes else ()
+            return self._says(answered, topics, groups, codes, throttle, findings, places)
         key = (answered, throttle, len(topics), *topics, *groups)
         found = self._said.get(key)
         if found is None:
-            found = self._says(answered, topics, groups, codes, throttle, findings)
+            found = self._says(answered, topics, groups, codes, throttle, findings, ())
             names = [name for name in key[3:] if name is not None]
             if all(type(name) is str for name in names) and sum(map(len, names)) <= SHORT:  # an id's name is learnt
                 if len(self._said) >= MOST_TOLD:
@@ -193,9 +202,9 @@ class Rows:
 
     def _says(
         self, answered: bool | None, topics: Sequence[Any], groups: Sequence[str], codes: Sequence[int],
-        throttle: int | None, findings: list[Finding],
+        throttle: int | None, findings: list[Finding], places: Sequence[tuple[Any, int | None]],
     ) -> Shared:  # fmt: skip
-        """Return the columns `TOLD`."""
+        """Return the columns `TOLD`; `places` are the topic and the partition of each error."""
         return Shared((
             answered,
             [
@@ -208,7 +217,22 @@ class Rows:
             [error_name(code) for code in codes],
             throttle,
             [escape(str(finding)) for finding in findings],
+            [topic_name(topic, self.topics) for topic, _ in places],
+            [partition for _, partition in places],
         ))  # fmt: skip
+
+    def _places(self, exchange: Exchange, asked: Told | None, answer: Told | None) -> list[tuple[Any, int | None]]:
+        """Return topic and partition of each error that both halves tell, None where it is of none."""
+        found: list[tuple[Any, int | None]] = []
+        for half, said in ((exchange.request, asked), (exchange.response, answer)):
+            outline = half.outline() if half is not None and said is not None and said[2] else None
+            if outline is None or said is None:
+                continue
+            of_code: dict[int, deque[tuple[Any, int | None]]] = {}
+            for error in errors_in(outline):  # those of partitions come first
+                of_code.setdefault(error.code, deque()).append((error.topic, error.partition))
+            found += [of_code[code].popleft() if of_code.get(code) else (None, None) for code in said[2]]
+        return found
 
     def _partitions(
         self, asked: Told | None, answer: Told | None, shared: Shared, number: int | None, time: int | None
@@ -255,8 +279,8 @@ class Rows:
             return
         time = moment(exchange.time)
         latency = None if exchange.latency is None else micros(exchange.latency)
-        for event in event_rows(request.api.name, request.body, response, exchange.client_id):
-            self.add("groups", time, (*who, time, *event, latency), 0)
+        for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
+            self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
 
 
 def _opens(half: CapturedMessage, found: Told) -> bool:
@@ -270,18 +294,26 @@ def _opens(half: CapturedMessage, found: Told) -> bool:
 
 def who_columns(capture: str, peers: Peers) -> TableRow:
     """Return the columns that say which connection: the first ones of nearly every table."""
-    return capture, peers.number, _ends(peers.client), _ends(peers.broker)
+    number = f"c{peers.number}" if peers.number else None
+    return capture, peers.first_packet, _ends(peers.client), _ends(peers.broker), number
 
 
-def problem_columns(finding: Finding, file: str | None = None) -> TableRow:
-    """Return the columns of `problems` from `file` on."""
+def _number_of(exchange: Exchange) -> int | None:
+    """Return the number that views have for an exchange; None where nobody counts."""
+    return exchange.number if exchange.peers.number else None
+
+
+def problem_columns(finding: Finding, file: str | None = None, number: int | None = None) -> TableRow:
+    """Return the columns of `problems` from `file` on; `number` is the exchange's."""
     return (
         file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.start,
-        finding.length, escape(finding.text),
+        finding.length, escape(finding.text), number,
     )  # fmt: skip
 
 
 _ends = lru_cache(1 << 16)(endpoint)
 _text_of: Callable[[UUID], str] = lru_cache(1 << 12)(str)
+NO_ENDS: TableRow = (None,) * (len(WHO) - 1)
+"""Stands for the columns of a connection, but for its capture, where a problem is a file's."""
 NO_EXCHANGE: TableRow = (None,) * 6
 """Stands for the exchange's columns where a problem belongs to none."""

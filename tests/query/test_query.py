@@ -18,15 +18,16 @@ import kdbg
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.filters.chosen import Filters
+from kdbg.messages.waiting import beyond_wait
 from kdbg.query import captures, database
 from kdbg.query.captures import Decoded
 from kdbg.query.database import Database
 from kdbg.tables.columns import ABOUT, TABLES
 from kdbg.tables.questions import QUESTIONS
 from tests.cli.calls import SHIPPED
-from tests.spark import asked
+from tests.spark import asked, members
 
-from .worked_out import CHECKS, Answers
+from .worked_out import CHECKS, COMINGS_AND_GOINGS, Answers
 
 
 def ask(held: Database, sql: str) -> list[dict[str, Any]]:
@@ -56,18 +57,31 @@ def test_the_answers_are_those_worked_out_by_hand(held: Database) -> None:
         check(answers)
 
 
+def test_who_makes_a_group_rebalance_in_every_way_that_there_is(held: Database) -> None:
+    decode(held, io.BytesIO(members.capture()))
+    assert [tuple(row.values()) for row in ask(held, QUESTIONS["rebalances"].sql)] == COMINGS_AND_GOINGS
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_every_question_can_be_asked_of_every_capture(held: Database, path: Path) -> None:
     decode(held, str(path))
     told = kdbg.read(str(path))
     seen = list(told)
-    assert ask(held, "SELECT COUNT(*) AS n FROM exchanges") == [{"n": len(seen)}]
+    numbered = held.answer("SELECT number, connection, late_us FROM exchanges ORDER BY number").rows
+    assert list(numbered) == [(one.number, f"c{one.peers.number}", microseconds(beyond_wait(one))) for one in seen]
+    firsts = {(one.peers.number, one.request.first_packet) for one in seen if one.request is not None}
+    for connection, first in held.answer("SELECT connection, connection_id FROM connections WHERE kafka").rows:
+        assert all(first <= packet for number, packet in firsts if f"c{number}" == connection)
     for name, question in QUESTIONS.items():
         rows = ask(held, question.sql)
         if name == "unanswered":
             assert len(rows) == sum(one.response is None and one.answered for one in seen)
         if name == "latency":
             assert sum(row["answered"] for row in rows) == sum(one.latency is not None for one in seen)
+
+
+def microseconds(nanoseconds: int | None) -> int | None:
+    return None if nanoseconds is None else (nanoseconds + 500) // 1000
 
 
 def test_versions_of_unknown_apis_are_no_names(held: Database) -> None:

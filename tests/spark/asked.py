@@ -94,10 +94,10 @@ def billing() -> tuple[Talk, Talk]:
     known = {"partition_index": 1, "committed_offset": 4}
     answers(first, 64_404, topics=[{"name": "orders", "partitions": [known]}])
 
-    joins(first, "b-1", (70_000, 70_100), 1)
+    joins(first, "b-1", (70_000, 70_100), 1, new=True)
     syncs(first, "b-1", (70_110, 70_120), 1)
     second = Talk(("10.0.0.4", 50004), client_id="billing-2", at=79_000)
-    joins(second, "b-2", (80_000, 83_000), 2, reason="a new pod")
+    joins(second, "b-2", (80_000, 83_000), 2, reason="a new pod", new=True)
     asks(first, 81_000, "Heartbeat", 4, group_id="billing", generation_id=1, member_id="b-1")
     answers(first, 81_004, error_code=27)
     joins(first, "b-1", (82_000, 83_000), 2, reason="group is already rebalancing")
@@ -119,8 +119,12 @@ def commits(talk: Talk, at: int, topic: str, offset: int, error: int = 0) -> Non
     answers(talk, at + 4, topics=[{"name": topic, "partitions": [{"partition_index": 0, "error_code": error}]}])
 
 
-def joins(talk: Talk, member: str, times: tuple[int, int], generation: int, reason: str | None = None) -> None:
-    asks(talk, times[0], "JoinGroup", 8, group_id="billing", member_id=member, protocol_type="consumer", reason=reason)
+def joins(
+    talk: Talk, member: str, times: tuple[int, int], generation: int, reason: str | None = None, *, new: bool = False
+) -> None:
+    """Joins the group; a member that is `new` gets its id by the answer."""
+    asks(talk, times[0], "JoinGroup", 8, group_id="billing", member_id="" if new else member, protocol_type="consumer",
+         reason=reason)  # fmt: skip
     answers(
         talk, times[1], generation_id=generation, protocol_type="consumer", protocol_name="range", leader="b-1",
         member_id=member,

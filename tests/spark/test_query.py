@@ -19,11 +19,15 @@ from kdbg.query.stored import show
 from kdbg.spark.query.sql import ADAPTIVE, answer, name_tables
 from kdbg.tables.columns import TABLES
 from kdbg.tables.questions import QUESTIONS
-from tests.cli.calls import SHIPPED
-from tests.query.worked_out import CHECKS, FIRST, Answers
+from tests.cli.calls import MAIN, SHIPPED
+from tests.query.worked_out import CHECKS, COMINGS_AND_GOINGS, FIRST, Answers
 
-from . import asked
+from . import asked, members
 from .conftest import Run
+
+CAPTURE = (".pcap", ".pcapng", ".gz")
+SHARED_FOLDER = MAIN.parent / "shared" / "captures"
+"""Where it is absent the test runs over what is shipped alone."""
 
 
 def answered(spark: Any, *names: str) -> Answers:
@@ -61,28 +65,38 @@ def test_the_answers_are_those_worked_out_by_hand(answers: Answers) -> None:
 
 
 @pytest.fixture
-def shipped(run: Run) -> Path:
-    """The tables of all captures that come with kdbg."""
-    return run(SHIPPED)[0]
+def every(tmp_path: Path) -> list[Path]:
+    """All captures that there are: those that come with kdbg, the shared ones, and one of groups whose members move."""
+    made = tmp_path / "members.pcap"
+    made.write_bytes(members.capture())
+    shared = [path for path in SHARED_FOLDER.rglob("*.pcap*") if path.suffix in CAPTURE and "bomb" not in path.name]
+    return [made, *SHIPPED, *sorted(shared)]
 
 
-def test_duckdb_answers_every_question_alike_of_tables_and_of_captures(asking: Any, shipped: Path) -> None:
-    name_tables(asking, str(shipped))
+def test_duckdb_answers_every_question_alike_of_tables_and_of_captures(
+    asking: Any, run: Run, every: list[Path]
+) -> None:
+    out, _ = run(every)
+    name_tables(asking, str(out))
     answers = answered(asking, *QUESTIONS)
     assert all(answers.values())
+    assert [*COMINGS_AND_GOINGS] == [row for row in map(tuple, map(dict.values, answers["rebalances"]))
+                                     if row[0] in ("trips", "rides", "late")]  # fmt: skip
     with closing(Database()) as stored, closing(Database()) as decoded:
-        show(stored, str(shipped), TABLES.keys())
+        show(stored, str(out), TABLES.keys())
         captures = Decoded(decoded, TABLES.keys(), Filters())
-        for path in SHIPPED:
+        for path in every:
             with open_capture(str(path)) as capture:
                 captures.capture(capture)
         for name, rows in answers.items():
             for database in (stored, decoded):
                 columns, found = database.answer(QUESTIONS[name].sql)
                 assert [dict(zip(columns, row, strict=True)) for row in found] == rows, name
-        by_day = "SELECT COUNT(*), MAX(date) FROM exchanges WHERE date = DATE '2026-11-21'"
-        [(exchanges, date)] = answer(asking, by_day).rows
-        assert [(exchanges, date)] == list(stored.answer(by_day).rows) == list(decoded.answer(by_day).rows)
+        by_day = "SELECT COUNT(*), MAX(date), SUM(late_us) FROM exchanges WHERE date = DATE '2026-11-21'"
+        [(exchanges, date, late)] = answer(asking, by_day).rows
+        assert [(exchanges, date, late)] == list(stored.answer(by_day).rows) == list(decoded.answer(by_day).rows)
+        numbered = "SELECT COUNT(number), COUNT(connection) FROM exchanges"
+        assert list(stored.answer(numbered).rows) == [(0, 0)], "a pipeline decodes in parts: nobody knows"
     assert (exchanges > 0, f"{date}") == (True, "2026-11-21")
 
 

@@ -51,10 +51,13 @@ def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> N
         "orders            1           8       282            5        161\n"
         "parcels           1           1        81            0          0\n"
         "\n"
-        "errors: which errors brokers answered with, by API, code and topic\n"
-        "api        error_code  error                       topic   times\n"
-        "Heartbeat          27  REBALANCE_IN_PROGRESS       –           1\n"
-        "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  ghosts      1\n"
+        "errors: which errors brokers answered with: to whom, about what, how often, when\n"
+        "api        error_code  error                       client_id  topic   partitions  times  "
+        "first_time               last_time\n"
+        "Heartbeat          27  REBALANCE_IN_PROGRESS       billing-1  –                       1  "
+        "2026-11-21 12:31:21      2026-11-21 12:31:21\n"
+        "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  shop       ghosts                  1  "
+        "2026-11-21 12:30:00.200  2026-11-21 12:30:00.200\n"
         "… more rows: --limit N shows N\n"
     )
 

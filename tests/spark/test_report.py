@@ -29,8 +29,6 @@ def told(found: Report) -> dict[str, Any]:
     """All that a page shows, but for the names of files, which the pipeline spells out, and what tables do not tell."""
     sections = {section.id: (section.charts, section.tables) for section in found.sections
                 if section.id not in ("files", "worth")}  # fmt: skip
-    charts, tables = sections["latency"]
-    sections["latency"] = charts, [table for table in tables if table.caption != "Long polls by API"]
     return {"tiles": found.tiles, "span": found.span, **sections}
 
 

@@ -13,6 +13,7 @@ from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
 from kdbg.tables import rows as module
 from kdbg.tables.cells import plain
+from kdbg.tables.columns import TABLES
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
 from kdbg.wire.readings.topic_names import ALWAYS
@@ -90,4 +91,5 @@ def test_offsets_of_produced_records_count_from_the_brokers_answer(monkeypatch: 
     talk.answer(responses=[{"name": "t", "partition_responses": told}])
     monkeypatch.setattr(module, "AT_ONCE", 3)
     table, _ = rows(io.BytesIO(pcap(talk)), EVERYTHING, straight=True, monkeypatch=monkeypatch)
-    assert [row[12] for name, _, row, _ in table if name == "records"] == [40, 41, 42, 43]
+    place = [*TABLES["records"]].index("offset")
+    assert [row[place] for name, _, row, _ in table if name == "records"] == [40, 41, 42, 43]

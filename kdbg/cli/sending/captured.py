@@ -11,6 +11,7 @@ from ...engine.engine import Engine
 from ...errors import InputError
 from ...messages.exchange import Exchange
 from ...messages.message import strict
+from ...reading.files import numbered
 from .assign import Assignment
 from .request import FromBody
 
@@ -20,10 +21,10 @@ def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBo
 
     `source` is CAPTURE#N. Raise `InputError` where the capture does not hold the whole request.
     """
-    path, mark, number = source.rpartition("#")
-    if not mark or not path or not number.isdecimal():
+    found = numbered(source)
+    if found is None or not found[1].isdecimal():
         raise InputError(f"--from {source!r}: write the capture and the number of an exchange in it: orders.pcap#3")
-    exchange, names = find(path, int(number))
+    exchange, names = find(found[0], int(found[1]))
     half = exchange.request
     if half is None or exchange.api is None:
         raise InputError(f"{source}: the capture does not hold the request of this exchange")

@@ -7,13 +7,11 @@ from typing import Any
 
 from ...findings import Finding, unpack
 from ...tables.cells import TableRow
-from ...tables.rows import NO_EXCHANGE, problem_columns
+from ...tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
 from ...tables.values import moment
 from .plan import Plan
 
 COUNTED = ("packets", "tcp_packets", "other_packets", "passed_over", "packet_bytes")
-NOWHERE: TableRow = (None, None, None)
-"""Stands for a connection where a problem is a file's."""
 
 
 class Read:
@@ -69,5 +67,5 @@ def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | Non
     for number, found in sorted(read.items()):
         time = None if found.first is None else moment(found.first)
         for problem in found.problems:
-            row = captures[number], *NOWHERE, *NO_EXCHANGE, *problem_columns(problem, plan.files[number].name)
+            row = captures[number], *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, plan.files[number].name)
             yield time, row, problem.kind

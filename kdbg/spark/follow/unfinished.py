@@ -225,7 +225,7 @@ class Follower(Pairer):
         )  # fmt: skip
         packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
         self.waiting.add(self.captures[self._capture], key, told, runs(packets))
-        self._session, self._spoken = Engine(), Connections()
+        self._session, self._spoken = Engine(), Connections(numbered=False)
 
     def _give_up(self) -> None:
         """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""

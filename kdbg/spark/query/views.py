@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SparkError
-from ...grammars import api_names
-from ...messages.waiting import WAITS
 from ...tables.columns import TABLES
 from ..commit import Output
 from ..failures import failure
@@ -21,6 +19,7 @@ TYPES = {
     "short": "smallint",
     "shorts": "array<smallint>",
     "int": "int",
+    "ints": "array<int>",
     "long": "bigint",
     "boolean": "boolean",
     "bytes": "binary",
@@ -30,13 +29,7 @@ TYPES = {
 }
 """The kinds of columns in Spark's words."""
 HOST = ", regexp_replace(client, ':[0-9]+$', '') AS host"
-POLL = ", ".join(repr(api_names()[key]) for key, wait in WAITS.items() if wait.held)
-NUMBER = ", CAST(NULL AS BIGINT) AS number"
-OWN = {
-    "connections": HOST,
-    "exchanges": f"{NUMBER}, CASE WHEN COALESCE(api, '') NOT IN ({POLL}) THEN latency_us END AS late_us",
-    "problems": NUMBER,
-}
+OWN = {"connections": HOST}
 """What a report's tables have beside their columns, in SQL."""
 ERRORS = "SELECT *, explode(errors) AS error FROM exchanges"
 

@@ -33,7 +33,7 @@ class Pairer:
         self._now: tuple[int, bytes] | None = None
         self._capture = 0
         self._session = Engine()
-        self._spoken = Connections()
+        self._spoken = Connections(numbered=False)
 
     def run(self, capture: int, run: Run) -> None:
         """Take the next packets of a connection, or the first of the next one."""

@@ -136,7 +136,7 @@ happened AS (
 )
 SELECT group_id, generation_id, time, what, client_id, why, certainty, instance AS group_instance_id, member_id
 FROM happened
-ORDER BY time, group_id, generation_id, what, member_id, why
+ORDER BY time, group_id, generation_id, what, member_id, why, certainty, client_id, instance
 """
 
 GENERATIONS: Final = """

@@ -149,7 +149,7 @@ SELECT request_time, api, exchanges.client_id, client, broker, correlation_id,
     (unix_micros(end_time) - unix_micros(request_time)) / 1000 AS waited_ms  -- till the end of the connection
 FROM exchanges LEFT JOIN connections USING (capture, connection_id, client, broker)
 WHERE answered IS NULL
-ORDER BY request_time, client, correlation_id
+ORDER BY request_time, client, correlation_id, api, waited_ms
 """,
     ),
 }

@@ -28,7 +28,7 @@ DAY = 86_400_000_000
 
 def group(name: str) -> tuple[object, ...]:
     """A row of `groups`."""
-    return (*[None] * 6, name, *[None] * (len(TABLES["groups"]) - 7))
+    return tuple(name if column == "group_id" else None for column in TABLES["groups"])
 
 
 def write(output: Output, *names: str) -> list[str]:

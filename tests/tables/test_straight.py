@@ -54,7 +54,7 @@ def test_most_messages_need_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
         found, sound = rows(path, Wanted(), straight=True, monkeypatch=monkeypatch)
         proved += sound
         halves += sum(
-            (row[12] is not None) + (row[13] is not None) for table, _, row, _ in found if table == "exchanges"
+            (row[13] is not None) + (row[14] is not None) for table, _, row, _ in found if table == "exchanges"
         )
     assert proved > halves * 0.5, (proved, halves)
 

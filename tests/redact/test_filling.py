@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.redact.filling import Plain, Room, refill
+from kdbg.redact.filling import Plain, Room, fill_frames, fill_gzip, fill_zstd, refill
 from kdbg.redact.snappy import elements, longer
 from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.compression import compress, decompress
@@ -100,3 +100,19 @@ def test_a_snappy_block_is_made_longer_and_says_the_same(data: bytes, more: int)
     assert left == 0 or len(data) < 20
     front, found = elements(block)
     assert front + b"".join(element.encoded() for element in found) == block
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 3, 6, 8, 9, 500, 70_000])
+@pytest.mark.parametrize(("codec", "fill"), [(1, fill_gzip), (3, fill_frames), (4, fill_zstd)])
+def test_compressed_bytes_are_filled_up_with_what_decoders_pass_over(
+    codec: int, fill: Callable[[bytes, int], bytes | None], more: int
+) -> None:
+    data = b"what was said" * 9
+    packed = compress(codec, data)
+    made = fill(packed, more)
+    if made is None:
+        assert codec != 1
+        assert 0 < more < 8
+        return
+    assert len(made) == len(packed) + more
+    assert decompress(codec, made) == data

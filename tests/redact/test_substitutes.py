@@ -91,3 +91,8 @@ def test_nobodys_and_everybodys_addresses_stay() -> None:
     other = made.hardware(b"\x02\x42\xac\x11\0\2")
     assert other != b"\x02\x42\xac\x11\0\2"
     assert other[0] & 3 == 2, "one host's, given locally"
+
+
+def test_short_names_stay_apart_while_there_are_words_for_them() -> None:
+    made, texts = names(), [f"{one}{other}" for one in "abcdefghijklmno" for other in "pqrstu"]
+    assert len({made.name(text) for text in texts}) == len(texts) == 90

@@ -66,10 +66,9 @@ class Frames:
 
 
 class Dissectors:
-    """Finds the TCP segment in a frame, whatever its link type; `fragments` counts the pieces of IP packets."""
+    """Finds the TCP segment in a frame, whatever its link type."""
 
     def __init__(self) -> None:
-        self.fragments = 0
         self._by_link: dict[int, Callable[[bytes], Found]] = {}
 
     def packet(self, frame: Frame) -> Packet | None:
@@ -78,7 +77,6 @@ class Dissectors:
         if dissect is None:
             dissect = self._by_link[frame.link] = dissector(frame.link)
         found = dissect(frame.data)
-        if isinstance(found, Fragment):
-            self.fragments += 1
+        if found is None or isinstance(found, Fragment):
             return None
-        return (frame.number, frame.time, *found) if found is not None else None
+        return (frame.number, frame.time, *found)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ..findings import Finding, Kind
 from ..findings.facts import Foreign, NoRequest
 from ..tcp.table import Connection
-from . import requests
+from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
 from .search import Buffer, Search
@@ -23,6 +23,8 @@ PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 HELD = 4 << 20
 """Bytes held of one direction; the oldest are given up, for they have been looked at."""
 HELD_BY_ALL = 64 << 20
+ENOUGH = 3
+"""Responses in a row by which a broker is known whose client is not heard."""
 
 
 Event: TypeAlias = tuple[bytes | int | None, int, int]
@@ -87,6 +89,21 @@ class HeldSide:
         self._events.append((None, time, number))
         self.guess = self.guess or _is_request(self.run)
         self.classifier.end(self)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the capture holds nothing of this side."""
+        return not (self.held or self.passed or self.lost or self._events)
+
+    @property
+    def beginning(self) -> bytes:
+        """The first bytes held, up to a gap or a limit."""
+        head = bytearray()
+        for what, _, _ in self._events:
+            if not isinstance(what, bytes) or len(head) > PATIENCE_WHOLE:
+                break
+            head += what
+        return bytes(head)
 
     def shows_request(self, final: bool) -> bool:
         """Return whether a request that proves itself stands in what came since the last gap."""
@@ -175,6 +192,8 @@ class Classifier:
             return
         if self._is_client(side, final):
             self._decide(side)
+        elif self._other_of(side).silent and self._is_broker(side, ENOUGH):
+            self._decide(self._other_of(side))
         elif self.budget.left < 0 or self._seen() > self._patience() or self._is_other(side):
             self._settle()
 
@@ -198,9 +217,18 @@ class Classifier:
     def _is_client(self, side: HeldSide, final: bool) -> bool:
         if self.connection.handshake and side is self.sides[1]:
             return False
-        if side.intact:
-            return requests.begins(side.run) is not None or _token(side.run)
+        if side.intact and (requests.begins(side.run) is not None or _token(side.run)):
+            return True
         return side.shows_request(final)
+
+    def _other_of(self, side: HeldSide) -> HeldSide:
+        return self.sides[side is self.sides[0]]
+
+    def _is_broker(self, side: HeldSide, frames: int) -> bool:
+        """Return whether a side begins with so many responses, where its requests are not to be seen."""
+        if (self.connection.handshake and side is self.sides[0]) or side.passed:
+            return False
+        return responses.begin(side.beginning, frames)
 
     def _is_other(self, side: HeldSide) -> bool:
         """Return whether a side's first bytes are another protocol's; without the opening, only TLS counts."""
@@ -214,9 +242,13 @@ class Classifier:
 
     def _settle(self) -> None:
         """Take the side that seemed to begin with a request for the client's; without one, give the connection up."""
-        for side in self.sides:
+        for side in self.sides[: 1 if self.connection.handshake else 2]:
             if side.guess and not self._is_other(side):
                 self._decide(side)
+                return
+        for side in reversed(self.sides):
+            if self._is_broker(side, 1) and not self._is_other(self._other_of(side)):
+                self._decide(self._other_of(side))
                 return
         self._give_up()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..findings import Finding, Kind
 from ..findings import facts as of
 from ..messages.exchange import CapturedMessage
 from ..wire.language.api import Direction
+from .identify import Candidate, is_likely
 
 NotAwaited = of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
 """Why a response is waited for no longer."""
@@ -36,13 +39,24 @@ def unanswered(why: NotAwaited | None = None) -> Finding:
     return Finding(Kind.UNANSWERED, "request", facts=why)
 
 
-def unasked(size: int, waiting: int = 0) -> Finding:
+def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *, read: bool = False) -> Finding:
     """Make the finding for a response to no request that was seen.
 
-    `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0.
+    `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
+    it may be by its bytes, and `read` says that it is read as the first.
     """
-    facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
+    facts: of.Answers | of.RequestUnseen | of.RequestUnseenSoLong
+    if candidates:
+        named = ((one.api.key, one.api.name, _first(one.version, one.versions)) for one in candidates)
+        facts = of.Answers(tuple(named), is_likely(candidates), read)
+    else:
+        facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
     return Finding(Kind.UNASKED, "response", "body", 4, size, facts)
+
+
+def _first(version: int, versions: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the versions with this one in front."""
+    return version, *(other for other in versions if other != version)
 
 
 def out_of_order(correlation_id: int) -> Finding:

@@ -32,6 +32,12 @@ class Owner(Seeker, Protocol):
     def take(self, payload: bytes, time: int, number: int) -> bool:
         """Take a payload that is one frame, and one of those that need no closer look; return False for any other."""
 
+    def resumes(self, payload: bytes, count: int) -> bool:
+        """Return whether a packet begins with the frame that is due, though the one before still wants its bytes.
+
+        `count` packets have done so before.
+        """
+
     def extent(self, data: bytes, token: Any) -> int | None:
         """Return how many bytes the message takes that begins here; None where it does not end within them."""
 
@@ -72,7 +78,7 @@ class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
     __slots__ = (
-        "_data", "_fresh", "_ignored", "_needed", "_now", "_passed", "_search", "_times", "owner", "state",
+        "_data", "_fresh", "_ignored", "_needed", "_now", "_passed", "_resumed", "_search", "_times", "owner", "state",
     )  # fmt: skip
 
     def __init__(self, owner: Owner, *, synced: bool) -> None:
@@ -85,6 +91,7 @@ class Framer:
         self._needed = 4
         self._passed = 0
         self._ignored = 0
+        self._resumed: tuple[int, ...] = ()
         self._fresh = True
 
     @property
@@ -100,6 +107,9 @@ class Framer:
             payload = self._take_whole(payload, time, number)
         elif self.state is Framing.IGNORING:
             payload = payload[self._ignore(len(payload)) :]
+        elif self.state is _SYNCED and self.owner.resumes(payload, len(self._resumed)):
+            self._resumed += (len(self._data),)
+            self._needed = 0
         if not payload:
             return
         self._now = time
@@ -182,6 +192,8 @@ class Framer:
         del self._data[:length]
         self._times.drop(length)
         self._needed = 4
+        if self._resumed:
+            self._resumed = tuple(place - length for place in self._resumed if place > length)
 
     def _pass(self, length: int) -> None:
         """Give up bytes that belong to no frame."""
@@ -217,9 +229,13 @@ class Framer:
             self._lose(final)
         elif len(data) < 4 + size:
             return self._look_into(size, token, final)
-        else:
+        elif not (self._resumed and self._is_divided(size, token) and self._look_into(size, token, True)):
             self._hand_over(4 + size, 0, token)
         return True
+
+    def _is_divided(self, size: int, token: Any) -> bool:
+        """Return whether a packet has begun with another frame inside this one, whose message does not fill it."""
+        return self._resumed[0] < 4 + size and self.owner.extent(bytes(self._data[4 : 4 + size]), token) != size
 
     def _judge(self, place: int) -> tuple[bool | None, Any]:
         size = size_at(self._data, place)[0]
@@ -235,11 +251,19 @@ class Framer:
         self.owner.frame(frame, times, packets, missing, token)
 
     def _look_into(self, size: int, token: Any, final: bool) -> bool:
-        """Wait for the rest of a frame, unless its message ends before its length says and another frame follows."""
-        data = self._data
-        if final or LONG <= len(data) < 4 * TOO_LONG:
+        """Wait for the rest of a frame, unless its message ends before its length says and another frame follows.
+
+        It also ends where a packet has begun with another frame: if it reads no further, or if two packets have.
+        """
+        data, resumed = self._data, self._resumed
+        if final or resumed or LONG <= len(data) < 4 * TOO_LONG:
             end = 4 + (self.owner.extent(bytes(data[4:TOO_LONG]), token) or len(data))
-            if len(data) - end >= 4 and self._judge(end)[0]:
+            if resumed and end > resumed[0]:
+                end, follows = resumed[0], final or len(resumed) > 1
+            else:
+                follows = len(data) - end >= 4 and bool(self._judge(end)[0])
+                end, follows = (resumed[0], True) if resumed and not follows else (end, follows)
+            if follows:
                 self._hand_over(end, 0, token)
                 self.owner.wrong_length(4 + size - end)
                 return True
@@ -249,6 +273,7 @@ class Framer:
     def _lose(self, final: bool) -> None:
         """Search from here, as no frame begins; the end of the one before is searched too, as it may be too long."""
         last, surplus = self.owner.last, self.owner.surplus(self._now)
+        self._resumed = ()
         if not (surplus and self._may_begin_in(surplus, final)):
             self.owner.proved()
             self._search.start(1 if self._data else 0)
@@ -270,7 +295,7 @@ class Framer:
     def _seek(self, final: bool) -> bool:
         """Find the next frame that proves itself; False where more bytes are needed first."""
         place = self._search.find(self._data, final=final)
-        if place is None and final and self._fresh and len(self._data) >= 4 and self._judge(0)[0]:
+        if (place or (place is None and final)) and self._fresh and len(self._data) >= 4 and self._judge(0)[0]:
             place = 0
         self._pass(self._search.idle(self._data) if place is None else place)
         if place is not None:

@@ -17,6 +17,7 @@ from ..findings.facts import InFlightFull, ResponsesLost
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
 from . import complaints, tokens
+from .identify import Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
@@ -36,16 +37,17 @@ class Pairing:
     """Pair the halves of one connection's exchanges and hand them to `deliver`.
 
     `left_over` takes the findings that no exchange has when the connection is over. `whole` says that the capture holds
-    the connection's beginning, `latest` is the newest request's correlation id, `tokens` is how many of the client's
-    next frames may be raw SASL tokens, `known` what helps to read later messages. `asked` counts the requests that want
-    a response, `answered` the responses. `undecided` is set by who needs to see the next request. `holds`: what
-    `deliver` is given may still change until it is final; without that, a request that wants no response (acks=0) is
-    not remembered, and a response to it is one to no request.
+    the connection's beginning, `latest` is the newest request's correlation id, None before the first, `tokens` is how
+    many of the client's next frames may be raw SASL tokens, `known` what helps to read later messages, `unseen` what is
+    known of a connection with responses to nobody. `asked` counts the requests that want a response, `answered` the
+    responses. `undecided` is set by who needs to see the next request. `holds`: what `deliver` is given may still
+    change until it is final; without that, a request that wants no response (acks=0) is not remembered, and a response
+    to it is one to no request.
     """
 
     __slots__ = (
         "_holds", "_lost_until", "answered", "asked", "deliver", "findings", "in_flight", "known", "latest",
-        "left_over", "peers", "prefixes", "state", "stragglers", "tokens", "undecided", "unmatched", "whole",
+        "left_over", "peers", "prefixes", "state", "stragglers", "tokens", "undecided", "unmatched", "unseen", "whole",
     )  # fmt: skip
     peers: Peers
     whole: bool
@@ -55,7 +57,6 @@ class Pairing:
     left_over: Callable[[Peers, Finding], None]
     known: Known
     state: Ends
-    latest: int
     tokens: int
 
     def __init__(
@@ -75,11 +76,13 @@ class Pairing:
         self.unmatched: Unmatched = Unmatched()
         self.findings: list[Finding] = []
         self.prefixes: Prefixes = Prefixes()
-        self.latest = self.tokens = self.asked = self.answered = 0
+        self.tokens = self.asked = self.answered = 0
+        self.latest: int | None = None
         self.undecided = False
         self.stragglers: Stragglers = Stragglers()
         self._holds = holds
         self._lost_until: Exchange | None = None
+        self.unseen: Before | None = None
 
     @property
     def quiescent(self) -> bool:
@@ -260,10 +263,18 @@ class Pairing:
         self.deliver(exchange)
 
     def orphan(self, half: CapturedMessage, waiting: int = 0) -> None:
-        """Hand over a response that no request was seen for: only its correlation id can be told."""
+        """Hand over a response that no request was seen for, as what its bytes make it, if anything."""
+        if self.unseen is None:
+            self.unseen = Before()
+        candidates = identify(half.data, self.unseen) if not half.missing else []
+        read = bool(candidates) and not may_show_secrets(candidates)
         exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
         exchange.response = half
-        exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting))
+        if read:
+            exchange.api = half.api = candidates[0].api
+            exchange.version = half.version = candidates[0].version
+            half.known = self.known
+        exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting, candidates, read=read))
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
         self._hand_over(exchange)

@@ -131,7 +131,7 @@ def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str |
     header = _known(data, start, end)
     if header is None:
         return False
-    if not header.client_id or header.client_id != (client_id or header.client_id):
+    if not header.client_id or not same_client(header.client_id, client_id or header.client_id):
         followed = _followed(data, end, header.client_id or client_id or header.client_id, final)
         if not followed:
             return followed
@@ -155,13 +155,18 @@ def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> boo
         return True if final and len(data) == end else None
     start, size = end + 4, size_at(data, end)[0]
     accepted, header = read_header(data, start, size) if size <= MAX_FRAME else (False, None)
-    if header is None or header.client_id != client_id:
+    if header is None or not same_client(header.client_id, client_id):
         return None if accepted is None else False
     if client_id or size >= WEAK_FRAME:
         return bool(client_id)
     if start + size > len(data):
         return None
     return header.known and fits(header.api, header.version, "request", bytes(data[start : start + size]))
+
+
+def same_client(one: str | None, other: str | None) -> bool:
+    """Return whether two client ids are the same to Kafka: null is as good as "" (RequestHeader.clientId)."""
+    return (one or "") == (other or "")
 
 
 def _is_text(client_id: str | None) -> bool:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable
 from itertools import groupby
 
+from .identify import fits_any
 from .search import MAX_FRAME, Buffer, size_at
 
 AHEAD, FAR = 100, 10_000
@@ -20,6 +21,30 @@ GROUPS = 64
 def steps(one: int, other: int) -> int:
     """Return how far it is from one correlation id to another, negative for backwards; ids wrap at 32 bits."""
     return ((other - one + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def beyond(one: int, ahead: int) -> int:
+    """Return the correlation id that stands so many steps behind another one."""
+    return ((one + ahead + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def begin(data: bytes, count: int) -> bool:
+    """Return whether bytes begin with so many whole responses, all that make sense, to requests with near numbers."""
+    start, last = 0, None
+    for _ in range(count):
+        if len(data) - start < 8:
+            return False
+        size, correlation_id = size_at(data, start)[0], size_at(data, start + 4)[0]
+        if not 4 <= size <= len(data) - start - 4 or (last is not None and abs(steps(last, correlation_id)) > AHEAD):
+            return False
+        start, last = start + 4 + size, correlation_id
+    start = 0
+    for _ in range(count):
+        end = start + 4 + size_at(data, start)[0]
+        if not fits_any(data[start + 4 : end]):
+            return False
+        start = end
+    return True
 
 
 def find(ids: Iterable[int], data: Buffer, start: int) -> int | None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from ..wire.language.api import Direction
 from . import complaints, requests
+from .identify import fits_any
 from .pairing import Pairing
 from .requests import RequestHeader
-from .responses import AHEAD, FAR, FEW, find, pattern, steps
-from .search import MAX_FRAME, WEAK_FRAME, Buffer
+from .responses import AHEAD, FAR, FEW, beyond, find, pattern, steps
+from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
 from .validation import excess, excess_of, extent, fits, may_fit
 
 HOLD = 50_000_000
@@ -33,6 +34,8 @@ _correlation_id = struct.Struct(">i").unpack_from
 _size_and_id = struct.Struct(">i4xi").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
 _NOBODY = object()
+SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
+"""What a response may begin with of which nothing is known: a size of up to 1 MB, a correlation id."""
 NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
 
 
@@ -109,7 +112,8 @@ class _Side:
 class RequestSide(_Side, requests.AnyRequest):
     """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token.
 
-    `retry` is called behind a request that the other side waits to see, before it can decide.
+    `retry` is called behind a request that the other side waits to see, before it can decide. `client_id` is that of
+    the last request, "" for null, which are the same to Kafka.
     """
 
     __slots__ = ("_retry", "client_id")
@@ -126,7 +130,7 @@ class RequestSide(_Side, requests.AnyRequest):
             return self._judge_token(data, start, size)
         accepted, header = requests.read_header(data, start, size)
         if header is not None:
-            if header.client_id == self.client_id:
+            if (header.client_id or "") == self.client_id:
                 return True, header
             if self.client_id is _NOBODY:
                 return self.pairing.whole or size < WEAK_FRAME, header
@@ -136,10 +140,13 @@ class RequestSide(_Side, requests.AnyRequest):
         return accepted, None
 
     def _judge_stranger(self, data: Buffer, start: int, end: int, header: RequestHeader) -> bool | None:
-        """Judge a request with another client id than those before it, which must prove itself."""
+        """Judge a request with another client id than those before it, as some clients send: its body must fit."""
         if not header.known or (end > len(data) and end - start >= WEAK_FRAME):
             return False
-        return self.prove(data, start, end) if end <= len(data) else None
+        if end > len(data):
+            return None
+        whole = fits(header.api, header.version, "request", bytes(data[start:end]))
+        return whole or self.prove(data, start, end)
 
     def _judge_token(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
         """Judge a frame where tokens are due: a request only if its grammar can read its body, else a token."""
@@ -158,14 +165,26 @@ class RequestSide(_Side, requests.AnyRequest):
         client_id = None if self.client_id is _NOBODY else self.client_id
         return requests.prove_here(data, start, end, final, client_id)
 
+    def resumes(self, payload: bytes, count: int) -> bool:
+        size = size_at(payload)[0] if len(payload) > requests.SHORTEST + 4 else 0
+        if not requests.SHORTEST <= size <= MAX_FRAME or self.pairing.tokens:
+            return False
+        header = requests.read_header(payload, 4, size)[1]
+        if header is None or not header.client_id or self.client_id not in (header.client_id, _NOBODY):
+            return False
+        if size > len(payload) - 4:
+            latest = self.pairing.latest
+            return header.known and latest is not None and 0 < steps(latest, header.correlation_id) <= AHEAD
+        return bool(self.prove(payload, 4, 4 + size, 4 + size == len(payload)))
+
     def extent(self, data: bytes, token: Any) -> int | None:
         return extent(token.api, token.version, "request", data) if token is not None else None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = CapturedMessage(data, times, packets, "request", missing)
         pairing = self.pairing
-        if token is not None and token.client_id != self.client_id:
-            self.client_id = token.client_id
+        if token is not None and (token.client_id or "") != self.client_id:
+            self.client_id = token.client_id or ""
             pairing.prefixes.clear()
         self._exchange = pairing.request(token, half)
         if pairing.undecided:
@@ -198,7 +217,7 @@ class RequestSide(_Side, requests.AnyRequest):
 class ResponseSide(_Side):
     """Owner of the bytes that the broker sent. The token of a frame is the exchange that waits for it, if one does."""
 
-    __slots__ = ("_pattern", "_wanted")
+    __slots__ = ("_newest", "_pattern", "_wanted")
     direction: Direction = "response"
     keep = KEEP_RESPONSES
     last: CapturedMessage
@@ -206,6 +225,8 @@ class ResponseSide(_Side):
     def __init__(self, pairing: Pairing) -> None:
         super().__init__(pairing)
         self._wanted: tuple[Any, ...] = ()
+        self._newest: int | None = None
+        """The correlation id of the newest response whose request was not seen."""
         self._pattern: re.Pattern[bytes] | None = None
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Exchange | None]:
@@ -233,13 +254,19 @@ class ResponseSide(_Side):
         be far from those of the requests that were seen.
         """
         correlation_id = _correlation_id(data, start)[0]
-        if abs(steps(self.pairing.latest, correlation_id)) > FAR or end - start >= WEAK_FRAME:
+        latest = self.pairing.latest if self.pairing.latest is not None else self._newest
+        if (latest is not None and abs(steps(latest, correlation_id)) > FAR) or end - start >= WEAK_FRAME:
             return False
+        if self.pairing.latest is None and latest is not None and correlation_id == beyond(latest, 1):
+            return True
         if end + 8 > len(data):
             self.pairing.undecided = True
             return None
         size, following = _size_and_correlation_id(data, end)
-        return 4 <= size <= MAX_FRAME and 0 < steps(correlation_id, following) <= AHEAD
+        ahead = steps(correlation_id, following)
+        if not 4 <= size <= MAX_FRAME or abs(ahead) > AHEAD:
+            return False
+        return ahead > 0 or (self.pairing.latest is None and fits_any(bytes(data[start:end])))
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
@@ -259,7 +286,7 @@ class ResponseSide(_Side):
         self.pairing.undecided = True
         self.pairing.give_up_tokens()
         if not in_flight:
-            return None
+            return self._search_unasked(data, start)
         if len(in_flight) <= FEW:
             place = find((exchange.correlation_id for exchange in in_flight), data, start)
             if place is not None:
@@ -276,14 +303,39 @@ class ResponseSide(_Side):
 
         An odd one needs another response behind it, or nothing more if `final`; None: that is not to be seen yet.
         """
-        exchange = self.pairing.expected(_correlation_id(data, start)[0]) if end - start >= 4 else None
-        if exchange is None or exchange.api is None:
+        if end - start < 4:
             return False
+        exchange = self.pairing.expected(_correlation_id(data, start)[0])
+        if exchange is None:
+            return self._prove_unasked(data, start, end, final)
+        if exchange.api is None:
+            return False
+        if not exchange.correlation_id and not exchange.api.reads("response", exchange.version):
+            return False  # nothing speaks for it but zeros, which are everywhere
         frame = bytes(data[start:end])
         if fits(exchange.api, exchange.version, "response", frame):
             return True
         followed = self._followed(data, end, final)
         return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
+
+    def _search_unasked(self, data: Buffer, start: int) -> int | None:
+        """Return where the response to a request may stand that nobody saw: its id is that of the next, or anything."""
+        if self._newest is not None:
+            place = find((beyond(self._newest, ahead) for ahead in range(1, FEW)), data, start)
+            return place if place is not None and place >= 0 else None
+        found = SMALL_FRAME.search(data, start)
+        return found.start() if found else None
+
+    def _prove_unasked(self, data: Buffer, start: int, end: int, final: bool) -> bool | None:
+        """Return whether this is some response, sound, in front of the next one; or the next one itself."""
+        correlation_id = _correlation_id(data, start)[0]
+        if self._newest is None or correlation_id != beyond(self._newest, 1):
+            if end + 8 > len(data):
+                return None
+            size, following = _size_and_correlation_id(data, end)
+            if not (4 <= size <= MAX_FRAME and 0 < steps(correlation_id, following) <= AHEAD):
+                return False
+        return end - start <= MAX_TOKEN and fits_any(bytes(data[start:end]))
 
     def _followed(self, data: Buffer, end: int, final: bool) -> bool | None:
         """Return whether an expected response begins here, or, if `final`, nothing; None: more bytes are needed."""
@@ -292,11 +344,24 @@ class ResponseSide(_Side):
         size, correlation_id = _size_and_correlation_id(data, end)
         return 4 <= size <= MAX_FRAME and self.pairing.expected(correlation_id) is not None
 
+    def resumes(self, payload: bytes, count: int) -> bool:
+        in_flight = self.pairing.in_flight
+        if len(payload) < 8 or len(in_flight) < 2:
+            return False
+        size, correlation_id = _size_and_correlation_id(payload)
+        if not 4 <= size <= MAX_FRAME:
+            return False
+        if size > len(payload) - 4:
+            return any(one.correlation_id == correlation_id for one in in_flight[count + 1 : count + 1 + FEW])
+        return bool(self.prove(payload, 4, 4 + size, 4 + size == len(payload)))
+
     def extent(self, data: bytes, token: Any) -> int | None:
         return extent(token.api, token.version, "response", data) if token is not None else None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = CapturedMessage(data, times, packets, "response", missing)
+        if token is None and len(data) >= 4:
+            self._newest = _correlation_id(data)[0]
         self._exchange = self.pairing.response(half)
 
     def skipped(self, length: int) -> None:

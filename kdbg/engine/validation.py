@@ -14,6 +14,8 @@ from ..wire.readings.compiled import UNREADABLE
 
 CLOSE_LOOK = 1 << 18
 """Messages up to so many bytes are read slowly for a proof."""
+MOST_LEFT = 16
+"""Bytes that peers are known to leave over; where a search found a message with more, it is none."""
 
 
 def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
@@ -39,12 +41,14 @@ def fits(api: Api, version: int, direction: Direction, data: bytes) -> bool:
 
 
 def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
-    """Return whether they may be such a message, if odd (a tag, a null, bytes left over), or its version is unknown."""
+    """Return whether they may be such a message, if odd (a tag, few bytes left over), or its version is unknown."""
     if not api.reads(direction, version):
         return True
     if len(data) > CLOSE_LOOK:
         return False
-    return not any(finding.kind.breaks for finding in read_slowly(api, version, direction, data).findings)
+    found = read_slowly(api, version, direction, data).findings
+    left = sum(finding.length for finding in found if finding.kind is Kind.LEFTOVER)
+    return left <= MOST_LEFT and not any(finding.kind.breaks for finding in found)
 
 
 def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:

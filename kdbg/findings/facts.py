@@ -35,6 +35,18 @@ class RequestUnseen(NamedTuple):
     """The request of a response is not in the capture."""
 
 
+class Answers(NamedTuple):
+    """The request of a response is not in the capture; by its bytes it answers the first of `candidates`.
+
+    Each is (API key, name, versions that read the same, the likeliest first). `likely`: the first is far ahead of the
+    next. `read`: it was read as such; otherwise that might show a secret of another.
+    """
+
+    candidates: tuple[tuple[int, str, tuple[int, ...]], ...]
+    likely: bool
+    read: bool
+
+
 class RequestUnseenSoLong(NamedTuple):
     """The request of a response is not in the capture, and `responses` of that sort were waiting for theirs."""
 
@@ -186,7 +198,7 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen
+    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Answers
     | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter
     | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | NoRequest
     | SizeWrong | KnownForm | Stopped | InPayload

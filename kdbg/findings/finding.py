@@ -64,4 +64,6 @@ def _unpack_facts(packed: list[Any] | None) -> Any:
     if packed is None:
         return None
     name, *values = packed
+    if name == "tuple":
+        return tuple(_unpack_facts(value) if isinstance(value, list) else value for value in values)
     return FACTS[name](*(_unpack_facts(value) if isinstance(value, list) else value for value in values))

@@ -48,12 +48,28 @@ def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
     return f"version {facts.version} of {facts.name}, kdbg knows {facts.lowest} to {facts.highest}"
 
 
+def _answers(facts: of.Answers) -> str:
+    first, *others = [f"{name} v{versions[0]}" for _, name, versions in facts.candidates]
+    same = facts.candidates[0][2][1:]
+    words = f"{first}{f' (or v{_listed(same)}, which look alike)' if same else ''}"
+    if others:
+        words += f", or {', '.join(others)}"
+    sure = "likely" if facts.likely else "perhaps"
+    unread = "" if facts.read else "; it is not read, for another might hold a secret"
+    return f"its request was not seen; by its bytes it is {sure} the response of {words}{unread}"
+
+
+def _listed(versions: tuple[int, ...]) -> str:
+    return ", ".join(map(str, sorted(versions)))
+
+
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
     of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
+    of.Answers: _answers,
     of.RequestUnseenSoLong: "its request was not seen before {responses} more such responses; {length} bytes of body"
     " cannot be read without it",
     of.InFlightFull: "no response was seen before {requests:,} requests, or {bytes:,} bytes, were in flight",

@@ -105,7 +105,10 @@ class Stream:
         """Begin at this sequence number, which a SYN or what acknowledges it has told."""
         if self.first is None and not self.ended:
             self.first = self.due = seq
-            self.regular = True
+            self.regular = self._fin is None
+            if self._fin is not None:
+                early, self._fin = self._fin, None
+                self.finish(early.start, early.time, early.number)
 
     def near(self, seq: int) -> bool:
         """Whether a sequence number is near the current one, not of an earlier connection on the same ports."""
@@ -122,10 +125,15 @@ class Stream:
             self._take(Run(start, start + length, payload[:length], time, number))
 
     def finish(self, seq: int, time: int, number: int) -> None:
-        """Take a FIN: nothing is sent from this sequence number on."""
+        """Take a FIN: nothing is sent from this sequence number on.
+
+        Where the stream has not begun, bytes before it may come late: it ends once these, or `close`, say where it did.
+        """
         if self.ended:
             return
-        self.start(seq)
+        if self.first is None:
+            self._fin = Run(seq, seq, b"", time, number)
+            return
         place = self._place(seq)
         if place >= self.due and self._fin is None:
             self._fin = Run(place, place, b"", time, number)
@@ -173,7 +181,9 @@ class Stream:
         """Return what waits behind the first hole; None if nothing does."""
         if self._runs:
             return self._runs[0]
-        return self._fin if self._fin is not None and self._fin.start > self.due else None
+        if self._fin is None or self.first is None:
+            return None
+        return self._fin if self._fin.start > self.due else None
 
     def _take(self, run: Run) -> None:
         """Keep what is new of a segment, and deliver what is in order."""

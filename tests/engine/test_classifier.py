@@ -64,7 +64,7 @@ def test_a_response_is_not_taken_for_a_request(cut: int) -> None:
     playbook = Playbook(cut, syn=False)
     playbook << response(5, "Metadata", 0, brokers=[{"node_id": 0, "host": "h", "port": 9092}], topics=[])
     playbook >> request(6) << response(6)
-    assert playbook.close() == ["6><"]
+    assert playbook.close() == ["<5", "6><"]
     assert playbook.exchanges[0].peers.client == ("10.0.0.1", 51514)
 
 
@@ -84,8 +84,48 @@ def test_a_capture_that_starts_in_the_middle_of_a_response(midway: Playbook) -> 
 def test_a_capture_that_starts_behind_some_requests(midway: Playbook) -> None:
     midway << response(4) << response(5)
     midway >> request(6) << response(6)
-    assert midway.close() == ["6><"]
-    assert midway.lengths("skipped") == [2 * len(response(5))]
+    assert midway.close() == ["<4", "<5", "6><"]
+    assert midway.lengths("skipped") == []
+
+
+def test_brokers_alone(cut: int) -> None:
+    """The handshake says who answers; what was asked, the answers tell."""
+    playbook = Playbook(cut)
+    for n in range(5, 9):
+        playbook << response(n)
+    assert playbook.close() == ["<5", "<6", "<7", "<8"]
+    assert {one.api.name for one in playbook.exchanges if one.api is not None} == {"Metadata"}
+    assert playbook.exchanges[0].peers.client == ("10.0.0.1", 51514)
+    assert {finding.kind for finding in playbook.findings} == {"unasked"}
+
+
+def test_brokers_alone_and_midway(midway: Playbook) -> None:
+    for n in range(5, 9):
+        midway << response(n)
+    assert midway.close() == ["<5", "<6", "<7", "<8"]
+    assert midway.exchanges[0].peers.client == ("10.0.0.1", 51514)
+
+
+def test_brokers_alone_with_a_loss(cut: int) -> None:
+    playbook = Playbook(cut)
+    playbook << response(5) << response(6) << response(7)[:9] << Lost(len(response(7)) - 9 + 20) << response(8)[20:]
+    playbook << response(9) << response(10)
+    assert playbook.close() == ["<5", "<6", "<7", "<9", "<10"]
+
+
+def test_a_lone_response_is_kafka(playbook: Playbook) -> None:
+    playbook << response(5)
+    assert playbook.close() == ["<5"]
+
+
+@pytest.mark.parametrize("place", range(14))
+def test_one_wrong_byte_in_the_first_request_costs_no_other(place: int) -> None:
+    damaged = bytearray(request(5))
+    damaged[place] ^= 0x40
+    playbook = Playbook() >> bytes(damaged) << response(5)
+    for n in range(6, 9):
+        playbook >> request(n) << response(n)
+    assert {"6><", "7><", "8><"} <= set(playbook.close())
 
 
 def test_a_capture_that_missed_the_first_request(cut: int) -> None:

@@ -296,9 +296,45 @@ def test_a_long_message_that_claims_too_much_is_cut_down_too() -> None:
 def test_a_long_frame_is_looked_into_before_it_is_complete() -> None:
     """Its message ends early and others follow: they need not wait for 100 MB."""
     lie = struct.pack(">i", 100_000_000) + request(FIRST_ID)[4:]
-    line = Line().feed(True, lie, *(request(FIRST_ID + n, acks=0, api="Produce", version=3) for n in range(1, 4)))
+    silent = b"".join(request(FIRST_ID + n, acks=0, api="Produce", version=3) for n in range(1, 4))
+    line = Line().feed(True, lie + silent[:20], silent[20:])
     assert not line.exchanges
     count = LONG // len(request(FIRST_ID)) + 1
-    line.feed(True, *(request(FIRST_ID + 4 + n) for n in range(count)))
+    line.feed(True, b"".join(request(FIRST_ID + 4 + n) for n in range(count)))
     assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1, 2, 3]
     assert len(line.pairing.in_flight) == count + 1
+
+
+def test_a_packet_that_begins_with_a_frame_ends_one_that_claims_more() -> None:
+    """Its message is whole, and the next packet begins with the next one: nothing is waited for."""
+    lie = struct.pack(">i", 5_000) + request(FIRST_ID)[4:]
+    line = Line().feed(True, lie, request(FIRST_ID + 1, acks=0, api="Produce", version=3))
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1]
+    assert len(line.pairing.in_flight) == 1
+
+
+def test_two_packets_that_begin_with_frames_end_one_that_claims_more_and_cannot_be_read() -> None:
+    lie = struct.pack(">i", 5_000) + request(FIRST_ID)[4:-10] + b"\x7f" * 10
+    silent = [request(FIRST_ID + n, acks=0, api="Produce", version=3) for n in (1, 2)]
+    line = Line().feed(True, lie, silent[0])
+    assert not line.exchanges, "it may hold a request"
+    line.feed(True, silent[1])
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [1, 2]
+
+
+def test_a_response_that_claims_too_much_ends_where_the_next_one_begins() -> None:
+    lie = struct.pack(">i", 5_000) + response(FIRST_ID)[4:]
+    line = Line().feed(True, request(FIRST_ID), request(FIRST_ID + 1)).feed(False, lie)
+    assert not line.exchanges
+    line.feed(False, response(FIRST_ID + 1))
+    assert line.ids == [(FIRST_ID, True, True), (FIRST_ID + 1, True, True)]
+
+
+def test_a_message_may_hold_what_looks_like_a_frame_at_the_start_of_a_packet() -> None:
+    """A token that is a request of the same client: it is read as what it is."""
+    inner = request(FIRST_ID + 9)
+    long = request(FIRST_ID, "SaslAuthenticate", 1, auth_bytes=inner + bytes(9))
+    place = long.index(inner)
+    line = Line().feed(True, request(FIRST_ID - 1), long[:place], long[place:], request(FIRST_ID + 1)).end()
+    assert [e.correlation_id - FIRST_ID for e in line.exchanges] == [-1, 0, 1]
+    assert line.requests.events[1].data == long[4:]  # type: ignore[union-attr]

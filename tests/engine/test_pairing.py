@@ -18,6 +18,7 @@ from kdbg.findings.facts import (
     AnsweredTooLate,
     AnsweredUnasked,
     AnsweredUnaskedLate,
+    Answers,
     PassedOver,
     PassedOverMany,
     ResponsesLost,
@@ -119,8 +120,29 @@ def test_a_response_that_nobody_asked_for(playbook: Playbook) -> None:
     assert playbook.close() == ["5><", "<6", "7><"]
     (finding,) = playbook.findings
     assert (finding.kind, finding.path, finding.start) == ("unasked", "body", 4)
-    assert "bytes of body cannot be read" in finding.text
+    assert "by its bytes it is likely the response of Metadata v1" in finding.text
+    (message,) = playbook.exchanges[1].messages()
+    assert (message.api.name, message.version, message.body["brokers"][0]["port"]) == ("Metadata", 1, 9092)
+
+
+def test_a_response_of_nobody_that_no_layout_reads(playbook: Playbook) -> None:
+    playbook >> request(5) << response(5) << answer(6, b"\xff" * 40) >> request(7) << response(7)
+    assert playbook.close() == ["5><", "<6", "7><"]
+    (finding,) = playbook.findings
+    assert "its request was not seen; 40 bytes of body cannot be read" in finding.text
     assert playbook.exchanges[1].messages() == []
+
+
+def test_a_response_of_nobody_that_may_hold_a_secret_is_not_read_as_something_else(playbook: Playbook) -> None:
+    """DescribeConfigs and DescribeDelegationToken of nothing look like much else."""
+    empty = response(6, "DescribeDelegationToken", 1)
+    playbook >> request(5) << response(5) << empty >> request(7) << response(7)
+    assert playbook.close() == ["5><", "<6", "7><"]
+    (finding,) = playbook.findings
+    assert isinstance(finding.facts, Answers)
+    assert "DescribeDelegationToken" in [name for _, name, _ in finding.facts.candidates]
+    first = playbook.exchanges[1].api
+    assert (first is None) == (not finding.facts.read)
 
 
 def test_the_last_response_that_nobody_asked_for(playbook: Playbook) -> None:

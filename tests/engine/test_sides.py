@@ -35,17 +35,29 @@ Sides = tuple[RequestSide, ResponseSide]
 
 
 def test_a_client_that_names_itself_otherwise_must_prove_it(sides: Sides) -> None:
+    """By a body that fits: it needs no other request behind it."""
     client, _ = sides
     assert judge(client, request(5)) is True
     take(client, request(5))
     assert judge(client, request(6)[:20]) is True
     other = request(6, client="other")
     assert judge(client, other[:-1]) is None
-    assert judge(client, other) is None, "nor does it stand in front of another"
-    assert judge(client, other + request(7, client="other")) is True
+    assert judge(client, other) is True
+    assert judge(client, request(6, client="")) is True
     assert judge(client, other[:-1] + b"\xff" + request(7)) is False
+    odd = framed(other[4:] + b"\0")
+    assert judge(client, odd) is None
+    assert judge(client, odd + request(7, client="other")) is True
     assert judge(client, opaque(6, 31999, 0, b"", "other")) is False
     assert judge(client, struct.pack(">i", WEAK_FRAME) + other[4:]) is False
+
+
+def test_null_is_an_empty_client_id_to_kafka(sides: Sides) -> None:
+    client, _ = sides
+    take(client, request(5, client=None))
+    assert judge(client, request(6, client="")[:20]) is True
+    take(client, request(6, client=""))
+    assert judge(client, request(7, client=None)[:20]) is True
 
 
 def test_a_request_that_is_due_may_be_large_where_its_client_is_known(sides: Sides) -> None:
@@ -93,7 +105,7 @@ def test_correlation_ids_wrap(sides: Sides) -> None:
 def test_the_search_for_responses_goes_by_all_that_wait(sides: Sides) -> None:
     """Hundreds may wait when the answer to the last of them is the next to be seen."""
     client, broker = sides
-    assert broker.search(response(5), 0) is None
+    assert broker.search(b"\xff" * 40, 0) is None
     first = 0x10203040
     for n in range(3000):
         take(client, request(first + n))

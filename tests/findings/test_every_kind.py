@@ -18,6 +18,16 @@ from tests.traffic import pcap
 
 TOPIC = "topics[0].name"
 BATCH = "topic_data[0].partition_data[0].records[0]"
+ANSWERS = of.Answers(
+    (
+        (12, "Heartbeat", (3, 1, 2)),
+        (13, "LeaveGroup", (2, 1)),
+        (25, "AddOffsetsToTxn", (2, 0, 1)),
+        (26, "EndTxn", (2, 0, 1)),
+    ),
+    likely=False,
+    read=True,
+)
 UNSUPPORTED = "the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
 ERROR, WARNING, NOTE = Severity
 EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
@@ -60,8 +70,9 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             " at byte 55 (0x0037)"),
         ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
         ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
-        ("unasked", WARNING, ("response", "body", 4, 6), of.RequestUnseen(),
-            "its request was not seen; 6 bytes of body cannot be read without it"),
+        ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
+            "its request was not seen; by its bytes it is perhaps the response of Heartbeat v3 (or v1, 2, which look"
+            " alike), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
         ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
         ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),

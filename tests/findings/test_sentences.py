@@ -89,7 +89,9 @@ def test_a_sentence_is_made_of_values_that_the_facts_have(facts: Any) -> None:
 def example(kind: Any) -> Any:
     if kind == tuple[str, ...]:
         return "a", "b"
-    return {int: 7, str: "x"}.get(kind, faults.NoBoolean(2))
+    if kind == tuple[tuple[int, str, tuple[int, ...]], ...]:
+        return (3, "Metadata", (1, 0)), (1, "Fetch", (2,))
+    return {int: 7, str: "x", bool: True}.get(kind, faults.NoBoolean(2))
 
 
 @pytest.mark.parametrize("facts", FACTS, ids=lambda facts: facts.__name__)

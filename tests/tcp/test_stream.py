@@ -188,7 +188,18 @@ def test_a_fin_far_behind_is_not_believed() -> None:
 def test_a_fin_alone_ends_a_stream_that_never_began() -> None:
     feed = Feeder(first=None)
     feed.finish(0)
+    assert feed.seen.ends == []
+    assert feed.close() == []
     assert feed.seen.ends == [(10, 1)]
+
+
+def test_a_fin_may_come_before_all_that_stands_before_it() -> None:
+    feed = Feeder(first=None)
+    feed.finish(4)
+    assert feed(0, b"ab") == [b"ab"]
+    assert feed.seen.ends == []
+    assert feed(2, b"cd") == [b"abcd"]
+    assert len(feed.seen.ends) == 1
 
 
 def test_the_end_of_the_capture_gives_up_every_hole() -> None:

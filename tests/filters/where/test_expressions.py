@@ -54,6 +54,8 @@ def named(line: Line, name: str) -> bool:
     return any(error["name"] == name for error in line["errors"])
 
 
+NO_HALF: dict[str, Any] = {"size": 1 << 40, "packets": [0, 1 << 40], "time_utc": ""}
+"""Stands for a request that was not captured: no expression selects by it."""
 RESULTS: dict[str, Callable[[Line], bool]] = {
     'api == "Produce" && latency_ms > 0.02': lambda one: one["api"] == "Produce" and latency(one) > 0.02,
     "response.throttle_time_ms >= 0": lambda one: throttled(one) >= 0,
@@ -112,19 +114,21 @@ RESULTS: dict[str, Callable[[Line], bool]] = {
         "rebalance_timeout_ms", 0
     ) and not (one["api"] == "Produce" and body(one, "request")["acks"] != -1),
     "request_size + response_size > 300": lambda one: (
-        one["response"] is not None and one["request"]["size"] + one["response"]["size"] > 300
+        one["response"] is not None
+        and one["request"] is not None
+        and one["request"]["size"] + one["response"]["size"] > 300
     ),
     "request.size < 60 && response.size > 100": lambda one: (
-        one["request"]["size"] < 60 and one["response"] is not None and one["response"]["size"] > 100
+        (one["request"] or NO_HALF)["size"] < 60 and one["response"] is not None and one["response"]["size"] > 100
     ),
     "request.packets[0] >= 40 && request.packets[1] <= 80": lambda one: (
-        one["request"]["packets"][0] >= 40 and one["request"]["packets"][1] <= 80
+        (one["request"] or NO_HALF)["packets"][0] >= 40 and (one["request"] or NO_HALF)["packets"][1] <= 80
     ),
     'time >= timestamp("2026-11-21T00:38:37Z") && time - timestamp("2026-11-21T00:38:37Z") < duration("800ms")': (
-        lambda one: "2026-11-21T00:38:37" <= one["request"]["time_utc"] < "2026-11-21T00:38:37.8"
+        lambda one: "2026-11-21T00:38:37" <= (one["request"] or NO_HALF)["time_utc"] < "2026-11-21T00:38:37.8"
     ),
     'request.time_utc.startsWith("2026-11-21T00:38:36")': lambda one: (
-        one["request"]["time_utc"].startswith("2026-11-21T00:38:36")
+        (one["request"] or NO_HALF)["time_utc"].startswith("2026-11-21T00:38:36")
     ),
     '"leftover" in finding_kinds': lambda one: any(found["kind"] == "leftover" for found in one["findings"]),
     'findings.exists(f, f.severity == "error" && f.side == "response" && f.offset > 100)': lambda one: any(
@@ -154,7 +158,9 @@ RESULTS: dict[str, Callable[[Line], bool]] = {
     'string(api_key) + "/" + string(api_version) == "3/13"': lambda one: (
         one["api_key"] == 3 and one["api_version"] == 13
     ),
-    "request.header.correlation_id == correlation_id && request.api_version == api_version": lambda one: True,
+    "request.header.correlation_id == correlation_id && request.api_version == api_version": lambda one: bool(
+        one["request"]
+    ),
 }  # fmt: skip
 
 

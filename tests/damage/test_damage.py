@@ -1,0 +1,102 @@
+"""Damage costs what it touched, and nothing else; nothing is invented; brokers alone are understood."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdbg.capture import open_capture
+from kdbg.engine.engine import Engine
+from kdbg.messages.exchange import Exchange
+
+from .run import SHARED, captures, rows, table
+from .truth import whole
+from .variants import DAMAGE, variant
+from .verdict import Verdict, judge
+
+GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "guide" / "damage.md"
+ALLOWED = {"reorder": 100, "drop": 12}
+"""Exchanges that shuffled or lost packets at the very beginning of a connection still cost, among some 1,500."""
+HOSTILE = SHARED / "hostile"
+WHOLE: dict[str, int] = {
+    "client-id/ids1.pcap": 5,
+    "client-id/ids2.pcap": 5,
+    "client-id/ids3.pcap": 4,
+    "client-id/ids4.pcap": 4,
+    "client-id/ids5.pcap": 4,
+    "hostile/first-request-dropped.pcap": 410,
+    "hostile/first-request-key.pcap": 411,
+    "hostile/first-request-one-bit-of-the-client-id-length.pcap": 410,
+    "hostile/first-request-one-bit-of-the-key.pcap": 411,
+    "hostile/first-request-size.pcap": 410,
+    "hostile/kafka-python-clock_order-200180.pcap": 198,
+    "hostile/errors-flips_of_lengths-200129.pcap": 172,
+}
+"""Reproducers, and how many requests in them get the response that answers them."""
+
+
+@cache
+def verdicts() -> dict[str, Verdict]:
+    return rows(captures(), [0])
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_what_damage_does_not_touch_is_as_it_was(kind: str) -> None:
+    found = verdicts()[kind]
+    assert found.untouched > 500
+    assert found.lost <= ALLOWED.get(kind, 0), found.notes
+    assert found.invented <= ALLOWED.get(kind, 0), found.notes
+    assert found.hidden <= found.touched / 6, found.notes
+
+
+def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
+    found = verdicts()["brokers alone"]
+    assert found.responses > 1000
+    assert found.identified >= 0.9 * found.responses
+    assert found.invented == 0
+    assert found.wrong <= found.responses / 200, found.notes
+
+
+def test_of_clients_alone_every_request_is_shown() -> None:
+    found = verdicts()["clients alone"]
+    assert (found.lost, found.hidden, found.invented) == (0, 0, 0)
+    assert found.touched > 1000
+
+
+def test_the_manual_shows_these_figures() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    assert table(verdicts()) in text, "python -m tests.damage --write"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(captures()), st.sampled_from(sorted(set(DAMAGE) - set(ALLOWED))), st.integers(0, 2**32))
+def test_so_it_is_with_any_damage(path: Path, kind: str, seed: int) -> None:
+    found = judge(whole(path), variant(whole(path), kind, seed))
+    assert found.lost <= 2, found.notes
+    assert found.invented <= 1, found.notes
+
+
+def read(path: Path) -> list[Exchange]:
+    if not path.exists():
+        pytest.skip(f"{path} is absent: these recordings are no part of the project")
+    with open_capture(path) as capture:
+        return list(Engine().run(capture.blocks()))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_reproducers(name: str) -> None:
+    pairs = [one for one in read(SHARED / name) if one.request is not None and one.response is not None]
+    assert len(pairs) >= WHOLE[name]
+
+
+@pytest.mark.parametrize(("name", "responses"), [("real-0.10.1.1", 87), ("real-0.8.2.2", 36)])
+def test_reproducers_of_one_side(name: str, responses: int) -> None:
+    answered = read(HOSTILE / f"{name}-without-client.pcap")
+    assert len(answered) >= responses
+    assert all(one.response is not None and one.request is None for one in answered)
+    asked = read(HOSTILE / f"{name}-without-broker.pcap")
+    assert all(one.request is not None and one.response is None for one in asked)

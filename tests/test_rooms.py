@@ -22,6 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "grammars": {"wire"},
     "definitions": {"wire", "grammars"},
     "capture": set(),
+    "pasted": {"capture"},
     "tcp": {"capture.packet"},
     "messages": {"grammars", "wire"},
     "jobs": {"messages"},
@@ -38,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "client": {"values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet"},
     "render": {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
-        "compare", "stats",
+        "compare", "stats", "pasted",
     },
     "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture"},
     "spark": {
@@ -57,6 +58,7 @@ ARROWS: dict[str, set[str]] = {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
         "guide", "records", "values", "compare", "schemas", "stats", "query", "redact", "tcp",
+        "pasted",
     },
     "guide": set(),
     "__main__": {"cli"},
@@ -84,7 +86,7 @@ OWNERS = {
 """Packages, and the rooms that alone may import them."""
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
-    "records", "values", "compare", "stats", "redact",
+    "records", "values", "compare", "stats", "redact", "pasted",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

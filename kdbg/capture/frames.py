@@ -66,9 +66,10 @@ class Frames:
 
 
 class Dissectors:
-    """Finds the TCP segment in a frame, whatever its link type."""
+    """Finds the TCP segment in a frame, whatever its link type; `fragments` counts the pieces of IP packets."""
 
     def __init__(self) -> None:
+        self.fragments = 0
         self._by_link: dict[int, Callable[[bytes], Found]] = {}
 
     def packet(self, frame: Frame) -> Packet | None:
@@ -77,6 +78,7 @@ class Dissectors:
         if dissect is None:
             dissect = self._by_link[frame.link] = dissector(frame.link)
         found = dissect(frame.data)
-        if found is None or isinstance(found, Fragment):
+        if isinstance(found, Fragment):
+            self.fragments += 1
             return None
-        return (frame.number, frame.time, *found)
+        return (frame.number, frame.time, *found) if found is not None else None

@@ -110,7 +110,7 @@ def _quoted(text: str) -> Pasted | None:
         return _hex(inner)
     if not literals[0][0] and "\\" not in inner and (found := _hex(inner) or _base64(inner)):
         return found
-    data = _unescaped(inner)
+    data = unescaped(inner)
     # What binascii.hexlify and base64.b64encode give is a bytes literal too: no message begins with these letters.
     if re.fullmatch(rb"00(?:[0-9a-fA-F]{2}){7,}|AA(?=.*[^A])(?:[A-Za-z0-9+/]{2}){7,}={0,2}", data):
         return _hex(data.decode()) or _base64(data.decode())
@@ -124,10 +124,12 @@ def _escaped(text: str) -> Pasted | None:
         return None
     if re.fullmatch(r"(?:\\x[0-9a-fA-F]{2}[\s,]*)+", text):
         return Pasted(bytes.fromhex(re.sub(r"\\x|,", " ", text)), "escaped string")
-    return Pasted(_unescaped(text.replace("\n", "")), "escaped string") if re.search(r"\\[x0-7]", text) else None
+    return Pasted(unescaped(text.replace("\n", "")), "escaped string") if re.search(r"\\[x0-7]", text) else None
 
 
-def _unescaped(text: str) -> bytes:
+def unescaped(text: str) -> bytes:
+    """Return the bytes of a string with escapes, as programs of any language write them."""
+
     def byte(found: re.Match[bytes]) -> bytes:
         if digits := found[1] or found[2]:
             return bytes([int(digits, 16)])

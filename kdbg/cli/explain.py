@@ -15,13 +15,21 @@ from .definitions import definitions_option
 from .output import Writer, look, look_options, view_option
 
 if TYPE_CHECKING:
-    from ..guess.infer import Told
+    from collections.abc import Sequence
+
+    from ..guess.told import Told
+    from ..pasted.numbers import Logged
+    from ..pasted.take import Take
     from ..render.look import Look
+    from ..render.views import View
 
 MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
 NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
-IN_A_LOG = re.compile(r"(?:size|length)\D{0,20}?(-?[0-9]{3,10})\b", re.IGNORECASE)
+WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
+MOST_WORDS = 1 << 16
+MOST_TEXT = 8 << 20
+"""More is no text that somebody pasted."""
 
 
 class NumbersToo(click.Command):
@@ -86,7 +94,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     kdbg explain 369295616
     """
     from ..findings import Kind
-    from ..guess.infer import Told
+    from ..guess.told import Told
 
     if not bytes_given and sys.stdin.isatty():
         click.echo(ctx.get_help(), err=True)
@@ -99,7 +107,12 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     if len(bytes_given) == 1 and told == Told() and bytes_given[0] in set(Kind):
         return _finding(bytes_given[0], format, color)
     value = as_number(given.text) if given.text is not None and told == Told() else None
-    clean = _number(value, format, shape, writer) if value is not None else _bytes(given, told, format, shape, writer)
+    if value is not None:
+        from ..pasted.numbers import Logged, Role
+
+        clean = _numbers([Logged(value, Role.NUMBER)], "", format, shape, writer)
+    else:
+        clean = _bytes(given, told, format, shape, writer)
     writer.flush()
     return 0 if clean else 1
 
@@ -141,7 +154,7 @@ def _given(words: tuple[str, ...]) -> Given:
         raw = _file(words[0][1:])
     else:
         return Given(" ".join(words), " ".join(words))
-    return Given(raw, raw.decode("utf-8", "replace") if len(raw) < 4096 else None)
+    return Given(raw, raw.decode("utf-8", "replace") if len(raw) < MOST_TEXT else None)
 
 
 def _file(name: str) -> bytes:
@@ -184,42 +197,87 @@ def as_number(text: str) -> int | None:
     return value if len(found[2]) % 2 or not looks_like(bytes.fromhex(found[2])) else None
 
 
-def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
-    """Explain a number."""
-    from ..render.explained import number_facts, number_text
+def _numbers(numbers: Sequence[Logged], text: str, format: str, look: Look, writer: Writer) -> bool:
+    """Explain numbers of a log, each by what its line says of it."""
     from ..render.jsonlines import dump
+    from ..render.numbers import number_facts, number_text
     from ..render.views import view
 
-    if not view(format).data:
-        text, clean = number_text(value, look)
-        writer.write(text)
-        return clean
-    what, advice, clean = number_facts(value)
-    writer.write(dump({"number": value, "notes": [what, *filter(None, [advice])]}))
-    return clean
+    all_clean = True
+    for position, told in enumerate(numbers):
+        if view(format).data:
+            what, advice, clean = number_facts(told.value, told, text)
+            writer.write(dump({"number": told.value, "notes": [what, *filter(None, [advice])]}))
+        else:
+            words, clean = number_text(told.value, look, told, text)
+            writer.write("\n" * (position > 0) + words)
+        all_clean = all_clean and clean
+    return all_clean
 
 
 def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) -> bool:
-    """Explain bytes, piece by piece."""
-    from ..capture.pasted import read_bytes
-    from ..guess.pieces import pieces
+    """Explain the bytes in what was given, piece by piece; without any, the numbers in it."""
+    from ..pasted.search import takes_of
+    from ..render.taken import alone, taken_line
     from ..render.views import view
 
     try:
-        data = read_bytes(given.raw).data
+        takes = takes_of(given.raw)
     except InputError:
-        logged = IN_A_LOG.search(given.text or "")
-        if logged is None:
+        from ..pasted.numbers import logged
+
+        if (refused := _refused(given.text or "", look)) and not view(format).data:
+            writer.write(refused)
+            return True
+        numbers = logged(given.text or "")
+        if not numbers:
             raise
-        return _number(int(logged[1]), format, look, writer)
-    if not data:
+        return _numbers(numbers, given.text or "", format, look, writer)
+    if not takes[0].data:
         raise InputError("there are no bytes to explain")
     shown = view(format)
+    plainly = alone(takes, given.text)
+    clean = True
+    for number, take in enumerate(takes):
+        writer.write("\n" if number and not shown.data else "")
+        if not plainly and not shown.data:
+            writer.write(taken_line(take, given.text or "", look))
+        clean = _take(take, told._replace(cut=take.cut, named=_words(given.text)), shown, look, writer) and clean
+    return clean
+
+
+def _refused(text: str, look: Look) -> str:
+    """Return what a broker's log says of a request that it could not read; "" where it says nothing of one."""
+    from ..errors import UnknownApi
+    from ..pasted.refused import refusal
+    from ..render.refused import refused_text
+
+    found = refusal(text)
+    try:
+        api = _api(found.api) if found is not None else None
+    except UnknownApi:
+        return ""
+    if found is None or api is None or found.version not in api.versions:
+        return ""
+    return refused_text(found, api, look)
+
+
+def _take(take: Take, told: Told, shown: View, look: Look, writer: Writer) -> bool:
+    """Explain bytes that were taken from a text; return whether all of them could be."""
+    from ..guess.pieces import pieces
+
     assert shown.explained is not None, "--format offers no other"
     clean = True
-    for number, piece in enumerate(pieces(data, told)):
-        text, whole = shown.explained(data, piece, look)
+    for number, piece in enumerate(pieces(take.data, told)):
+        text, whole = shown.explained(take.data, piece, look)
         clean = clean and whole
         writer.write("\n" if number and not shown.data else "")
         writer.write(text)
-    return clean
+    return clean and take.odd < 0
+
+
+def _words(text: str | None) -> frozenset[str]:
+    """Return the words of a text, as names of APIs and payloads are compared."""
+    from ..grammars import plain
+
+    return frozenset(plain(word) for word in WORD.findall((text or "")[:MOST_WORDS]))

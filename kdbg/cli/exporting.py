@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from ..capture import Capture
-from ..capture.frames import Frames
+from ..capture.frames import Dissectors, Frames
 from ..capture.packet import SYN, Packet
 from ..capture.saved import FrameWriter
 from ..errors import CaptureError
@@ -106,8 +106,8 @@ class ExportRun(Captures):
 
     def write(self, frames: Frames, choice: Choice) -> None:
         """Write the packets of a capture that were chosen."""
-        table = Table(nobody)
-        for frame, packet in packets(frames):
+        table, dissectors = Table(nobody), Dissectors()
+        for frame, packet in packets(frames, dissectors):
             if packet is None:
                 continue
             table.receive(packet)
@@ -115,6 +115,8 @@ class ExportRun(Captures):
             if found is not None and choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
                 self.out.add(frame)
                 self.written += 1
+        if dissectors.fragments:
+            self.say(f"{number(dissectors.fragments, 'IP fragment')} left out: nothing says whose they are")
 
     def other_parts(self) -> list[str]:
         return [f"{number(self.written, 'packet')} written"]

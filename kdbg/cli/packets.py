@@ -38,9 +38,9 @@ class Ends:
                 yield (first, sent), half
 
 
-def packets(frames: Frames) -> Iterator[tuple[Frame, Packet | None]]:
-    """Yield every frame, with the TCP segment in it."""
-    dissectors = Dissectors()
+def packets(frames: Frames, dissectors: Dissectors | None = None) -> Iterator[tuple[Frame, Packet | None]]:
+    """Yield every frame, with the TCP segment in it; pieces of one are told to `dissectors` alone."""
+    dissectors = dissectors or Dissectors()
     for frame in frames:
         yield frame, dissectors.packet(frame)
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from ..capture import Capture, open_capture
-from ..capture.frames import Frames
+from ..capture.frames import Dissectors, Frames
 from ..capture.packet import Packet
 from ..capture.saved import FrameWriter
 from ..engine.engine import Engine
@@ -41,7 +41,7 @@ class Redaction:
     def __init__(self, made: Substitutes) -> None:
         self.made = made
         self.exchanges = self.messages = self.lost = self.others = 0
-        self.ends = Ends()
+        self.ends, self.dissectors = Ends(), Dissectors()
 
     def run(self, source: str, target: str) -> int:
         """Write the redacted capture; return the exit status."""
@@ -83,7 +83,7 @@ class Redaction:
     def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
         """Write every packet with what stands in place of its bytes; return how many there were."""
         table, count = Table(nobody), 0
-        for frame, packet in packets(frames):
+        for frame, packet in packets(frames, self.dissectors):
             payload = b""
             if packet is not None:
                 table.receive(packet)
@@ -107,6 +107,9 @@ class Redaction:
         if self.lost:
             lost = number(self.lost, "compressed batch").replace("batchs", "batches")
             click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank", err=True)
+        if self.dissectors.fragments:
+            blank = number(self.dissectors.fragments, "IP fragment")
+            click.echo(f"kdbg: {blank} blank: packets that were sent in pieces are not kept", err=True)
         if problem:
             click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
         parts = [number(count, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]

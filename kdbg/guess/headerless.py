@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..grammars import sasl
 from ..grammars.records import record_format
 from ..wire import Api, Struct
 from ..wire.language.types import At
 from ..wire.nodes import Length, Node, Stream
-from ..wire.records.checksum import crc32, crc32c
+from ..wire.records.checksum import crc32
 from ..wire.records.node import RecordSet, RecordsNode
 from ..wire.records.sets import entries
+from .alone import batch_api, files
+from .batches import Mended, batch, message
 from .reason import Reason
 
 _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)?,[\x20-\x7e\x01]+")
 """PLAIN: [authorization] NUL user NUL password (RFC 4616); SCRAM and OAUTHBEARER: a GS2 header, attributes."""
 
 
-def known_headerless(data: bytes) -> tuple[Api, Reason] | None:
-    """Return (what these bytes are, how that is known) for a record set or a SASL token, None for others."""
-    if _is_record_set(data):
-        return records_api, Reason.CHECKSUM
-    return (sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
+class Headerless(NamedTuple):
+    """What bytes without a header are, how that is known, and what is known to be wrong in them."""
+
+    api: Api
+    reason: Reason
+    cut: bool = False
+    mended: Mended | None = None
+    doubts: tuple[str, ...] = ()
 
 
-def _is_record_set(data: bytes) -> bool:
-    """Return whether the bytes begin with a batch or message whose checksum is right."""
+def known_headerless(data: bytes) -> Headerless | None:
+    """Return what these bytes are: a record set, a message or a SASL token; None for others."""
+    if _is_message_set(data):
+        return Headerless(records_api, Reason.CHECKSUM)
+    found = batch(data)
+    if found is not None:
+        reason = Reason.CHECKSUM if found.proved else Reason.STRUCTURE
+        alone = found.cut or found.mended is not None
+        return Headerless(batch_api(data) if alone else records_api, reason, found.cut, found.mended, found.doubts)
+    if message(data):
+        return Headerless(files()[3 + data[4]], Reason.CHECKSUM)
+    return Headerless(sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
+
+
+def _is_message_set(data: bytes) -> bool:
+    """Return whether the bytes begin with a message of magic 0 or 1 whose checksum is right."""
     first = next(entries(data, 0, len(data), record_format), None)
-    if first is None or first.magic is None:
+    if first is None or first.magic not in (0, 1):
         return False
-    if first.magic == 2:
-        crc_at = record_format.crc_at
-        return crc32c(memoryview(data)[crc_at + 4 : first.end]) == int.from_bytes(data[crc_at : crc_at + 4], "big")
     return crc32(memoryview(data)[16 : first.end]) == int.from_bytes(data[12:16], "big")
 
 

@@ -7,23 +7,30 @@ are known too. No I/O.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import cache
+from typing import Any
 
 from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
 from ..errors import Truncated
 from ..grammars import apis, find
-from ..messages.message import explain, forms, grammar_of, header_grammar
+from ..messages.message import explain, forms, grammar_of, header_grammar, read
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
+from ..wire.nodes.children import contains
 from ..wire.readings.compiled import UNREADABLE
+from ..wire.records.node import RecordsNode
 from .headerless import known_headerless
 from .reason import Reason
 from .score import number, rarity, score
+from .told import Extent, Guess, Told
+from .weigh import weigh
+from .wider import CUT, SMALLEST, wider
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
@@ -34,45 +41,14 @@ UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
 out in another form than its version's own."""
 
 
-class Told(NamedTuple):
-    """What the user said of the bytes. `header` False: messages begin at their body, without size and header."""
-
-    api: Api | None = None
-    version: int | None = None
-    direction: Direction | None = None
-    header: bool = True
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What bytes may be: a message that begins at `start` and ends at `end`, as far as it is there.
-
-    `size` is what stands in front (then `start` is 4), None where nothing does. `versions` are all that read the same
-    out of the bytes; `version` is the newest of them. `exact`: it reads to the last byte, and not further.
-    """
-
-    api: Api
-    version: int
-    direction: Direction
-    start: int
-    end: int
-    score: float
-    reason: Reason
-    size: int | None = None
-    header: bool = True
-    exact: bool = True
-    versions: tuple[int, ...] = ()
-    likelihood: float = 0.0
-    """Among the guesses made together: they add up to one."""
-
-
-class Extent(NamedTuple):
-    """Where a message may stand in the bytes, and how odd that would be."""
-
-    start: int
-    end: int
-    size: int | None
-    score: float
+NAMELESS = 40.0
+"""Bits against a request of key 0, as half of a correlation id often is, that names no client."""
+FAULT = 24.0
+"""Bits on top for each value that no peer would write."""
+SENSE, LITTLE = 5.0, 16.0
+"""Bits for each byte, and beside these, that a message makes sense with."""
+PROVED = 16.0
+"""Bits that a key, a version and a client id are worth which are all known."""
 
 
 Candidate = tuple[Api, int, Direction]
@@ -89,20 +65,64 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
     `told` is what the user said of the bytes; if nothing, bytes that look like another protocol get no guess. `asked`
     are the requests seen before.
     """
-    if told == NOTHING and looks_like(data):
+    if told.nothing and looks_like(data):
         return []
     if not told.header:
         place = Extent(0, len(data), None, 0.0)
         found = _grouped(_fits(data, place, _candidates(told, DIRECTIONS), header=False))
     else:
-        found = [] if told.api or told.direction else _alone(data)
-        if not found and told.direction != "response":
-            found = list(_requests(data, told))
-        if not any(guess.exact and guess.api.key for guess in found) and told.direction != "request":
-            found += (_answers(data, asked) if told == NOTHING else []) or _responses(data, told)
+        found = [] if told.api or told.direction else _alone(data, told)
+        if not any(_settled(guess, data) for guess in found) and told.direction != "response":
+            found += list(_requests(data, told))
+        if not any(_settled(guess, data) and guess.api.key for guess in found) and told.direction != "request":
+            found += (_answers(data, asked) if told.nothing else []) or _responses(data, told)
+    if _is_wider_wanted(data, told) and not any(_settled(guess, data) for guess in found):
+        found = _with_wider(found, wider(data, list(places(data, cut=told.cut)) if told.header else [place], told))
     if not found and told.api is not None:
         found = _anyway(data, told)
-    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess)], told)
+    found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
+    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess, told)], told)
+
+
+def _is_wider_wanted(data: bytes, told: Told) -> bool:
+    """Return whether bytes may be weighed as messages that were cut off and as parts: enough of them, nothing told."""
+    if told.direction == "request" or (told.api is not None and not told.cut):
+        return False
+    return len(data) >= SMALLEST or not told.nothing
+
+
+def _settled(guess: Guess, data: bytes) -> bool:
+    """Return whether a guess makes so much sense that nothing else need be tried."""
+    if guess.reason is Reason.WHOLE:
+        return guess.exact and not guess.faults and guess.score <= SENSE * len(data) + LITTLE
+    if guess.reason is Reason.HEADER:
+        return guess.exact
+    return guess.reason not in (Reason.LEFT_OVER, Reason.CUT) and not (guess.reason is Reason.STRUCTURE and guess.cut)
+
+
+def _with_wider(found: list[Guess], more: list[Guess]) -> list[Guess]:
+    """Return the guesses of both, each reading once: what weighs the bytes goes before what reads them."""
+    same = {(guess.api, guess.direction, guess.start, guess.header) for guess in more}
+    kept = [
+        one
+        for one in found
+        if (one.api, one.direction, one.start, one.header) not in same or one.reason is Reason.HEADER
+    ]
+    return kept + more
+
+
+def _proved(data: bytes, guess: Guess) -> Guess:
+    """Return a guess that was weighed, as not exact where what it holds is not sound: a record set's checksum."""
+    if not guess.exact or not holds_records(grammar_of(guess.api, guess.version, guess.direction)):
+        return guess
+    message = read(guess.api, guess.version, guess.direction, data[guess.start : guess.end], header=guess.header)
+    return replace(guess, exact=not any(finding.kind.is_error for finding in message.findings))
+
+
+@cache
+def holds_records(grammar: WireStruct) -> bool:
+    """Return whether record sets may stand in messages of a grammar."""
+    return contains(grammar, lambda node: isinstance(node, RecordsNode))
 
 
 def _ranked(found: list[Guess], told: Told) -> list[Guess]:
@@ -110,13 +130,20 @@ def _ranked(found: list[Guess], told: Told) -> list[Guess]:
     if told.api is not None:
         reason = Reason.TOLD_API if told.version is None else Reason.TOLD
         found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
+    found = [replace(guess, score=guess.score + FAULT * guess.faults * (not _settled_header(guess))) for guess in found]
     found = sorted(found, key=lambda guess: (guess.score, -guess.version))
     weights = [2.0 ** max(found[0].score - guess.score, -1000.0) for guess in found]
     return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
 
 
-def _nonsense(guess: Guess) -> bool:
+def _settled_header(guess: Guess) -> bool:
+    return guess.reason is Reason.HEADER and guess.exact
+
+
+def _nonsense(guess: Guess, told: Told) -> bool:
     """Return whether a response takes so many bits that the bare bytes would be the better explanation."""
+    if guess.reason is Reason.CUT and guess.size is None and not told.cut:
+        return guess.score > UNREAD + SENSE * (guess.end - guess.start)
     return guess.direction == "response" and guess.score > UNREAD + 8.0 * (guess.end - guess.start)
 
 
@@ -124,11 +151,13 @@ def int32(data: bytes, start: int) -> int:
     return int.from_bytes(data[start : start + 4], "big", signed=True)
 
 
-def places(data: bytes) -> Iterator[Extent]:
-    """Yield where a message may stand: behind its size, and from the first byte on."""
+def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
+    """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
     size, length = int32(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
         odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + 8.0 * max(length - size, 0)
+        if cut and size > length:
+            odd = number(size) / 2
         yield Extent(4, min(4 + size, len(data)), size, odd)
     yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
 
@@ -146,7 +175,7 @@ def _chained(data: bytes) -> bool:
 
 def _requests(data: bytes, told: Told) -> Iterator[Guess]:
     """Yield guesses for requests, by their header; the body is read to see whether it ends where it should."""
-    for place in places(data):
+    for place in places(data, cut=told.cut):
         size = place.end - place.start if place.size is None else place.size
         accepted, head = read_header(data[: place.end], place.start, size)
         head = _header_so_far(data, place) if accepted is None and place.size is not None else head
@@ -154,9 +183,15 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
             continue
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
-        yield from (replace(guess, reason=Reason.HEADER) for guess in fits)
+        client = _names_client(head) or head.api.key != 0
+        yield from (replace(guess, reason=Reason.HEADER, client=client) for guess in fits)
         if not fits:
-            yield _guess(place, candidate, _doubt(data, place, candidate, head), Reason.HEADER, exact=False)
+            yield _broken(data, place, candidate, head, told)
+
+
+def _names_client(head: RequestHeader) -> bool:
+    """Return whether a header has a client id that somebody may have chosen."""
+    return head.client_id is not None and len(head.client_id) > 1 and head.client_id.isprintable()
 
 
 def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
@@ -168,17 +203,39 @@ def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
     return RequestHeader(api, version, int32(data, place.start + 4), None, True)
 
 
-def _doubt(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader) -> float:
-    """Return the bits for a request that breaks off: few if the bytes end before the message does, as its size says.
+def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Told) -> Guess:
+    """Return the guess for a request that breaks off: a likely one if the bytes end before the message does.
 
     The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
     """
     frame = data[place.start : place.end]
+    says_cut = told.cut or (place.size is not None and place.size > len(frame))
+    weight = weigh(
+        [header_grammar(*candidate), grammar_of(*candidate)], frame, 0, UNREAD + 12.0 * len(frame), place.size
+    )
+    if weight is not None and (head.client_id or (weight.cut and says_cut)):
+        left = len(frame) - weight.end
+        bits = (
+            weight.bits
+            + CUT * (weight.cut and not says_cut)
+            + (UNREAD / 3 + 8.0 * left) * (left > 0)
+            - PROVED * _names_client(head)
+        )
+        weak = weight.cut and not head.client_id and place.size is None
+        client = _names_client(head)
+        bits += 12.0 * weak + NAMELESS * (not client and head.api.key == 0)
+        guess = _guess(place, candidate, bits, Reason.HEADER, exact=False)
+        return replace(guess, cut=weight.cut, faults=weight.faults, client=client)
     inspection = explain(*candidate, frame)[1]
-    cut = place.size is not None and place.size > len(frame) and isinstance(inspection.broken, Truncated)
-    doubt = 3.0 * len(frame) + (0.0 if cut else UNREAD + 8.0 * (len(frame) - inspection.end))
+    cut = says_cut and isinstance(inspection.broken, Truncated)
+    doubt = (3.0 if _names_client(head) or head.api.key else 8.0) * len(frame) + (
+        0.0 if cut else UNREAD / (3 if _names_client(head) else 1) + 8.0 * (len(frame) - inspection.end)
+    )
     weak = not cut and (not head.client_id or head.api.key == 0)
-    return doubt + (UNREAD + 4.0 * len(frame)) * weak
+    doubt += (UNREAD + 4.0 * len(frame)) * weak
+    known = head.known and not cut
+    guess = _guess(place, candidate, doubt, Reason.HEADER, exact=False)
+    return replace(guess, cut=cut, faults=int(known or cut), client=_names_client(head))
 
 
 def _answers(data: bytes, asked: Asked) -> list[Guess]:
@@ -237,13 +294,25 @@ def _fits(
         for grammar, head, body, end in read(candidate, frame, header):
             left = len(frame) - end
             if _is_near(frame, end):
-                cost = score(grammar, body) + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
-                cost += score(header_grammar(*candidate), head) if head else 0.0
+                bits, faults = _weight(candidate, grammar, head, body, frame, header)
+                cost = bits + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
                 cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
                 reason = Reason.LEFT_OVER if left else Reason.WHOLE
                 exact = not left and not slowly and place.size in (None, len(frame))
-                yield _guess(place, candidate, cost, reason, exact=exact, header=header), (head, body)
+                guess = _guess(place, candidate, cost, reason, exact=exact, header=header)
+                yield replace(guess, faults=faults), (head, body)
                 break
+
+
+def _weight(
+    candidate: Candidate, grammar: WireStruct, head: Any, body: Any, frame: bytes, header: bool
+) -> tuple[float, int]:
+    """Return (bits, values that no peer would write) of a message that was read."""
+    front = header_grammar(*candidate) if header and not candidate[0].headerless else None
+    weight = weigh([*([front] if front else []), grammar], frame, 0, math.inf)
+    if weight is not None and not weight.cut:
+        return weight.bits, weight.faults
+    return score(grammar, body) + (score(front, head) if head and front else 0.0) + 2 * UNREAD, 2
 
 
 def _is_near(frame: bytes, end: int) -> bool:
@@ -302,10 +371,21 @@ def _anyway(data: bytes, told: Told) -> list[Guess]:
     return found
 
 
-def _alone(data: bytes) -> list[Guess]:
+def _alone(data: bytes, told: Told) -> list[Guess]:
     """Return the guess for a record set or a SASL token without a header, with or without a size in front."""
     for place in places(data):
         found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
         if found is not None:
-            return [_guess(place, (found[0], 0, "request"), 0.0, found[1], header=False)]
+            exact = not found.cut and found.mended is None
+            guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False, exact=exact)
+            guess = replace(guess, cut=found.cut, mended=found.mended, doubts=found.doubts)
+            return [_weighed_batch(data, guess, told) if found.cut else guess]
     return []
+
+
+def _weighed_batch(data: bytes, guess: Guess, told: Told) -> Guess:
+    """Return the guess that bytes are the first ones of a record batch, with what it costs."""
+    frame = data[guess.start : guess.end]
+    weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)
+    bits = weight.bits if weight is not None else 8.0 * len(frame)
+    return replace(guess, score=bits + CUT * (not told.cut) - PROVED, faults=min(len(guess.doubts), 1))

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from ..engine.requests import prove, search
 from ..wire import Api
-from .infer import NOTHING, Guess, Told, infer, int32
+from .infer import NOTHING, infer, int32
+from .mistakes import Cause, Mistake, cause
+from .told import Guess, Told
 
 
 class Piece(NamedTuple):
@@ -16,6 +18,8 @@ class Piece(NamedTuple):
     start: int
     end: int
     guesses: list[Guess]
+    cause: Cause | None = None
+    """The mistake of its writer that is the likely reason why it does not read."""
 
 
 def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
@@ -28,11 +32,14 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
         rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
         guesses = infer(rest, told, asked)
         end = guesses[0].end if guesses else len(rest)
-        if start >= sure and told == NOTHING and not _is_sure(guesses) and _junk(rest) < len(rest):
+        if start >= sure and told.nothing and not _is_sure(guesses) and _junk(rest) < len(rest):
             guesses, end = [], _junk(rest)
         if guesses and guesses[0].direction == "request" and guesses[0].header:
             asked[int32(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
-        yield Piece(start, start + end, guesses)
+        why = cause(rest, guesses) if told.header and not told.cut else None
+        if why is not None and why.mistake is Mistake.LITTLE_ENDIAN:
+            guesses, end = [], len(rest)
+        yield Piece(start, start + end, guesses, why)
         start += end
 
 

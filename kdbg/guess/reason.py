@@ -14,6 +14,8 @@ class Reason(Enum):
     """A request seen before has the response's correlation id."""
     CHECKSUM = auto()
     """It is a record set, whose checksum is right."""
+    STRUCTURE = auto()
+    """It is a record batch by its lengths and its magic, though its checksum does not prove it."""
     TOKEN = auto()
     """It has the form of a SASL token."""
     TOLD = auto()
@@ -22,6 +24,8 @@ class Reason(Enum):
     """The user said so, but for the version."""
     WHOLE = auto()
     """A layout reads it to the last byte."""
+    CUT = auto()
+    """A layout reads it as far as it goes."""
     LEFT_OVER = auto()
     """A layout leaves a few bytes over."""
     FURTHEST = auto()

@@ -21,6 +21,8 @@ NONSENSE = 24.0
 """Bits on top of the bytes themselves for what no peer would write."""
 NAME = re.compile(r"[A-Za-z0-9._-]*")
 HOST = re.compile(r"[A-Za-z0-9._:%\[\]/-]*")
+ANY_ID = 24.0
+"""Bits of a correlation id: most count from 0, some begin anywhere."""
 YEARS = range(1_000_000_000_000, 2_500_000_000_000)
 """Milliseconds from 2001 to 2049."""
 EVERYDAY = frozenset({0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22, 36})
@@ -45,12 +47,12 @@ def score(node: Node, value: Any, name: str = "") -> float:
     if isinstance(node, RecordsNode):
         return 3.0 if value is None else 2.0 + sum(map(_entry, value))
     if isinstance(node, Sized):
-        return _text(value, node.kind, name) if node.text else _bytes(value)
+        return text_bits(value, node.kind, name) if node.text else _bytes(value)
     if isinstance(node, Rest):
         return _bytes(value)
     if isinstance(node, UuidNode):
         return 3.0 if not value.int else 122.0 if value.version == 4 else 128.0 + NONSENSE
-    return _number(node, value, name)
+    return number_bits(node, value, name)
 
 
 def _struct(node: WireStruct, value: dict[str, Any]) -> float:
@@ -68,7 +70,7 @@ def number(value: int) -> float:
     return 1.0 if not value else 3.0 if value == -1 else 12.0 + 2 * math.log2(-value)
 
 
-def _number(node: Node, value: Any, name: str) -> float:
+def number_bits(node: Node, value: Any, name: str) -> float:
     raw = 8.0 * getattr(node, "size", 5)
     if node.kind == "error":
         return 0.5 if not value else 8.0 if value in ERRORS else raw + NONSENSE
@@ -76,6 +78,10 @@ def _number(node: Node, value: Any, name: str) -> float:
         return math.log2(len(node.names) + 1) if value in node.names else raw + NONSENSE
     if node.kind == "bits":
         return 2.0 if value in (0, -(1 << 31)) else 16.0 if 0 < value < 1 << 24 else raw + NONSENSE
+    if name == "correlation_id":
+        return min(number(value), ANY_ID)
+    if name == "throttle_time_ms" and value:
+        return min(number(value) + 6.0, raw + NONSENSE)
     if node.kind == "timestamp" and value > 0:
         return 36.0 if value in YEARS else raw + NONSENSE
     if name == "port":
@@ -87,7 +93,7 @@ def _number(node: Node, value: Any, name: str) -> float:
     return min(number(value), raw + NONSENSE)
 
 
-def _text(value: str | None, kind: str, name: str) -> float:
+def text_bits(value: str | None, kind: str, name: str) -> float:
     """Return the bits of a string: control characters take more, and so do letters that a name or host may not have."""
     if not value:
         return 4.0

@@ -11,8 +11,8 @@ from .. import grammars
 from ..capture.pasted import read_bytes
 from ..errors import InputError
 from ..findings import Finding
-from ..guess.infer import Guess, Told
 from ..guess.pieces import Piece, pieces
+from ..guess.told import Guess, Told
 from ..messages.message import Message
 from ..render.explained import Explained
 from ..render.look import Look

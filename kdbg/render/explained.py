@@ -9,13 +9,13 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.foreign import number as mistaken_number
 from ..engine.foreign import recognise
-from ..engine.search import MAX_FRAME
 from ..findings import Finding
-from ..guess.infer import Guess
+from ..guess.alone import Alone
 from ..guess.pieces import Piece
 from ..guess.reason import Reason
+from ..guess.sure import Sure, sureness
+from ..guess.told import Guess
 from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
 from ..wire.readings.fields import walk
@@ -23,9 +23,9 @@ from ..wire.readings.topic_names import ALWAYS
 from .beside import count
 from .columns import aligned
 from .findings import finding_line, finding_object, note
-from .grid import printable
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
+from .mistakes import cause_lines
 from .tree import Tree
 from .values import escape, quote
 
@@ -35,11 +35,12 @@ ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
 BECAUSE = {
     Reason.CORRELATION_ID: "it answers the request with correlation id {correlation_id}",
     Reason.CHECKSUM: "its checksum is right",
+    Reason.STRUCTURE: "magic and lengths stand where those of a record batch do",
     Reason.TOKEN: "it looks like a SASL token",
 }
-MOST_FITS = 12
-REFUSED = 100 << 20
-"""socket.request.max.bytes, if it is not configured."""
+MOST_FITS, MOST_NEAR = 12, 4
+NEAR = 24.0
+"""Bits: what is less likely by more is not named."""
 
 
 class Explained:
@@ -57,7 +58,9 @@ class Explained:
         self.message: Message = open_payloads(message, self.frame)
         odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
         self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
-        self.others: list[Guess] = [other for other in piece.guesses[1:] if other.exact]
+        near = [other for other in piece.guesses[1:] if guess.score + NEAR > other.score]
+        self.others: list[Guess] = [other for other in piece.guesses[1:] if other.exact] if guess.exact else near
+        self.sure: Sure = sureness(piece.guesses)
         unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
         self.explained: int = self.length - max(self.message.unexplained, unknown)
 
@@ -74,30 +77,53 @@ class Explained:
     def heading(self, look: Look) -> str:
         """Return the heading: what the message is, whose, and how many of its bytes are explained."""
         words = [look.paint("heading", name_of(self.guess))]
+        words += [self.sure.value] if self.sure is not Sure.CERTAIN else []
         header = self.message.header or {}
         if "correlation_id" in header:
             words.append(f"correlation id {header['correlation_id']}")
         if header.get("client_id") is not None:
             words.append(f"client {quote(header['client_id'], 60)}")
         size = count(self.length, "byte")
-        whole = self.explained == self.length
-        words.append(f"{size}, all explained" if whole else f"{self.explained:,} of {size} explained")
-        problems = sum(finding.kind.is_error for finding in self.findings)
-        if whole and problems:
+        whole, guess_cut = self.explained == self.length, self.guess.cut
+        if guess_cut:
+            words.append(self.cut())
+        elif whole and self.guess.faults:
+            words.append(f"{size}, all read, {count(self.guess.faults, 'value')} that no peer writes")
+        else:
+            words.append(f"{size}, all explained" if whole else f"{self.explained:,} of {size} explained")
+        problems = sum(finding.kind.is_error and not (guess_cut and finding.kind.cut) for finding in self.findings)
+        if (whole or guess_cut) and problems:
             words.append(look.paint("bad", count(problems, "problem")))
         return " · ".join(words)
+
+    def cut(self) -> str:
+        """Return how much of a message is there that was cut off."""
+        more = whole_size(self.guess, self.frame)
+        if more is None:
+            return f"cut off after {count(self.length, 'byte')}"
+        return f"cut off: {self.length:,} of {count(more, 'byte')}"
 
     def why(self) -> str:
         """Return why the bytes are taken for this message; "" where its header, or the user, says so."""
         guess, others = self.guess, len(self.others)
+        if guess.mended is not None:
+            wrong = guess.mended
+            return (f"A record batch all the same: {wrong.path} (byte {self.offset + guess.start + wrong.start}) is "
+                    f"{wrong.says:,}, and {wrong.should:,} fits magic, length and checksum.")  # fmt: skip
         if guess.reason in (Reason.HEADER, Reason.TOLD):
             return ""
         if guess.reason in BECAUSE:
             because = BECAUSE[guess.reason].format(**(self.message.header or {}))
-            return f"Taken for this because {because}."
+            doubts = f" No peer writes such a {' and such a '.join(guess.doubts)}." if guess.doubts else ""
+            unsure = " Its checksum covers bytes that are not here." if guess.cut else ""
+            return f"Taken for this because {because}.{unsure}{doubts}"
         unsaid = "Nothing in a response says what it answers" if guess.header else "Nothing in a body says what it is"
         if guess.reason is Reason.TOLD_API:
             unsaid = f"Nothing in a {guess.direction if guess.header else 'body'} says its version"
+        if isinstance(guess.api, Alone):
+            unsaid = "Nothing in these bytes says what they are"
+        if guess.cut:
+            return f"{unsaid}; as far as they go, this layout makes most sense of them."
         if not guess.exact:
             return f"{unsaid}, and no layout reads these bytes without a fault; this one comes closest."
         if not others:
@@ -106,27 +132,44 @@ class Explained:
 
     def fits(self, look: Look) -> list[str]:
         """Return lines with the other layouts that fit, and the options that choose one; none if nothing else fits."""
-        if not self.others:
+        if not self.others or (self.sure is Sure.CERTAIN and not self.guess.exact):
             return []
-        shown = self.others if look.full else self.others[:MOST_FITS]
+        most = MOST_FITS if self.guess.exact else MOST_NEAR
+        shown = self.others if look.full else self.others[:most]
         names = ", ".join(map(name_of, shown)) + (f", … {len(self.others) - len(shown)} more" * (shown != self.others))
         other = self.others[0]
         choose = CHOOSE.format(other.api.name, other.version, other.direction) + " --no-header" * (not other.header)
         return ["", *_wrapped(f"Also possible: {names}", look), *_wrapped(choose, look)]
 
 
+def whole_size(guess: Guess, frame: bytes) -> int | None:
+    """Return how many bytes a message that was cut off should have, with its size; None where nothing says it."""
+    if guess.size is not None:
+        return guess.size + 4
+    if guess.reason is Reason.STRUCTURE and guess.cut:
+        return int.from_bytes(frame[8:12], "big") + 12
+    return None
+
+
 def name_of(guess: Guess) -> str:
     """Return API, direction and version of a guess, or all versions that read the same."""
-    if guess.api.key < 0:
-        return ALONE.get(guess.api.name, guess.api.name)
+    title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
+    if title:
+        return title.format(versions=_versions(guess))
+    return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", its body alone" * (
+        not guess.header and guess.reason not in (Reason.TOLD, Reason.TOLD_API)
+    )
+
+
+def _versions(guess: Guess) -> str:
+    """Return the versions of a guess: `v1–v3, v5`."""
     runs: list[list[int]] = []
     for version in sorted(guess.versions or (guess.version,)):
         if runs and runs[-1][-1] == version - 1:
             runs[-1][1:] = [version]
         else:
             runs.append([version])
-    versions = ", ".join("–".join(f"v{version}" for version in run) for run in runs)
-    return f"{guess.api.name} {guess.direction} {versions}"
+    return ", ".join("–".join(f"v{version}" for version in run) for run in runs)
 
 
 def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
@@ -135,7 +178,8 @@ def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
         return _unknown(data, piece, look), False
     found = Explained(data, piece)
     lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look)]
-    return "\n".join([*lines, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
+    mended = cause_lines(piece.cause, piece.start, look) if piece.cause else []
+    return "\n".join([*lines, *mended, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
 
 
 def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
@@ -172,6 +216,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     broken = found.broken
     tree.lines += [finding_line(finding, look) for finding in found.findings if finding is not broken]
     tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
+    tree.lines += cause_lines(piece.cause, piece.start, look) if piece.cause else []
     tree.lines += [*_abouts(found, look), *found.fits(look)]
     return tree.take(), found.clean
 
@@ -191,7 +236,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
         "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
         "header": message.header, "body": json_body(message, show_secrets=look.show_secrets),
-        "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
+        "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
         "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
@@ -207,48 +252,16 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     """Return the text for bytes that are no known message: what can be said of them, and a plain hexdump."""
     inside = data[piece.start : piece.end]
     known, size = recognise(inside), count(len(inside), "byte")
-    if known:
+    if piece.cause is not None:
+        said = [look.paint("heading", f"{size}, likely {piece.cause.name}, written wrong")]
+    elif known:
         said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
     elif len(inside) < len(data):
         said = [look.paint("heading", f"{size} that belong to no message")]
     else:
         said = [look.paint("heading", f"{size} that no known layout reads to the end"), *_wrapped(HINT, look)]
-    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start)]) + "\n"
-
-
-def number_text(value: int, look: Look) -> tuple[str, bool]:
-    """Return the text about a number from an error log, and whether it could be explained.
-
-    The number is looked at as a size, and as four bytes that begin a message of another protocol.
-    """
-    head, advice, known = number_facts(value)
-    return "\n".join([look.paint("heading", head), *_wrapped(advice, look)]) + "\n", known
-
-
-def number_facts(value: int) -> tuple[str, str, bool]:
-    """Return (what the number is, what to do, whether it could be explained)."""
-    data = (value & 0xFFFFFFFF).to_bytes(4, "big")
-    head = f"{value} = 0x{data.hex()}"
-    text = f' "{printable(data)}"' if printable(data).count(".") <= data.count(b".") else ""
-    found = mistaken_number(value)
-    if found is not None:
-        return f"{head}, the bytes {data.hex(' ')}{text}: {found.what}", found.advice, True
-    lost = "The peer speaks another protocol, or the reader lost its place in the stream."
-    if value < 0:
-        return f"{head}, the bytes {data.hex(' ')}{text}: no size, it is negative", lost, False
-    if value <= REFUSED:
-        return f"{head}: as a size, a message of {value:,} bytes ({_unit(value)})", "", True
-    most = f"more than brokers accept (socket.request.max.bytes, {REFUSED:,} if not configured)"
-    likely = f"If it is a size, this is {most}. {lost}" if value <= MAX_FRAME else f"That is {most}. {lost}"
-    return f"{head}, the bytes {data.hex(' ')}{text}: as a size {value:,} bytes ({_unit(value)})", likely, False
-
-
-def _unit(size: int) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
-        size = size / 1024  # type: ignore[assignment]
-    return f"{size:.3g} GiB"
+    mended = cause_lines(piece.cause, piece.start, look) if piece.cause else []
+    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mended]) + "\n"
 
 
 def _wrapped(text: str, look: Look) -> list[str]:

@@ -32,7 +32,7 @@ Metadata request v1 · correlation id 2 · client "kdbg" · 27 bytes, all explai
 0016  00 03 66 6f 6f           topics[0].name  "foo"         STRING
 """
 CUT = """\
-Metadata request v1 · correlation id 2 · client "kdbg" · 22 of 26 bytes explained
+Metadata request v1 · correlation id 2 · client "kdbg" · cut off: 26 of 27 bytes
 
 0000  00 00 00 17              size            23               INT32
       ^ the size says 23 bytes, 22 follow: 1 byte is missing
@@ -46,7 +46,7 @@ Metadata request v1 · correlation id 2 · client "kdbg" · 22 of 26 bytes expla
       the 6 fields above are sound
 """
 TREE = """\
-Metadata request v1 · correlation id 2 · client "kdbg" · 22 of 26 bytes explained
+Metadata request v1 · correlation id 2 · client "kdbg" · cut off: 26 of 27 bytes
 ├── header
 │   ├── api_key  3  Metadata
 │   ├── api_version  1
@@ -176,7 +176,7 @@ def test_a_response_is_guessed_and_the_other_fits_are_listed(explain: Any) -> No
     status, text = explain("0000000a 00000005 00000000 0000")
     lines = text.splitlines()
     assert status == 0
-    assert lines[0] == "Heartbeat response v1–v3 · correlation id 5 · 14 bytes, all explained"
+    assert lines[0] == "Heartbeat response v1–v3 · a guess · correlation id 5 · 14 bytes, all explained"
     layouts = re.search(r"of (\d+) layouts", lines[1])
     assert layouts
     assert int(layouts[1]) >= 21, "more with every API that is answered so"
@@ -213,7 +213,7 @@ def test_json_holds_what_the_other_views_show(explain: Any) -> None:
         "api": "Metadata", "api_key": 3, "version": 1, "versions": [1], "direction": "request", "offset": 0,
         "size": 23,
         "header": {"api_key": 3, "api_version": 1, "correlation_id": 2, "client_id": "kdbg"},
-        "body": {"topics": [{"name": "foo"}]}, "notes": [], "findings": [], "fits": [],
+        "body": {"topics": [{"name": "foo"}]}, "confidence": "certain", "notes": [], "findings": [], "fits": [],
     }  # fmt: skip
     status, text = explain(DATA.hex() + DATA[:-1].hex() + "ff", "-f", "json")
     assert [json.loads(line)["offset"] for line in text.splitlines()] == [0, 27]
@@ -270,7 +270,7 @@ def test_passwords_are_hidden(explain: Any, format: str, cut: int, sized: bool) 
 def test_a_sasl_token_by_itself_is_hidden_too(explain: Any) -> None:
     status, text = explain((b"\0\0\0\x0d\0alice\0s3cret").hex())
     assert status == 0
-    assert text.startswith("SASL token · 17 bytes, all explained\n")
+    assert text.startswith("SASL token · likely · 17 bytes, all explained\n")
     assert "s3cret" not in text
     assert b"s3cret".hex(" ") not in text
 

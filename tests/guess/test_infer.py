@@ -7,9 +7,10 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.engine.foreign import looks_like, number
-from kdbg.guess.infer import Guess, Told, infer
+from kdbg.guess.infer import infer
 from kdbg.guess.pieces import pieces
 from kdbg.guess.reason import Reason
+from kdbg.guess.told import Guess, Told
 from kdbg.messages.message import forms
 from kdbg.wire.readings.compiled import message_reader
 

@@ -125,6 +125,29 @@ def test_bytes_of_other_connections_and_packets_are_blank(tmp_path: Path) -> Non
     assert len(made.read_bytes()) == len(path.read_bytes())
 
 
+def test_pieces_of_ip_packets_are_blank(tmp_path: Path) -> None:
+    """An engine puts them together; what stands in them is not kept."""
+    path, made = tmp_path / "pieces.pcap", tmp_path / "shared.pcap"
+    talk = Talk()
+    talk.ask("Metadata", 1, topics=[{"name": "warehouse"}])
+    *_, (whole, at) = talk.segments
+    cut = 20 + 24
+    pieces = [
+        whole[:4] + b"\0\7" + b"\x20\0" + whole[8:cut],
+        whole[:4] + b"\0\7" + (3).to_bytes(2, "big") + whole[8:20] + whole[cut:],
+    ]
+    for i, piece in enumerate(pieces):
+        pieces[i] = piece[:2] + len(piece).to_bytes(2, "big") + piece[4:]
+    talk.segments[-1:] = [Segment(piece, at) for piece in pieces]
+    path.write_bytes(pcap(talk))
+    assert len(list(exchanges(path))) == 1, "it is put together"
+    assert run(["redact", str(path), str(made)]) == 0
+    assert b"warehouse" in path.read_bytes()
+    assert b"warehouse" not in made.read_bytes()
+    assert len(made.read_bytes()) == len(path.read_bytes())
+    assert run(["export", str(path), str(tmp_path / "part.pcap")]) == 0
+
+
 def test_it_is_refused_to_write_a_capture_over_itself(tmp_path: Path) -> None:
     path = tmp_path / "capture.pcap"
     path.write_bytes((CAPTURES / "first-contact.pcap").read_bytes())

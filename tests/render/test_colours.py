@@ -11,10 +11,10 @@ from kdbg import grammars
 from kdbg.grammars.errors import ERRORS
 from kdbg.grammars.payloads import payloads
 from kdbg.render import coverage, errortext, grammardiff, payloadtext, typetext
-from kdbg.render.explained import number_text
 from kdbg.render.grammartext import sheet_text
 from kdbg.render.hexdump import hexdump
 from kdbg.render.look import Look
+from kdbg.render.numbers import number_text
 from kdbg.render.sheets import header_sheets, message_sheets, record_sheets
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")

@@ -1,0 +1,132 @@
+"""Hex in a text that is no literal: dumps with whatever stands in front of their lines, runs of digits, base64."""
+
+from __future__ import annotations
+
+import re
+from binascii import Error, a2b_base64
+from collections.abc import Iterator
+
+from ..capture.dumps import dumped
+from ..errors import InputError
+from .take import Take
+
+BAR = re.compile(
+    r"(?:^|.*?[\s\]>:#|])(?:\|?(?:0x)?(?P<offset>[0-9a-fA-F]{4,16})[: ]*\|[ ]*)?"
+    r"(?P<hex>(?:[0-9a-fA-F]{2}[ ]{1,2})+)[ ]*\|(?P<text>.*?)\|?\s*"
+)
+"""A line of a dump whose columns have bars between them: netty's, testers', tables."""
+ROW = re.compile(r"(?P<front>.*?[\s\]>|:#%*]|)(?P<row>(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]+(?:[0-9a-fA-F]{2}){1,8}[ \t].*)")
+ROW_ALONE = re.compile(
+    r"^[ \t]*(?:0x)?[0-9a-f]{4,16}:?(?:[ \t]+(?:[0-9a-f]{2})+)+(?:[ \t].*)?$", re.IGNORECASE | re.MULTILINE
+)
+LINE = re.compile(
+    r"[ \t>|*]*(?://|[#%;]|--)?[ \t]*(?P<hex>(?:0x)?(?:[0-9a-fA-F]{2}(?:[ \t]*[:,-]?[ \t]*)(?:0x)?)+)"
+    r"(?P<end>\.\.\.|…)?\s*"
+)
+"""A line that holds hex and nothing else."""
+DOTS = re.compile(r"\s*(?://|#)?\s*(?:\.\.\.|…)\s*")
+RUN = re.compile(
+    r"(?<![\w.+/=-])(?P<run>(?:0x)?[0-9a-fA-F]{16,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2}|"
+    r"(?:0x[0-9a-fA-F]{2}[, ]+){4,}0x[0-9a-fA-F]{2}|"
+    r"(?:[0-9a-fA-F]{2}){1,8}(?: (?:[0-9a-fA-F]{2}){1,8}){3,}|(?:\\x[0-9a-fA-F]{2}[^\s\"'`]*){2,})"
+    r"(?P<end>\s?(?:\.\.\.|…))?(?![\w+/=-])"
+)
+SAID = re.compile(
+    r"hex|byte|buf|payload|packet|frame|body|raw|data|dump|recei?ved|sent|request|response|msg|b64|base64",
+    re.IGNORECASE,
+)
+BASE64 = re.compile(r"(?<![\w+/=-])AA[A-Za-z0-9+/]{14,}={0,2}(?![\w+/=-])")
+LONG = 24
+"""Bytes in a row that nothing but a message, or a picture, is made of; fewer may be a digest or an id."""
+
+
+def dumps(text: str) -> list[Take]:
+    """Return the bytes of the dumps in the text: with bars between their columns, or with offsets in front."""
+    return list(_barred(text)) or _plain(text) or _offset(text)
+
+
+def _plain(text: str) -> list[Take]:
+    """Return the dumps whose lines begin with their offsets."""
+    rows = list(ROW_ALONE.finditer(text))
+    try:
+        found = dumped(text) if rows else None
+    except InputError:
+        return []
+    return [] if found is None else [Take(part, found[1], rows[0].start(), rows[-1].end()) for part in found[0]]
+
+
+def _barred(text: str) -> Iterator[Take]:
+    chunks: list[bytes] = []
+    begin = end = at = 0
+    for line in text.split("\n"):
+        found = BAR.fullmatch(line)
+        data = bytes.fromhex(found["hex"]) if found else b""
+        if found and len(found["text"]) >= len(data) - found["text"].count("\t") - 2:
+            restarts = found["offset"] is not None and not int(found["offset"], 16) and chunks
+            if restarts:
+                yield Take(b"".join(chunks), "hexdump", begin, end)
+                chunks = []
+            begin = begin if chunks else at
+            chunks.append(data)
+            end = at + len(line)
+        at += len(line) + 1
+    if chunks:
+        yield Take(b"".join(chunks), "hexdump", begin, end)
+
+
+def _offset(text: str) -> list[Take]:
+    """Return the dump whose lines have something in front of their offsets; none where the offsets do not fit."""
+    lines, first, last, at = [], -1, 0, 0
+    for line in text.split("\n"):
+        if found := ROW.fullmatch(line):
+            lines.append(found["row"])
+            first, last = (at if first < 0 else first), at + len(line)
+        at += len(line) + 1
+    if len(lines) < 2 and not (lines and re.match(r"(?:0x)?0{4,}", lines[0])):
+        return []
+    try:
+        found_dump = dumped("\n".join(lines))
+    except InputError:
+        return []
+    return [] if found_dump is None else [Take(part, found_dump[1], first, last) for part in found_dump[0]]
+
+
+def lines_of_hex(text: str) -> list[Take]:
+    """Return the blocks of lines that hold hex alone; a line of dots behind one means that it is cut."""
+    takes: list[Take] = []
+    digits, begin, end, at = "", 0, 0, 0
+    for line in [*text.split("\n"), ""]:
+        found = LINE.fullmatch(line)
+        dots = DOTS.fullmatch(line) or (found and found["end"])
+        if found:
+            begin = begin if digits else at
+            digits += re.sub(r"0x|[^0-9a-fA-F]", "", found["hex"])
+            end = at + len(line)
+        if digits and (dots or not found):
+            takes.append(Take(bytes.fromhex(digits), "hex", begin, end, bool(dots)))
+            digits = ""
+        at += len(line) + 1
+    return takes
+
+
+def runs(text: str) -> Iterator[Take]:
+    """Yield runs of hex, of escapes and of base64 inside lines, where they are long or said to be bytes."""
+    for found in RUN.finditer(text):
+        run = found["run"]
+        if run.startswith("\\x"):
+            from ..capture.pasted import unescaped
+
+            yield Take(unescaped(run), "escaped string", *found.span(), bool(found["end"]))
+            continue
+        digits = re.sub(r"0x|[^0-9a-fA-F]", "", run)
+        if len(digits) % 2 or re.fullmatch(r"(?:[0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}", run):
+            continue
+        said = SAID.search(text, max(found.start() - 40, 0), found.start())
+        if len(digits) >= 2 * LONG or said or digits.startswith("0000"):
+            yield Take(bytes.fromhex(digits), "hex", *found.span(), bool(found["end"]))
+    for found in BASE64.finditer(text):
+        plain = found[0].rstrip("=")
+        try:
+            yield Take(a2b_base64(plain + "=" * (-len(plain) % 4)), "base64", *found.span())
+        except Error:
+            continue

@@ -1,0 +1,48 @@
+"""What was taken for bytes in a text: a line about it, before the bytes are explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..pasted.take import Take
+from .beside import count
+from .look import Look
+
+
+def alone(takes: Sequence[Take], text: str | None) -> bool:
+    """Return whether what was given is bytes and nothing else, so that nobody need be told what was taken."""
+    (first, *others) = takes
+    return not others and not first.cut and not first.lost and first.odd < 0 and (
+        text is None or (first.start == 0 and first.end >= len(text.rstrip()))
+    )  # fmt: skip
+
+
+def taken_line(take: Take, text: str, look: Look) -> str:
+    """Return what was taken: where it stands, in which form, how many bytes, and what is wrong with it."""
+    words = [
+        f"Taken from {_place(text, take.start)} to {_place(text, take.end)}",
+        take.form,
+        count(len(take.data), "byte"),
+    ]
+    if take.cut:
+        more = f", {take.more:,} more are left out" if take.more is not None else ""
+        words.append(f"cut off there{more}")
+    said = [look.paint("dim", " · ".join(words))]
+    if take.lost:
+        lost = f"✗ {count(take.lost, 'character')} U+FFFD: bytes lost where they were taken for text; ff for each"
+        said.append(look.paint("bad", lost))
+    if take.odd >= 0:
+        byte = (take.odd - 1) // 2
+        odd = f"✗ an odd number of hex digits: one is missing at digit {take.odd}, byte 0x{byte:04x}, and read as 0"
+        said.append(look.paint("bad", odd))
+    if take.parted >= 0:
+        parted = (
+            f"! a space stands inside a byte, behind an odd number of hex digits, {take.parted}: it was passed over"
+        )
+        said.append(look.paint("note", parted))
+    return "\n".join(said) + "\n"
+
+
+def _place(text: str, index: int) -> str:
+    """Return a place in a text: its line, and the character in that."""
+    return f"{text.count(chr(10), 0, index) + 1}:{index - text.rfind(chr(10), 0, index)}"

@@ -14,6 +14,8 @@ from .take import Take
 
 OPENER = re.compile(r"<Buffer\b|<<|\[(?!\])|\{|\(")
 CLOSERS = {"<Buffer": ">", "<<": ">>", "[": "]", "{": "}", "(": ")"}
+WIDEST = 200
+"""Characters in a line of a list that has one number in each."""
 LEAST = 5
 """Fewer numbers in brackets are no message: replicas, versions, places in a file."""
 SKIPPED = re.compile(
@@ -87,6 +89,8 @@ def _characters(items: list[Item]) -> bool:
 
 def _one_a_line(text: str, start: int, inside: int, closer: str) -> Take | None:
     """Return the bytes of a list with one number in each line and anything behind it; None if it is none."""
+    if text.find("\n", inside, inside + WIDEST) < 0:
+        return None
     end = text.find(closer, inside)
     lines = [line for line in text[inside : len(text) if end < 0 else end].split("\n") if line.strip()]
     found = [ONE_A_LINE.fullmatch(line) for line in lines]

@@ -36,6 +36,8 @@ SAID = re.compile(
     re.IGNORECASE,
 )
 BASE64 = re.compile(r"(?<![\w+/=-])AA[A-Za-z0-9+/]{14,}={0,2}(?![\w+/=-])")
+WIDEST = 512
+"""Characters in a line of a dump, with what stands in front of it: longer lines are none, and slow to look at."""
 LONG = 24
 """Bytes in a row that nothing but a message, or a picture, is made of; fewer may be a digest or an id."""
 
@@ -59,7 +61,7 @@ def _barred(text: str) -> Iterator[Take]:
     chunks: list[bytes] = []
     begin = end = at = 0
     for line in text.split("\n"):
-        found = BAR.fullmatch(line)
+        found = BAR.fullmatch(line) if len(line) <= WIDEST else None
         data = bytes.fromhex(found["hex"]) if found else b""
         if found and len(found["text"]) >= len(data) - found["text"].count("\t") - 2:
             restarts = found["offset"] is not None and not int(found["offset"], 16) and chunks
@@ -78,7 +80,7 @@ def _offset(text: str) -> list[Take]:
     """Return the dump whose lines have something in front of their offsets; none where the offsets do not fit."""
     lines, first, last, at = [], -1, 0, 0
     for line in text.split("\n"):
-        if found := ROW.fullmatch(line):
+        if len(line) <= WIDEST and (found := ROW.fullmatch(line)):
             lines.append(found["row"])
             first, last = (at if first < 0 else first), at + len(line)
         at += len(line) + 1

@@ -76,3 +76,9 @@ def test_any_text_gives_takes_or_inputerror(text: str) -> None:
     find(text)
     with suppress(InputError):
         assert takes_of(text)
+
+
+@pytest.mark.parametrize("text", ["00 |", "00 ", "(", "[1,", '"\\\\', "/*", " # ", "b'\\x00"])
+def test_long_lines_of_brackets_and_bars_end_soon(text: str) -> None:
+    """Nothing is timed: what looks at every pair of places would not end at all."""
+    find(f"log: {text * 20_000}")

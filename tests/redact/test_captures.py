@@ -21,6 +21,7 @@ MORE = sorted((SHARED[0].parent if SHARED else Path("/nowhere")).glob("*/*.pcap*
 ALL = [path for path in (*SHIPPED, *SHARED, *MORE) if "bomb" not in path.name and path.suffix != ".gz"]
 GUESSED = {
     "real-0.8.2.2-without-client.pcap", "secret-leak-flips-hex-1-4.pcap", "secret-leak-flips-hex-2-1861.pcap",
+    "real-0.10.1.1-without-client.pcap", "errors-flips_of_lengths-200129.pcap",
 }  # fmt: skip
 """Captures in which damaged bytes are taken for requests, which they are not any more once they are blank."""
 CASES = [(path, [["--names", "--addresses"], []][number % 2]) for number, path in enumerate(ALL)]

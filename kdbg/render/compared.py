@@ -25,6 +25,7 @@ MOST_VALUES = 4
 LONGEST = 60
 """Columns of one of several values that a line shows."""
 GAP = 2
+NEWLINE = "\n"
 TITLES = {
     "clients": "Clients",
     "versions": "APIs and their versions",
@@ -59,13 +60,13 @@ def _structure(value: Any, most: int) -> str:
 
 
 def heading(mark: str, name: str, exchange: Exchange, look: Look) -> str:
-    """Return the line that says which exchange a side is."""
+    """Return the line that says which exchange a side is; on a terminal that is too narrow for it, two lines."""
     api = f"{exchange.api.name} v{exchange.version}" if exchange.api is not None else "unknown API"
     who = f"  client {quote(exchange.client_id)}" if exchange.client_id is not None else ""
-    where = f"  {endpoint(exchange.peers.client)} → {endpoint(exchange.peers.broker)}"
-    return (
-        look.paint("heading", f"{mark}  {escape(name)}#{exchange.number}  {api}") + f"{who}{look.paint('dim', where)}\n"
-    )
+    where = f"{endpoint(exchange.peers.client)} → {endpoint(exchange.peers.broker)}"
+    what = f"{mark}  {escape(name)}#{exchange.number}  {api}"
+    fits = look.full or len(what) + len(who) + GAP + len(where) <= look.width
+    return f"{look.paint('heading', what)}{who}{' ' * GAP if fits else f'{NEWLINE}   '}{look.paint('dim', where)}\n"
 
 
 def exchanges(found: Comparison, look: Look) -> str:

@@ -22,6 +22,7 @@ from ..wire.readings.fields import walk
 from ..wire.readings.topic_names import ALWAYS
 from .beside import count
 from .columns import aligned
+from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
@@ -94,7 +95,7 @@ class Explained:
         problems = sum(finding.kind.is_error and not (guess_cut and finding.kind.cut) for finding in self.findings)
         if (whole or guess_cut) and problems:
             words.append(look.paint("bad", count(problems, "problem")))
-        return " · ".join(words)
+        return _in_lines(words, look)
 
     def cut(self) -> str:
         """Return how much of a message is there that was cut off."""
@@ -151,6 +152,15 @@ def whole_size(guess: Guess, frame: bytes) -> int | None:
     return None
 
 
+def _in_lines(words: Sequence[str], look: Look) -> str:
+    """Return words with dots between them, on a terminal in lines that fit it."""
+    lines = [words[0]]
+    for word in words[1:]:
+        longer = f"{lines[-1]} · {word}"
+        lines[-1:] = [longer] if look.full or len(COLOUR.sub("", longer)) <= look.width else [lines[-1], word]
+    return "\n".join(lines)
+
+
 def name_of(guess: Guess) -> str:
     """Return API, direction and version of a guess, or all versions that read the same."""
     title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
@@ -186,7 +196,7 @@ def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
     guess = found.guess
     return hexdump(
         found.frame, guess.api, guess.version, guess.direction, look, ALWAYS, size=guess.size, header=guess.header,
-        offset=found.offset, tail=tail,
+        offset=found.offset, tail=tail, text=None if not look.full else False,
     )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from .look import Look
 
 WIDE, WIDER = 110, 130
 """Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
+LEAST_ROOM = 32
+"""Columns that name, meaning and type get, come what may."""
 BYTES_AT = 6
 """The column in which a line's bytes begin."""
 PRINTABLE = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
@@ -35,7 +37,7 @@ PLACES = [PLACE % place for place in range(NEAR)]
 class Grid:
     """The columns of lines in a look; `text` shows bytes as text too, even where that leaves little room beside them.
 
-    `room` is how many columns there are for name, meaning and type.
+    `room` is how many columns there are for name, meaning and type; `fits` whether the look's width has so many.
     """
 
     def __init__(self, look: Look, *, text: bool) -> None:
@@ -43,7 +45,8 @@ class Grid:
         self.per_line: int = 16 if look.width >= WIDE else 8
         self.text: bool = text or look.width >= WIDER
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
-        self.room: int = max(look.width - names_at, 32)
+        self.room: int = max(look.width - names_at, LEAST_ROOM)
+        self.fits: bool = names_at + self.room <= look.width
         self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
         self.any_cell: str = f"%-{3 * self.per_line - 1}s  %-{self.per_line}s"
         """The template of any number of bytes with their text, without colours."""

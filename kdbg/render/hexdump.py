@@ -53,25 +53,38 @@ def hexdump(
     header: bool = True,
     offset: int = 0,
     tail: bool = False,
-    text: bool = False,
+    text: bool | None = False,
     context: Context | None = None,
 ) -> list[str]:
     """Return the lines for one message; `size` is the length in front of it, None where there was none.
 
     `offset` is what the first byte is counted as. `tail` shows only the last two fields, where the message breaks.
-    `text` shows the bytes as text too, even where that leaves little room for their meaning. `context` helps to tell
-    which payloads are inside the message.
+    `text` shows the bytes as text too, even where that leaves little room for their meaning; None: where names and
+    meanings need not be cut for it. `context` helps to tell which payloads are inside the message.
     """
-    dump = Dump(look, topics, offset, tail, text)
+    for with_text in (True, False) if text is None else (text,):
+        dump = Dump(look, topics, offset, tail, with_text)
+        _fill(dump, data, api, version, direction, size, header, context)
+        if dump.grid.fits and not dump.cut:
+            break
+    return dump.lines
+
+
+def _fill(
+    dump: Dump, data: bytes, api: Api | None, version: int, direction: Direction, size: int | None, header: bool,
+    context: Context | None,
+) -> None:  # fmt: skip
+    """Add the lines of one message."""
+    look = dump.look
     if api is not None:
         grammar, inspection = explain(api, version, direction, data, header=header)
         open_inspection(grammar, inspection, context)
         dump.read(grammar, inspection)
         dump.inspection(inspection, size)
-        if look.meanings and not tail:
+        if look.meanings and not dump.tail:
             fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
             dump.lines += meanings(fields, inspection.spans, look)
-        return dump.lines
+        return
     number = int.from_bytes(data[:4], "big", signed=True)
     secret = not look.show_secrets
     spans = [
@@ -79,7 +92,6 @@ def hexdump(
         Span("body", 4, len(data), "BYTES", data[4:], role="raw", secret=secret),
     ]
     dump.message(data, spans, [], size)
-    return dump.lines
 
 
 def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
@@ -149,7 +161,10 @@ class Columns(NamedTuple):
 
 
 class Dump:
-    """Gathers lines. `shift` is added to the places of fields: the offset, and 4 when the size stands in front."""
+    """Gathers lines. `shift` is added to the places of fields: the offset, and 4 when the size stands in front.
+
+    `cut` says whether there was a name or a meaning that is not shown whole.
+    """
 
     look: Look
     offset: int
@@ -163,6 +178,7 @@ class Dump:
         self.look, self.offset, self.tail = look, offset, tail
         self.lines: list[str] = []
         self.shift = self.colour = 0
+        self.cut = False
         self.grid: Grid = Grid(look, text=text)
         self.per_line, self.room = self.grid.per_line, self.grid.room
         self.describe: Describer = Describer(look, topics, self.room)
@@ -260,6 +276,7 @@ class Dump:
             meaning = meaning if len(meaning) <= left else row.essence
             meaning = meaning if len(meaning) <= left else meaning.removesuffix(RETRIABLE)
             meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
+            self.cut = self.cut or name != row.name or meaning != row.meaning
         left = self.room - max(len(name), columns.name) - max(len(meaning), columns.meaning) - 4
         type, _, more = row.type.partition(":")
         if more and len(row.type) <= left:

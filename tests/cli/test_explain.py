@@ -16,6 +16,7 @@ import pytest
 import kdbg
 
 from ..grammars.test_vectors import SOURCES, Vectors
+from .terminal import on_terminal
 
 WORDS = ["00000017", "0003", "0001", "00000002", "0004", "6b646267", "00000001", "0003", "666f6f"]
 DATA = bytes.fromhex("".join(WORDS))
@@ -314,3 +315,17 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stdout.startswith("Metadata request v1")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"), [(80, True), (60, False)], ids=["where there is room", "where names would be cut for it"]
+)
+def test_bytes_stand_as_text_too_on_a_terminal(columns: int, text: bool) -> None:
+    """At 80 columns types yield to it; names and meanings, and the indices in paths, do not."""
+    frame = "00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f"
+    printed = on_terminal("explain", frame, out=True, columns=columns, NO_COLOR="1", KDBG_PAGER="").screen
+    [topic] = [line for line in printed if line.startswith("0016")]
+    assert "topics[0].name" in topic
+    assert '"foo"' in topic
+    assert ("..foo " in topic) is text
+    assert max(map(len, printed)) <= max(columns, 80)

@@ -1,0 +1,72 @@
+"""`python -m tests.guide.screens`: the pictures of the manual's page on screens, made of what kdbg prints on terminals.
+
+Each shows the first lines of what a command prints, as many as a screen of that size has; a pager has the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import xml.etree.ElementTree as ET
+from io import StringIO
+from itertools import product
+
+from rich.console import Console
+from rich.text import Text
+
+from tests.cli.terminal import on_terminal
+
+from .blocks import TOP
+
+FOLDER = TOP / "kdbg" / "guide" / "screens"
+SIZES = ((80, 24), (160, 50))
+"""Columns and rows of the terminals."""
+SCREENS = {
+    "tree": "kdbg decode captures/first-contact.pcap --exchange 5-6",
+    "summary": "kdbg decode captures/errors.pcap -f summary",
+    "stats": "kdbg stats captures/group-rebalance.pcap",
+    "explain": "kdbg explain 00000016 0003 0001 00000002 0004 6b646267 00000001 0003 666f",
+    "records": "kdbg records captures/transactions.pcap",
+    "diff": "kdbg diff captures/first-contact.pcap#6 captures/errors.pcap#6",
+}
+"""Commands by the names of their pictures."""
+ALL = [(name, *size) for name, size in product(SCREENS, SIZES)]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def printed(name: str, columns: int, rows: int) -> list[str]:
+    """Return the lines of a screen, with colours; the command stands above them."""
+    _, *arguments = shlex.split(SCREENS[name])
+    terminal = on_terminal(*arguments, out=True, columns=columns, rows=rows, KDBG_PAGER="cat",
+                           TERM="xterm-256color", COLORTERM="truecolor").terminal  # fmt: skip
+    return [f"\x1b[1m$ {SCREENS[name]}\x1b[0m", *terminal.splitlines()][:rows]
+
+
+def drawn(name: str, columns: int, rows: int) -> str:
+    """Return the picture of a screen."""
+    console = Console(record=True, width=columns, file=StringIO(), force_terminal=True, color_system="truecolor")
+    for line in printed(name, columns, rows):
+        console.print(Text.from_ansi(line), soft_wrap=True)
+    return console.export_svg(title=f"kdbg, {columns} columns", unique_id=f"kdbg-{name}-{columns}")
+
+
+def said(svg: str) -> str:
+    """Return the letters of a picture of a terminal, line by line, without spaces."""
+    texts = [text for text in ET.fromstring(svg).iter(f"{SVG}text") if "clip-path" in text.attrib]
+    return letters("".join(text.text or "" for text in texts))
+
+
+def letters(text: str) -> str:
+    """Return a text without colours and spaces."""
+    return re.sub(r"\s", "", re.sub(r"\x1b\[[0-9;]*m", "", text))
+
+
+def path(name: str, columns: int) -> str:
+    """Return the name of a picture's file."""
+    return f"{name}-{columns}.svg"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, columns, rows in ALL:
+        (FOLDER / path(name, columns)).write_text(drawn(name, columns, rows), encoding="utf-8")

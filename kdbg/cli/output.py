@@ -57,15 +57,19 @@ jobs_option: Final = click.option(
 )  # fmt: skip
 
 
+SCREEN_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Show N levels of a tree."}),
+    ("--only-errors", {"is_flag": True, "help": "Show of each exchange what failed, with its path."}),
+    ("--local", {"is_flag": True, "help": "Show when messages were sent in local time; JSON and fields stay in UTC."}),
+    ("--no-pager", {"is_flag": True, "help": "Print long output on a terminal as it comes."}),
+)
+"""The options of trees, times and the pager, with what click says of each: see `on_screen`."""
+
+
 def tree_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of trees, times and the pager: see `on_screen`."""
-    for option in (
-        click.option("--no-pager", is_flag=True, help="Print long output on a terminal as it comes."),
-        click.option("--local", is_flag=True, help="Show the times of a summary in local time, not in UTC."),
-        click.option("--only-errors", is_flag=True, help="Show of each exchange what failed, with its path."),
-        click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Show N levels of a tree."),
-    ):
-        command = option(command)
+    """Give a command SCREEN_OPTIONS."""
+    for name, about in reversed(SCREEN_OPTIONS):
+        command = click.option(name, **about)(command)
     return command
 
 
@@ -76,6 +80,8 @@ def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
         raise click.UsageError(
             f"{'--only-errors' if taken['only_errors'] else '--depth'} is for trees, not for {format}"
         )
+    if taken["local"] and format == "json":
+        click.echo("kdbg: --local changes nothing in JSON, whose times are UTC", err=True)
     return replace(compact(found), **taken)
 
 

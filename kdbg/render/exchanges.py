@@ -17,7 +17,7 @@ from ..wire.readings.noted import Odd
 from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
-from .heading import Headings, encode, findings_of, half_values, kind, title_values
+from .heading import Headings, encode, findings_of, kind, title_values
 from .look import Look
 from .tree import Tree
 from .values import Memo
@@ -43,9 +43,9 @@ class TreeView:
         request, response = exchange.request, exchange.response
         if request is None or response is None or exchange.findings:
             return self.in_parts(exchange)
-        out = [self._tops[kind(exchange)] % (*title_values(exchange), *half_values(request))]
+        out = [self._tops[kind(exchange)] % (*title_values(exchange), *self.headings.values(request))]
         self.half(request, out)
-        out.append(self._answer % half_values(response))
+        out.append(self._answer % self.headings.values(response))
         self.half(response, out)
         out.append(b"\n")
         return b"".join(out)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TypeAlias
 
 from ..findings import Finding
 from ..messages.exchange import CapturedMessage, Exchange, Peers
@@ -10,12 +13,14 @@ from ..messages.exchange import endpoint as endpoint
 from ..messages.message import Message
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS
+from .clock import Clock
 from .look import Look
 from .values import Memo, quote
 
 _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
 clocks = Memo(lambda millisecond: f"{_seconds[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
 _moments = Memo(lambda second: _seconds[second].encode())
+HalfValues: TypeAlias = tuple[bytes, bytes, int, bytes]
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
 SECOND = 1_000_000_000
@@ -27,6 +32,13 @@ iso_seconds = Memo(lambda second: _seconds[second].replace(" ", "T").encode())
 def iso(time: int) -> str:
     """Return a time in nanoseconds since 1970 in ISO 8601, in UTC, to the nanosecond."""
     return f"{iso_seconds[time // SECOND].decode()}.{time % SECOND:09d}Z"
+
+
+@lru_cache
+def _local_moment(second: int) -> tuple[bytes, bytes]:
+    """Return seconds since 1970 as date and time of day in local time, and the name of the zone."""
+    clock = Clock(local=True)
+    return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 
 
 def moment(time: int) -> str:
@@ -59,8 +71,10 @@ class Headings:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        said = f"  {self.dim}%b bytes  %b.%06d UTC%b{self.undim}"
+        said = f"  {self.dim}%b bytes  %b.%06d{'' if look.local else ' UTC'}%b{self.undim}"
         self.halves: dict[str, bytes] = {name: encode(f"{self.bold}{name}{self.plain}{said}") for name in DIRECTIONS}
+        self.values: Callable[[CapturedMessage], HalfValues] = local_values if look.local else half_values
+        """What fills the heading of a half."""
 
     def title(self, exchange: Exchange) -> bytes:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
@@ -82,7 +96,7 @@ class Headings:
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
-        return encode(self._missing(exchange, name)) if half is None else self.halves[name] % half_values(half)
+        return encode(self._missing(exchange, name)) if half is None else self.halves[name] % self.values(half)
 
     def _missing(self, exchange: Exchange, name: str) -> str:
         """Return the heading of a half that there is not."""
@@ -101,7 +115,7 @@ def title_values(exchange: Exchange) -> tuple[int, int, bytes]:
     return exchange.number, exchange.correlation_id, _latencies[exchange.latency]
 
 
-def half_values(half: CapturedMessage) -> tuple[bytes, bytes, int, bytes]:
+def half_values(half: CapturedMessage) -> HalfValues:
     """Return what fills the template of a half's heading: size, second, microseconds and packets."""
     first, last, time = half.first_packet, half.last_packet, half.first_time
     if first == last:
@@ -109,6 +123,13 @@ def half_values(half: CapturedMessage) -> tuple[bytes, bytes, int, bytes]:
     else:
         packets = b"  packets %d\xe2\x80\x93%d" % (first, last) if first else b""
     return _sizes[len(half.data) + half.missing + 4], _moments[time // 1_000_000_000], time // 1000 % 1_000_000, packets
+
+
+def local_values(half: CapturedMessage) -> HalfValues:
+    """Return the same in local time; the name of the zone, which depends on the time, stands in front of packets."""
+    size, _, micros, packets = half_values(half)
+    moment, zone = _local_moment(half.first_time // SECOND)
+    return size, moment, micros, zone + packets
 
 
 def template(text: str) -> str:

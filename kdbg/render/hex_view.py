@@ -19,7 +19,7 @@ from ..wire.readings.walk import UNREADABLE
 from .dumped import Dumping, Texts, dumping
 from .findings import finding_line
 from .grid import BYTES_AT
-from .heading import Headings, encode, half_values, kind, title_values
+from .heading import Headings, encode, kind, title_values
 from .hexdump import hexdump, note
 from .look import Look
 from .values import Memo
@@ -51,7 +51,7 @@ class HexView:
             if half is None:
                 parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
             else:
-                parts += [self._halves[name] % half_values(half)], self.half(half, exchange)
+                parts += [self._halves[name] % self.headings.values(half)], self.half(half, exchange)
         parts.append([b"\n"])
         return chain.from_iterable(parts)
 

@@ -109,3 +109,22 @@ def test_a_hint_says_how_to_see_what_went_wrong(cli: Cli) -> None:
     for options in (["--errors"], ["--only-errors"], ["--exchange", "2"]):
         assert "went wrong" not in on_terminal("decode", ERRORS, *options, out=True).terminal
     assert "went wrong" not in cli("decode", ERRORS).err
+
+
+@pytest.mark.parametrize("view", ["tree", "hex"])
+def test_messages_have_local_times_if_that_is_wanted(view: str) -> None:
+    """The offset of India is 5:30 the whole year; times in fields are named as UTC."""
+    call = ("decode", f"{CAPTURES / 'first-contact.pcap'}#6", "-f", view)
+    here = on_terminal(*call, "--local", out=True, TZ="Asia/Kolkata", NO_COLOR="1").terminal
+    there = on_terminal(*call, out=True, TZ="Asia/Kolkata", NO_COLOR="1").terminal
+    assert "request  190 bytes  2026-11-21 00:40:04.946797 UTC  packet 24" in there
+    assert "request  190 bytes  2026-11-21 06:10:04.946797 IST  packet 24" in here
+    assert here.replace("06:10:04.946797 IST", "00:40:04.946797 UTC").replace(
+        "06:10:04.948903 IST", "00:40:04.948903 UTC") == there  # fmt: skip
+
+
+def test_json_stays_in_utc_and_that_is_said(cli: Cli) -> None:
+    call = ("decode", f"{CAPTURES / 'first-contact.pcap'}#6", "-f", "json")
+    assert cli(*call, "--local").out == cli(*call).out
+    assert "--local changes nothing in JSON" in cli(*call, "--local").err
+    assert "--local" not in cli(*call).err

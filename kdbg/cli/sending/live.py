@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import click
-
 from ...client.cluster import Cluster
 from ...client.mock import is_mock, mock_cluster
+from ...client.settings import Settings
 from ...errors import BuildError, ClientError
 from .. import printable
+from ..pager import writing
 from .options import Options
 from .request import Request
 from .screen import Screen
@@ -26,7 +26,12 @@ FAILED = 1
 def session(options: Options, rounds: Rounds) -> int:
     """Open a session, let `rounds` use it, close it; return the exit status."""
     broker, settings = reach(options)
-    screen = Screen(options)
+    with writing(live=options.trace, pager=not options.no_pager) as writer:
+        return spoken(options, broker, settings, rounds, Screen(options, writer))
+
+
+def spoken(options: Options, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
+    """Speak with the broker, and show what was said; return the exit status."""
     with addresses(broker) as bootstrap, tap(options.write) as tapped:
 
         async def run() -> None:
@@ -47,7 +52,7 @@ def session(options: Options, rounds: Rounds) -> int:
             asyncio.run(run())
         except ClientError as error:
             screen.failed()
-            click.echo(f"kdbg: {printable(str(error))}", err=True)
+            screen.say(f"kdbg: {printable(str(error))}")
             return FAILED
         finally:
             screen.writer.flush()

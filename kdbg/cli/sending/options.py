@@ -11,6 +11,7 @@ import click
 
 from ...render.views import VIEWS
 from ..completing import api_versions
+from ..output import SCREEN_OPTIONS
 from .command import Grouped
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +44,10 @@ class Options:
     full: bool
     show_secrets: bool
     explain_fields: bool
+    depth: int | None
+    only_errors: bool
+    local: bool
+    no_pager: bool
     tls: bool
     ca: str | None
     cert: str | None
@@ -116,6 +121,7 @@ output_options: Final = _decorator(
     outputs("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
     outputs("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
     outputs("--explain-fields", is_flag=True, help="Show what each field means: behind it in a tree, below a hexdump."),
+    *(outputs(name, **about) for name, about in SCREEN_OPTIONS),
 )  # fmt: skip
 
 security: Final = _options("TLS and SASL")

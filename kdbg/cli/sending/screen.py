@@ -17,7 +17,7 @@ from ...render.summary import Summary
 from ...render.views import ExchangeView, View, view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
-from ..output import Writer, compact, look
+from ..output import Writer, look, on_screen
 from .options import Options
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ class Screen:
     render: ExchangeView
     status: int
 
-    def __init__(self, options: Options) -> None:
-        self.look = compact(look(options.color, options.full, options.show_secrets, options.explain_fields))
-        self.writer: Writer = Writer()
+    def __init__(self, options: Options, writer: Writer) -> None:
+        shape = look(options.color, options.full, options.show_secrets, options.explain_fields)
+        given = {"local": options.local, "only_errors": options.only_errors, "depth": options.depth}
+        self.look = on_screen(shape, options.format or "tree", given)
+        self.writer = writer
         self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}
         self.render = self.view.exchange(self.look, self.names)
@@ -104,8 +106,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Print a line on stderr, after all output so far."""
-        self.writer.flush()
-        click.echo(text, err=True)
+        self.writer.say(text)
 
     def close(self, exchange: Exchange) -> None:
         """Print the closing line: who answered, how fast, and what it took to get there."""

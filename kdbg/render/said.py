@@ -26,7 +26,7 @@ def quoted(value: Value, most: int) -> str:
     if value.kind == "bytes":
         return _shortened_bytes(value.data, most)
     shown = quote(value.data) if value.kind == "text" else escape_json(json_text(value))
-    if cells(shown) <= most:
+    if 2 * len(shown) <= most or cells(shown) <= most:  # no letter is wider than two columns
         return shown
     whole = value.data if value.kind == "text" else json_text(value)
     mark = '"' * (value.kind == "text")

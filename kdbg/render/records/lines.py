@@ -44,6 +44,8 @@ class Lines:
         milliseconds = record.timestamp
         day, when = self._when(None if milliseconds is None else milliseconds * 1_000_000)
         special = [(_style(mark), f"{mark}  ") for mark in marks(record)]
+        if self.look.full:
+            return self._whole([("dim", when), *self._front(record, 0), *special, *self._all_content(record)])
         found: list[Piece] = [("dim", when), *self._front(record, _width(special) + len(when)), *special]
         return day + self._joined(found + self._content(record, self.most - _width(found)))
 
@@ -83,7 +85,7 @@ class Lines:
 
     def _content(self, record: CapturedRecord, room: int) -> list[Piece]:
         """Return key, value and headers, shortened to the room there is: the value gets most of it."""
-        headers = ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
+        headers = _headers(record)
         tail = f"  {headers}" if headers else ""
         key, value = self._said(record, "key"), self._said(record, "value")
         left = room - _width([*self._told(key), *self._told(value)]) - 2
@@ -96,17 +98,34 @@ class Lines:
         return [("text", shown), *self._told(key), ("text", f"  {quoted(value, max(left, LEAST))}"),
                 *self._told(value), ("", tail)]  # fmt: skip
 
+    def _all_content(self, record: CapturedRecord) -> list[Piece]:
+        """Return key, value and headers, whole."""
+        key, value = self._said(record, "key"), self._said(record, "value")
+        found = [("text", quoted(key, self.most)), *self._told(key), ("text", f"  {quoted(value, self.most)}"),
+                 *self._told(value)]  # fmt: skip
+        return [*found, ("", f"  {_headers(record)}")] if record.headers else found
+
     def _said(self, record: CapturedRecord, part: Part) -> Value:
         return self.read(getattr(record, part), Asked(part, record.topic_text, record.headers))
 
     def _told(self, value: Value) -> list[Piece]:
         """Return how a key or value was read, and why not otherwise."""
+        if not (value.about or value.problem):
+            return []
         about = [("dim", f"  {escape(value.about)}")] if value.about else []
         return [*about, *([("note", f"  {escape(value.problem)}")] if value.problem else [])]
 
     def _aligned(self, column: int, text: str) -> str:
-        width = self._widths[column] = min(max(self._widths[column], cells(text)), self.widest)
-        return text + " " * (max(width - cells(text), 0) + 2)
+        wide, width = cells(text), self._widths[column]
+        if wide > width:
+            width = self._widths[column] = min(wide, self.widest)
+        return text + " " * (max(width - wide, 0) + 2)
+
+    def _whole(self, pieces: list[Piece]) -> str:
+        """Return the pieces painted."""
+        if not self.look.colors:
+            return "".join([text for _, text in pieces]).rstrip() + "\n"
+        return self._joined(pieces)
 
     def _joined(self, pieces: list[Piece]) -> str:
         """Return the pieces painted, cut at the width."""
@@ -118,6 +137,10 @@ class Lines:
             room -= cells(shown)
             out.append(self.look.paint(style, shown) if style else shown)
         return "".join(out).rstrip() + "\n"
+
+
+def _headers(record: CapturedRecord) -> str:
+    return ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
 
 
 def _width(pieces: list[Piece]) -> int:

@@ -13,7 +13,7 @@ import pytest
 from kdbg.cli import run
 from kdbg.findings import Finding, Kind
 
-from .traffic import Talk, framed, packed, pcap
+from .traffic import Talk, client_hello, framed, packed, pcap
 
 
 def metadata(body: bytes, version: int = 1) -> Talk:
@@ -62,9 +62,10 @@ MADE: dict[str, Callable[[], Talk]] = {
     "not-kafka": lambda: (
         Talk().send(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").reply(b"HTTP/1.1 200 OK\r\n\r\n").end()
     ),
+    "encrypted": lambda: Talk().send(client_hello("kafka.example")).end(),
     "capture": good,
 }
-ON_STDERR = {"not-kafka", "capture"}
+ON_STDERR = {"not-kafka", "encrypted", "capture"}
 """Kinds that belong to no exchange."""
 OF_FILES = {"order"}
 """Kinds that no traffic has: tests/cli/test_segments.py makes them."""

@@ -24,9 +24,10 @@ ARROWS: dict[str, set[str]] = {
     "capture": set(),
     "pasted": {"capture"},
     "tcp": {"capture.packet"},
+    "tls": {"tcp"},
     "messages": {"grammars", "wire"},
     "jobs": {"messages"},
-    "engine": {"messages", "tcp", "grammars", "wire", "capture.packet", "guess.score"},
+    "engine": {"messages", "tls", "tcp", "grammars", "wire", "capture.packet", "guess.score"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
     "compare": {"stats", "messages", "wire"},
@@ -69,6 +70,7 @@ LEAVES = {"capture.packet", "guess.score"}
 those that every one may."""
 OWNERS = {
     "scapy": {"capture"},
+    "cryptography": {"tls"},
     "rich": {"cli", "render"},
     "click": {"cli"},
     "opentelemetry": {"wire"},
@@ -85,8 +87,8 @@ OWNERS = {
 }
 """Packages, and the rooms that alone may import them."""
 PURE = (
-    "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "render", "tables",
-    "records", "values", "compare", "stats", "redact", "pasted",
+    "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "tls", "render",
+    "tables", "records", "values", "compare", "stats", "redact", "pasted",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

@@ -128,6 +128,17 @@ def framed(message: bytes) -> bytes:
     return struct.pack(">i", len(message)) + message
 
 
+def client_hello(server_name: str) -> bytes:
+    """The first record of a TLS client that knows TLS 1.3 (RFC 8446, 4.1.2) and asks for a server by its name."""
+    name = server_name.encode()
+    names = struct.pack(">HBH", len(name) + 3, 0, len(name)) + name
+    extensions = struct.pack(">HH", 0, len(names)) + names + bytes.fromhex("002b00050403040303")
+    body = b"\x03\x03" + bytes(32) + b"\0" + bytes.fromhex("000213010100")
+    body += struct.pack(">H", len(extensions)) + extensions
+    message = b"\1" + len(body).to_bytes(3, "big") + body
+    return b"\x16\x03\x01" + struct.pack(">H", len(message)) + message
+
+
 def packed(text: bytes) -> bytes:
     """A STRING."""
     return struct.pack(">h", len(text)) + text

@@ -7,13 +7,14 @@ they arrive. After opening nothing is raised over what the capture holds: see `C
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
 from kdbg.capture.everyday import segments
 from kdbg.capture.formats import Batch, Damaged, open_packets
 from kdbg.capture.fragments import Fragment, Fragments
+from kdbg.capture.keylog import KeyLog
 from kdbg.capture.links import RAW, Found, dissector
 from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
@@ -42,14 +43,15 @@ class Capture:
 
     `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
     `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
-    capture says how many packets are `before` it: they count as if they had been read.
+    capture says how many packets are `before` it: they count as if they had been read. `keys` are the secrets of TLS
+    that stand in it, and others that it is given.
     """
 
     packets: int
     bytes: int
     other: int
 
-    def __init__(self, source: Source, *, before: int = 0) -> None:
+    def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
         self.name: str = source.name
         self.packets = before
         self.bytes = self.other = 0
@@ -61,8 +63,13 @@ class Capture:
         self._singly = False
         self._dissectors: dict[int, Callable[[bytes], Found]] = {}
         self._fragments = Fragments()
-        self._walk = self._blocks(open_packets(source, self._note, self._is_silent))
+        self.keys: KeyLog = KeyLog() if keys is None else keys
+        self._walk = self._blocks(open_packets(source, self._note, self._is_silent, self.keys.take))
         self._packets = (packet for block in self._walk for packet in block)
+
+    def secrets(self, paths: Iterable[str] | None) -> KeyLog:
+        """Return the secrets of TLS that stand in it, with those of key logs; raise as `KeyLog.use`."""
+        return self.keys.use(paths or (), live=self.source.pipe is not None)
 
     @property
     def problems(self) -> list[Finding]:

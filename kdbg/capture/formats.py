@@ -36,19 +36,24 @@ class Reader(Protocol):
 
 
 def open_packets(
-    source: Source, note: Callable[[str], None], is_silent: Callable[[], bool] = lambda: False
+    source: Source,
+    note: Callable[[str], None],
+    is_silent: Callable[[], bool] = lambda: False,
+    secrets: Callable[[bytes], object] = len,
 ) -> Iterator[Batch]:
     """Read the file's header; return what yields its packets, as many at a time as have come.
 
     `note` is told of what is odd but does not end the reading. `is_silent` is asked before the source is waited on; if
-    it is, a batch without packets is yielded first. Raises UnknownCapture; the iterator raises Damaged,
-    after the packets before the damage.
+    it is, a batch without packets is yielded first; `secrets` is given the TLS key logs that stand in the file. Raises
+    UnknownCapture; the iterator raises Damaged, after the packets before the damage.
     """
-    reader, data = open_reader(source, note)
+    reader, data = open_reader(source, note, secrets)
     return packets_of(source.stream, reader, data, is_silent)
 
 
-def open_reader(source: Source, note: Callable[[str], None]) -> tuple[Reader, bytes]:
+def open_reader(
+    source: Source, note: Callable[[str], None], secrets: Callable[[bytes], object] = len
+) -> tuple[Reader, bytes]:
     """Read the file's header; return the reader of its format, and bytes to give it before all others.
 
     Raise `UnknownCapture` for what is no capture.
@@ -60,7 +65,7 @@ def open_reader(source: Source, note: Callable[[str], None]) -> tuple[Reader, by
             raise _beginning(source)
         return PcapReader(layout), b""
     if magic == MAGIC:
-        reader = PcapngReader(note)
+        reader = PcapngReader(note, secrets)
         return reader, _first_section(source, reader, magic)
     raise UnknownCapture(source.name, _unknown(magic, source.feed.trouble))
 

@@ -1,8 +1,8 @@
 """The pcapng format: bytes of a file go in, the packets of its blocks come out. Reads no file.
 
 A file is a chain of blocks, each with its kind and its length in front and the length again behind. Sections have a
-byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Blocks that hold no packet
-(names, statistics, secrets, what is custom or unknown) are passed over unread. See draft-ietf-opsawg-pcapng.
+byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Blocks that hold neither packets
+nor secrets of TLS (names, statistics, what is custom or unknown) are passed over unread. See draft-ietf-opsawg-pcapng.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kdbg.capture.pcap import LARGEST, RawPacket, Taken
 
-SECTION, INTERFACE, OBSOLETE, SIMPLE, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
+SECTION, INTERFACE, OBSOLETE, SIMPLE, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 6, 10
 """Kinds of blocks that are looked into."""
 MAGIC = b"\x0a\x0d\x0d\x0a"
 """A file's first bytes, in either byte order."""
@@ -22,6 +22,8 @@ ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 """A section's byte order by its byte-order magic."""
 SMALLEST, SMALLEST_SECTION, SMALLEST_ENHANCED = 12, 28, 32
 """Bytes of a block with nothing in it."""
+TLS_KEY_LOG = 0x544C534B
+"""The kind of secrets that are lines of a key log."""
 END_OF_OPTIONS, IF_NAME, IF_TSRESOL, IF_TSOFFSET = 0, 2, 9, 14
 LATEST = 1 << 63
 """Nanoseconds since the epoch, April 2262: later times fit neither 64 bits nor the tables made of them."""
@@ -50,13 +52,16 @@ class _Malformed(Exception):
 
 
 class PcapngReader:
-    """Takes the packets out of the bytes of a file, from its first byte on; `note` is told of blocks passed over."""
+    """Takes the packets out of the bytes of a file, from its first byte on.
+
+    `note` is told of blocks passed over, `secrets` is given the key logs in it.
+    """
 
     cut = "the file ends inside the block after packet {last}"
     """The damage of a file whose last bytes are no whole block."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self._note = note
+    def __init__(self, note: Callable[[str], None], secrets: Callable[[bytes], object] = len) -> None:
+        self._note, self._tell = note, secrets
         self._interfaces: list[Interface | None] = []
         self._use("<")
 
@@ -149,6 +154,7 @@ class PcapngReader:
             OBSOLETE: self._obsolete,
             SIMPLE: self._simple,
             ENHANCED: self._enhanced,
+            SECRETS: self._secrets,
         }
 
     def _section(self, data: bytes, place: int) -> int:
@@ -216,6 +222,14 @@ class PcapngReader:
             return None
         length = min(self._single(data, start)[0], interface.snaplen or LARGEST)
         return None, interface.link, start + 4, min(start + 4 + length, end)
+
+    def _secrets(self, data: bytes, start: int, end: int) -> None:
+        """Read a Decryption Secrets Block; secrets of other kinds than TLS are passed over."""
+        if end - start < 8:
+            raise _Malformed
+        kind, length = self._pair(data, start)
+        if kind == TLS_KEY_LOG:
+            self._tell(data[start + 8 : min(start + 8 + length, end)])
 
     def _packet(self, number: int, ticks: int, start: int, end: int) -> RawPacket | None:
         interface = self._described(number)

@@ -27,6 +27,7 @@ COMMANDS = {
     "records": "Show the records that were produced and fetched.",
     "diff": "Show what differs between two exchanges, or two captures.",
     "explain": "Explain bytes given as hex, base64, a hexdump or a file.",
+    "tls-keys": "Say how clients log the keys that decrypt TLS.",
     "send": "Send a request to a broker, and show what it answers.",
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
@@ -51,7 +52,7 @@ class Modules(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
             raise KeyError(name)
-        command: click.Command = import_module(f".{name}", __name__).command
+        command: click.Command = import_module(f".{name.replace('-', '_')}", __name__).command
         return command
 
     def __iter__(self) -> Iterator[str]:

@@ -114,10 +114,11 @@ class Captures:
     def driven(self, capture: Capture, name: str) -> Iterator[Drive]:
         """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
         reads = self.depth if self.left is not None or self.writer.live else None
-        engine = Engine(ports=self.filters.port or (), reads=reads)
+        keys = capture.secrets(self.filters.tls_keys)
+        engine = Engine(ports=self.filters.port or (), reads=reads, keys=keys)
         before = self.counts["exchanges"]
         self.progress.exchanges = lambda: before + engine.count
-        hear = self.hear if self.filters.but(limit=None, port=None) else None
+        hear = self.hear if self.filters.asks else None
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)
         try:
@@ -183,10 +184,14 @@ class Captures:
             self.status = UNDECODED
 
     def tell(self, engine: Engine, name: str) -> None:
-        """Say what is odd about connections, as far as it is known by now."""
+        """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of."""
+        same: dict[tuple[str, str], list[str]] = {}
         for peers, finding in engine.findings:
             self.note(finding)
-            self.say(f"{name}: {endpoint(peers.client)} → {endpoint(peers.broker)}: {escape(str(finding))}")
+            same.setdefault((endpoint(peers.broker), escape(str(finding))), []).append(endpoint(peers.client))
+        for (broker, text), clients in same.items():
+            more = f" (and {number(len(clients) - 1, 'more connection')})" if len(clients) > 1 else ""
+            self.say(f"{name}: {clients[0]} → {broker}{more}: {text}")
         engine.findings.clear()
 
     def say(self, text: str) -> None:

@@ -98,7 +98,7 @@ class Run(Captures):
     @property
     def depth(self) -> Depth:  # type: ignore[override]  # of a run that is made once
         """How far all messages are read: whole if all are shown, and the view wants it."""
-        return "shallow" if self.view.shallow or self.filters.but(limit=None, port=None) else "whole"
+        return "shallow" if self.view.shallow or self.filters.asks else "whole"
 
     def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
         """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""

@@ -25,6 +25,7 @@ TYPES: dict[Form, dict[str, Any]] = {
     Form.MILLISECONDS: {"type": Milliseconds()},
     Form.MOMENT: {"type": When()},
     Form.EXPRESSION: {},
+    Form.FILES: {"multiple": True, "type": click.Path()},
     Form.COUNT: {},
 }
 """How click takes each form of value."""
@@ -82,6 +83,10 @@ def take_filters(options: dict[str, Any]) -> Filters:
     """Take the filters out of what a command was given, and check them: an unknown API is refused at once."""
     filters = Filters(**{name: options.pop(name) for name in FILTERS if name in options})
     filters.dated(0).checks()
+    if filters.tls_keys:
+        from ..capture.keylog import KeyLog
+
+        KeyLog().use(filters.tls_keys, live=True)  # one that cannot be read is refused at once
     return filters
 
 

@@ -88,7 +88,7 @@ def said(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else value
+    return sorted(value) if isinstance(value, frozenset | tuple) else value
 
 
 def watched(pipeline: Pipeline, planned: Plan) -> Outcome | None:

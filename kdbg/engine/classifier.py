@@ -1,17 +1,18 @@
 """The first bytes of a connection: does it speak Kafka, and which end is the client?
 
 Both directions are held until one of them shows a request: at its very beginning where the connection was seen to
-open, else at the first place that proves itself. What never does is let go, with a word on what it looks like.
+open, else at the first place that proves itself. TLS is handed on. What never
+shows a request is let go, with a word on what it looks like.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ..findings import Finding, Kind
 from ..findings.facts import Foreign, NoRequest
-from ..tcp.table import Connection
+from ..tcp.stream import Receiver
 from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
@@ -25,6 +26,13 @@ HELD = 4 << 20
 HELD_BY_ALL = 64 << 20
 ENOUGH = 3
 """Responses in a row by which a broker is known whose client is not heard."""
+
+
+class Channel(Protocol):
+    """What two sides speak over: a TCP connection, or TLS on one; as `tcp.Connection`."""
+
+    @property
+    def handshake(self) -> bool: ...
 
 
 Event: TypeAlias = tuple[bytes | int | None, int, int]
@@ -125,15 +133,22 @@ class HeldSide:
     def replay(self, framer: Framer) -> None:
         """Give the framer what was held, gaps and the end included, and hold nothing any more."""
         framer.pass_over(self.passed)
-        if self.lost:
-            framer.gap(self.lost, *self._events[0][1:])
+        self._give(framer, self.lost)
+
+    def hand_over(self, receiver: Receiver) -> None:
+        """Give a receiver what was held; what was given up is a gap."""
+        self._give(receiver, self.passed + self.lost)
+
+    def _give(self, receiver: Receiver, lost: int) -> None:
+        if lost:
+            receiver.gap(lost, *self._events[0][1:])
         for what, time, number in self.release():
             if isinstance(what, bytes):
-                framer.data(what, time, number)
+                receiver.data(what, time, number)
             elif what is not None:
-                framer.gap(what, time, number)
+                receiver.gap(what, time, number)
             else:
-                framer.end(time, number)
+                receiver.end(time, number)
 
     def release(self) -> list[Event]:
         """Hold nothing any more; return what was held."""
@@ -164,24 +179,26 @@ class HeldSide:
 
 
 class Classifier:
-    """Holds what both sides sent until it is known what it is; then calls one of its two callbacks, once.
+    """Holds what both sides sent until it is known what it is; then calls one of its callbacks, once.
 
-    After that it has no sides any more: all is freed as soon as the connection has other receivers.
+    Without `tls`, TLS is like any other protocol. After that it has no sides any more: all is freed as soon as the
+    connection has other receivers.
     """
 
-    __slots__ = ("_client", "_kafka", "_other", "budget", "certain", "connection", "sides", "state")
-    connection: Connection
+    __slots__ = ("_client", "_kafka", "_other", "_tls", "budget", "certain", "connection", "sides", "state")
+    connection: Channel
     budget: Budget
     state: Classification
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Channel,
         budget: Budget,
         kafka: Callable[[Classifier, int], None],
         other: Callable[[Classifier, Finding | None], None],
+        tls: Callable[[Classifier], None] | None = None,
     ) -> None:
-        self.connection, self.budget, self._kafka, self._other = connection, budget, kafka, other
+        self.connection, self.budget, self._kafka, self._other, self._tls = connection, budget, kafka, other, tls
         self.certain: bool = connection.handshake
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.state = Classification.UNKNOWN
@@ -194,6 +211,10 @@ class Classifier:
             self._decide(side)
         elif self._other_of(side).silent and self._is_broker(side, ENOUGH):
             self._decide(self._other_of(side))
+        elif self._tls is not None and is_tls(side.first):
+            self._enter(Sign.TLS)
+            self._tls(self)
+            del self.sides
         elif self.budget.left < 0 or self._seen() > self._patience() or self._is_other(side):
             self._settle()
 
@@ -210,6 +231,11 @@ class Classifier:
         first = self._client
         self.sides[first].replay(client)
         self.sides[1 - first].replay(broker)
+
+    def hand_over(self, receivers: tuple[Receiver, Receiver]) -> None:
+        """Give what was held of either side to its receiver."""
+        for side, receiver in zip(self.sides, receivers, strict=True):
+            side.hand_over(receiver)
 
     def _enter(self, sign: Sign) -> None:
         self.state = next_state(CLASSIFICATION, self.state, sign)

@@ -8,7 +8,8 @@ capture.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 from ..capture.packet import Packet
@@ -22,6 +23,10 @@ from .conversation import Conversation
 from .names import Learner
 from .outbox import Outbox
 from .sides import Depth
+from .tls import NO_KEYS, Tls
+
+if TYPE_CHECKING:
+    from ..tls.session import Keys
 
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""
@@ -42,11 +47,12 @@ class Engine:
     An exchange that is handed out is final. It is handed out once the next frame of its connection proves it, at the
     latest with the first packet that is `sides.HOLD` younger, or with `idle`; in the order in which exchanges were
     completed, which their numbers tell, too. `reads` says how far whoever takes the exchanges reads all of them: then
-    they are read here already, and those that are sound are handed out at once.
+    they are read here already, and those that are sound are handed out at once. `keys` has the secrets of TLS.
     """
 
     ports: frozenset[int]
     watch: Watch
+    keys: Keys
     connections: int
     other_connections: int
     count: int
@@ -55,9 +61,14 @@ class Engine:
     """`topic_names` as they were known when an exchange was handed out: see `Exchange.names`."""
 
     def __init__(
-        self, *, ports: Iterable[int] = (), watch: Watch = _nobody_watches, reads: Depth | None = None
+        self,
+        *,
+        ports: Iterable[int] = (),
+        watch: Watch = _nobody_watches,
+        reads: Depth | None = None,
+        keys: Keys = NO_KEYS,
     ) -> None:
-        self.ports, self.watch = frozenset(ports), watch
+        self.ports, self.watch, self.keys = frozenset(ports), watch, keys
         self.table: Table = Table(self._accept)
         self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
@@ -121,16 +132,26 @@ class Engine:
         if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
             return NOBODY, NOBODY
-        return Classifier(connection, self.budget, self._speaks_kafka, self._does_not).sides
+        kafka, other, tls = (
+            partial(each, connection) for each in (self._speaks_kafka, self._does_not, self._speaks_tls)
+        )
+        return Classifier(connection, self.budget, kafka, other, tls).sides
 
-    def _speaks_kafka(self, classifier: Classifier, client: int) -> None:
+    def _speaks_kafka(self, connection: Connection | Tls, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
-        connection, sides = classifier.connection, classifier.sides
+        sides = classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
+        tls = connection if isinstance(connection, Tls) else None
         self.connections += 1
-        self.watch(connection, client)
+        self.watch(connection.tcp if isinstance(connection, Tls) else connection, client)
         conversation = Conversation(
-            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet),
+            Peers(
+                connection.number,
+                ends[client],
+                ends[1 - client],
+                connection.first_packet,
+                tls.about if tls is not None else None,
+            ),
             self._add,
             self._leave,
             whole=sides[client].intact,
@@ -141,9 +162,24 @@ class Engine:
         streams[1 - client].attach(conversation.responses)
         classifier.replay(conversation.requests, conversation.responses)
 
-    def _does_not(self, classifier: Classifier, finding: Finding | None) -> None:
+    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
+        """Begin to decrypt a connection."""
+        tls = Tls(connection, self.keys, self.budget, self._is_open, self._let_go)
+        connection.sent.attach(tls.sent)
+        connection.answered.attach(tls.answered)
+        classifier.hand_over((tls.sent, tls.answered))
+
+    def _is_open(self, tls: Tls) -> None:
+        """Find out what is spoken on a connection that can be decrypted."""
+        classifier = Classifier(tls, self.budget, partial(self._speaks_kafka, tls), partial(self._does_not, tls))
+        for side, receiver in zip((tls.sent, tls.answered), classifier.sides, strict=True):
+            side.attach(receiver)
+
+    def _does_not(self, connection: Connection | Tls, classifier: Classifier, finding: Finding | None) -> None:
         """Let go of a connection that turned out to be something else, or nothing that can be read."""
-        connection = classifier.connection
+        self._let_go(connection, finding)
+
+    def _let_go(self, connection: Connection | Tls, finding: Finding | None) -> None:
         self.other_connections += 1
         if finding is not None:
             ends = connection.initiator, connection.acceptor

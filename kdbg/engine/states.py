@@ -3,6 +3,7 @@
 A connection is classified first. If it speaks Kafka, each of its directions is framed, and its messages are paired:
 
     packets ──► Classification ──KAFKA──► two of Framing ──frames──► Pairing ──► exchanges
+                      ├──TLS──► decrypted, and classified anew
                       └──FOREIGN──► let go
 
 What is in no table cannot happen, whatever the packets hold: `next_state` raises KeyError for it, which is a bug of the
@@ -27,14 +28,16 @@ class Classification(Enum):
     HALF_ENDED = auto()
     ENDED = auto()
     KAFKA = auto()
+    TLS = auto()
     FOREIGN = auto()
 
 
 class Sign(Enum):
-    """What classifies a connection: a direction ends, a request shows, nothing will show any more."""
+    """What classifies a connection: a direction ends, a request shows, or TLS, or nothing will show any more."""
 
     END = auto()
     REQUEST = auto()
+    TLS = auto()
     NO_REQUEST = auto()
 
 
@@ -81,18 +84,22 @@ CLASSIFICATION: Transitions[Classification, Sign] = {
     Classification.UNKNOWN: {
         Sign.END: Classification.HALF_ENDED,
         Sign.REQUEST: Classification.KAFKA,
+        Sign.TLS: Classification.TLS,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.HALF_ENDED: {
         Sign.END: Classification.ENDED,
         Sign.REQUEST: Classification.KAFKA,
+        Sign.TLS: Classification.TLS,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.ENDED: {
         Sign.REQUEST: Classification.KAFKA,
+        Sign.TLS: Classification.TLS,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.KAFKA: {},
+    Classification.TLS: {},
     Classification.FOREIGN: {},
 }
 FRAMING: Transitions[Framing, Step] = {

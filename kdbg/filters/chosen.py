@@ -66,6 +66,11 @@ class Filters:
         return self.but(**{name: on_day_of(value, first) for name, value in times.items()}) if times else self
 
     @property
+    def asks(self) -> bool:
+        """Whether exchanges are asked: not all that there are need be wanted."""
+        return any(FILTERS[name].asks for name in self.given)
+
+    @property
     def last(self) -> int | None:
         """The number of the last exchange that can fit; None where nothing says."""
         chosen = self.exchange
@@ -150,4 +155,4 @@ def _restored(given: dict[str, Any]) -> Filters:
 
 
 def _says_something(value: Any) -> bool:
-    return value is not None and value is not False and value != frozenset()
+    return value is not None and value is not False and value not in (frozenset(), ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 from .names import Pattern, pattern
@@ -30,6 +30,13 @@ Of: TypeAlias = "Callable[[Exchange, Asked], Iterable[Any]]"
 """Finds in an exchange what a filter compares with its values."""
 
 
+@runtime_checkable
+class PathLike(Protocol):
+    """A path that is no text: os.PathLike, of a room that opens nothing."""
+
+    def __fspath__(self) -> str: ...
+
+
 class Form(Enum):
     """The form of a filter's value; command line, library and Spark each know how to take every form."""
 
@@ -47,6 +54,8 @@ class Form(Enum):
     """Seconds since the epoch, a datetime (without a zone: UTC), or a time of day of the capture's first day."""
     EXPRESSION = "expression"
     """A text in the language of where/."""
+    FILES = "files"
+    """The path of a file, or several; a tuple once taken."""
     COUNT = "count"
     """A whole number that is not negative."""
 

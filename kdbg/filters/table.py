@@ -12,7 +12,7 @@ from datetime import datetime, time
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, get_type_hints
 
 from . import values
-from .filter import Asked, Check, Filter, Form, Reads
+from .filter import Asked, Check, Filter, Form, PathLike, Reads
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Texts: TypeAlias = str | Iterable[str]
 Numbers: TypeAlias = int | Iterable[int]
 Ranges: TypeAlias = int | str | tuple[int, int] | Iterable[int | str | tuple[int, int]]
+Paths: TypeAlias = "str | PathLike | Iterable[str | PathLike]"
 Moment: TypeAlias = float | datetime | time
 MOMENTS = "12:30:01.5 of the capture's first day, 2026-11-21T12:30:01.5, or seconds since 1970"
 INT32 = range(-(1 << 31), 1 << 31)
@@ -172,6 +173,13 @@ class Plain(TypedDict, total=False):
         Filter(
             Form.NUMBERS, "Only exchanges with a message that packet N of the capture lies in.", Reads.HEADERS,
             of=values.packets_of, archives=False, metavar="N",
+        ),
+    ]  # fmt: skip
+    tls_keys: Annotated[
+        Paths,
+        Filter(
+            Form.FILES, "Decrypt TLS by the secrets in this key log; those of SSLKEYLOGFILE are used anyway. See kdbg "
+            "guide tls.", Reads.NOTHING, pieces=True, metavar="FILE",
         ),
     ]  # fmt: skip
     limit: Annotated[

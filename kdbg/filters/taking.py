@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from ..errors import InputError
-from .filter import Filter, Form
+from .filter import Filter, Form, PathLike
 from .table import FILTERS
 
 
@@ -90,6 +90,12 @@ def _expression(value: Any, one: Filter) -> str:
     return str(value)
 
 
+def _files(value: Any, one: Filter) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, (str, PathLike)) else value
+    plain = (path.__fspath__() if isinstance(path, PathLike) else path for path in paths)
+    return tuple(dict.fromkeys(_only(str, path) for path in plain))
+
+
 def _count(value: Any, one: Filter) -> int:
     if _only(int, value) < 0:
         raise ValueError
@@ -108,6 +114,7 @@ TAKEN: dict[Form, Callable[[Any, Filter], Any]] = {
     Form.MILLISECONDS: _milliseconds,
     Form.MOMENT: _moment,
     Form.EXPRESSION: _expression,
+    Form.FILES: _files,
     Form.COUNT: _count,
 }
 WANTED = {
@@ -118,6 +125,7 @@ WANTED = {
     Form.MILLISECONDS: "a number of milliseconds",
     Form.MOMENT: "seconds since 1970, a datetime or a time of day",
     Form.EXPRESSION: "an expression, such as 'latency_ms > 100'",
+    Form.FILES: "the path of a file, or several",
     Form.COUNT: "a whole number",
 }
 """Form by form: what takes a value, and what is said of one that it does not take."""

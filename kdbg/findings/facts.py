@@ -100,6 +100,23 @@ class Foreign(NamedTuple):
     protocol: str
 
 
+class Encrypted(NamedTuple):
+    """A connection speaks TLS and was not decrypted.
+
+    Version and cipher suite by their names, "" if they are not known; the name that the client asked for; protocols by
+    ALPN; names in the broker's certificate; alerts that either end sent; `why` as tls.Why.
+    """
+
+    version: str
+    cipher: str
+    server_name: str
+    protocols: tuple[str, ...]
+    names: tuple[str, ...]
+    client_alerts: tuple[str, ...]
+    broker_alerts: tuple[str, ...]
+    why: str
+
+
 class NoRequest(NamedTuple):
     """No request of Kafka stands at the beginning of a connection."""
 
@@ -200,7 +217,7 @@ class CaptureTrouble(NamedTuple):
 Facts: TypeAlias = (
     Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Answers
     | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter
-    | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | NoRequest
+    | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest
     | SizeWrong | KnownForm | Stopped | InPayload
     | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
     | CaptureTrouble

@@ -65,6 +65,7 @@ class Kind(StrEnum):
     UNANSWERED = "unanswered", "no response was seen", _WARNING
     UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
     NOT_KAFKA = "not-kafka", "a connection that does not speak Kafka in the clear"
+    ENCRYPTED = "encrypted", "a connection that speaks TLS and was not decrypted"
     CAPTURE = "capture", "the capture file itself is damaged"
 
     def __new__(

@@ -63,6 +63,36 @@ def _listed(versions: tuple[int, ...]) -> str:
     return ", ".join(map(str, sorted(versions)))
 
 
+LOG_KEYS = "log them (`kdbg tls-keys` says how) and give the file by --tls-keys"
+NOT_DECRYPTED = {
+    "no-keys": f"there are no keys: {LOG_KEYS}",
+    "other-keys": "its keys are not among those that were given, which are of other connections, or came too late",
+    "wrong-keys": "the keys that were given for it do not open it",
+    "no-handshake": "its beginning is not in the capture, and nothing else tells its keys",
+    "unsupported": "kdbg does not decrypt this version or cipher suite",
+    "no-library": "that needs the extra `tls`, which is not installed",
+    "unanswered": "nobody answered the client's first message, as on a port without TLS",
+    "refused": "the handshake was broken off",
+    "unfinished": "nothing was said after the handshake",
+}
+"""Why a connection was not decrypted, by `tls.Why`."""
+
+
+def _encrypted(facts: of.Encrypted) -> str:
+    version, cipher = facts.version, facts.cipher
+    said: list[str] = [
+        f"{version} offered" if version and not cipher else version,
+        cipher,
+        f"to {facts.server_name}" if facts.server_name else "",
+        f"ALPN {', '.join(facts.protocols)}" if facts.protocols else "",
+        f"certificate of {', '.join(facts.names)}" if facts.names else "",
+        *(f"alert {name} from the client" for name in facts.client_alerts),
+        *(f"alert {name} from the broker" for name in facts.broker_alerts),
+    ]
+    known = ", ".join(filter(None, said)) or "TLS"
+    return f"{known}; not decrypted: {NOT_DECRYPTED.get(facts.why, facts.why)}"
+
+
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
@@ -83,6 +113,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.AnsweredUnasked: "the request says acks=0, which wants no response, and got one",
     of.AnsweredUnaskedLate: "the request says acks=0, which wants no response, and got one after it had been told",
     of.Foreign: "{protocol}; not decoded",
+    of.Encrypted: _encrypted,
     of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
     of.SizeWrong: _size_wrong,
     faults.NoApi: "kdbg has no grammar for API key {key}; {left} bytes of body left unread",

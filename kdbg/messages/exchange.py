@@ -23,21 +23,41 @@ MANY = 1 << 62
 """More names than there can be."""
 
 
+class Decrypted(NamedTuple):
+    """What was spoken went over TLS: its version, its cipher suite, the name that the client asked for, ALPN."""
+
+    version: str
+    cipher: str
+    server_name: str
+    protocols: tuple[str, ...]
+
+
 class Peers(NamedTuple):
     """A connection: `number` in order of appearance, its ends as (address, port), its first packet in the capture.
 
-    `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges.
+    `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges. `tls` says what
+    it was decrypted from, if it was.
     """
 
     number: int
     client: tuple[str, int]
     broker: tuple[str, int]
     first_packet: int = 0
+    tls: Decrypted | None = None
 
 
 def endpoint(end: tuple[str, int]) -> str:
     """Return `address:port`, with IPv6 addresses in brackets."""
     return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
+
+
+def connection_object(peers: Peers) -> dict[str, Any]:
+    """Return a connection as JSON has it; with what is known of its TLS, if it was decrypted."""
+    found: dict[str, Any] = {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
+    if (tls := peers.tls) is not None:
+        said = {"version": tls.version, "cipher": tls.cipher, "server_name": tls.server_name or None}
+        found["tls"] = {**said, "protocols": list(tls.protocols)}
+    return found
 
 
 class Known(NamedTuple):

@@ -21,7 +21,7 @@ from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..wire import Api
 from ..wire.language.api import Direction
-from .exchange import CapturedMessage, Exchange, Known, Peers
+from .exchange import CapturedMessage, Decrypted, Exchange, Known, Peers
 from .message import opaque_api
 
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
@@ -170,14 +170,19 @@ class _Shared(NamedTuple):
 
 def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
-    capture, (number, client, broker, first_packet), key, version, client_id, mechanism = common
+    capture, (number, client, broker, first_packet, tls), key, version, client_id, mechanism = common
     known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
-    peers = Peers(number, _end(*client), _end(*broker), first_packet)
+    decrypted = _decrypted(*tls) if tls is not None else None
+    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted)
     return _Shared(capture, peers, _api(key), version, client_id, known)
 
 
 def _end(address: str, port: int) -> tuple[str, int]:
     return address, port
+
+
+def _decrypted(version: str, cipher: str, server_name: str, protocols: list[str]) -> Decrypted:
+    return Decrypted(version, cipher, server_name, tuple(protocols))
 
 
 def _api(key: int | None) -> Api | None:

@@ -39,8 +39,10 @@ class Reading(Iterator[Read], Generic[Read]):
     def __init__(self, opened: Capture | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None) -> None:
         self._opened, self._where = opened, where
         plain = filters.but(limit=None)
-        reads_all = where is None and not plain.but(port=None)
+        reads_all = where is None and not plain.asks
         self._engine = Engine(ports=filters.port or (), reads="shallow" if reads_all else None)
+        if isinstance(opened, Capture):
+            self._engine.keys = opened.secrets(filters.tls_keys)
         self._seen = Seen()
         self._left = filters.limit
         self._items: Iterator[Any] = (

@@ -91,7 +91,8 @@ class Headings:
             words = f"{template(api.name)}{self.plain}%.0a"
         client = "" if client_id is None else f"client {quote(client_id, self.look.max_text)} · "
         ends = f"{endpoint(peers.client)} → {endpoint(peers.broker)}"
-        who = template(f"{client}{ends} · connection c{peers.number}")
+        tls = f" · decrypted, {peers.tls.version}" if peers.tls is not None else ""
+        who = template(f"{client}{ends} · connection c{peers.number}{tls}")
         return encode(f"{self.bold}#%d {words}%b\n{self.dim}{who}{self.undim}")
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:

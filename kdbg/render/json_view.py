@@ -10,14 +10,14 @@ from orjson import dumps
 
 from ..findings import Finding
 from ..grammars.payloads import TOPICS
-from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Peers, connection_object
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.noted import Odd
 from ..wire.readings.walk import UNREADABLE
 from .findings import finding_object, note
-from .heading import SECOND, endpoint, iso_seconds
+from .heading import SECOND, iso_seconds
 from .json_source import JsonWriter, json_writer
 from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable
 from .look import Look
@@ -138,7 +138,7 @@ class JsonView:
         return found
 
     def _template(self, peers: Peers, api: Api, version: int, client_id: str | None) -> bytes:
-        connection = {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
+        connection = connection_object(peers)
         spoken = api.key >= 0
         said = {"connection": connection, "api": api.name, "api_key": api.key if spoken else None,
                 "api_version": version if spoken else None}  # fmt: skip

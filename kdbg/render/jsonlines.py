@@ -20,7 +20,7 @@ import orjson
 
 from ..findings import Finding
 from ..messages.error_codes import errors_in
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import CapturedMessage, Exchange, connection_object
 from ..messages.message import Message
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct
@@ -30,7 +30,7 @@ from ..wire.readings.outline import outline
 from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
 from .findings import finding_object, note
-from .heading import endpoint, findings_of, iso
+from .heading import findings_of, iso
 
 Path = tuple[str, ...]
 Topics = Mapping[UUID, str]
@@ -44,12 +44,10 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
     request, odd, names = _half(exchange.request, topics, show_secrets)
     response, more, more_names = _half(exchange.response, topics, show_secrets)
     names |= more_names
-    peers, latency, api = exchange.peers, exchange.latency, exchange.api
+    latency, api = exchange.latency, exchange.api
     findings = (*exchange.findings, *odd, *more)
     return dump({
-        "connection": {
-            "client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number,
-        },
+        "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
         "api_version": exchange.version if api is not None and api.key >= 0 else None,

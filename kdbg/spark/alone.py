@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture import Packet
+from ..capture.keylog import KeyLog
 from ..engine.driver import Drive
 from ..engine.engine import Engine
 from ..filters.chosen import Filters
@@ -37,7 +38,8 @@ class Alone:
         self.plan, self.add, self.ports = plan, add, ports
         self.name: str = plan.captures[plan.splits[0].capture]
         self._connections = Connections(numbered=False)
-        self._engine = Engine(watch=self._connections.watch)
+        self._keys = KeyLog().use(filters.tls_keys or ())
+        self._engine = Engine(watch=self._connections.watch, keys=self._keys)
         topics = self._engine.names_then
         self._rows, self._fits = Rows(add, wanted, topics), filters.check(topics)
         self._read: list[Split] = []
@@ -60,7 +62,7 @@ class Alone:
         """Yield the packets of all files, numbered through."""
         before = 0
         for place, split in enumerate(self.plan.splits):
-            reading = Reading(self.plan, split._replace(shift=before), self.ports)
+            reading = Reading(self.plan, split._replace(shift=before), self.ports, self._keys)
             yield from reading.blocks()
             self._read.append(reading.split)
             self._reports.append(reading.report | {"split": place})

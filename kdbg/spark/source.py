@@ -131,6 +131,7 @@ PARSED: dict[Form, Callable[[str, str], Any]] = {
     Form.MILLISECONDS: _number,
     Form.MOMENT: _time,
     Form.EXPRESSION: lambda name, text: text,
+    Form.FILES: _list,
     Form.COUNT: _whole,
 }
 """What reads each form of a filter's value from an option's text; lists are separated by commas."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..findings import Finding
 from ..grammars import api
-from ..messages.exchange import Exchange, Peers
+from ..messages.exchange import Decrypted, Exchange, Peers
 from ..messages.software import software_of
 from ..tcp.table import Connection
 from .cells import AddRow, TableRow
@@ -31,6 +31,7 @@ class ConnectionStatistics:
     client_id: str | None = None
     software: tuple[str | None, str | None] | None = None
     mechanism: str | None = None
+    tls: Decrypted | None = None
     _peers: tuple[int, Peers] | None = field(default=None, repr=False)
 
     @property
@@ -40,12 +41,15 @@ class ConnectionStatistics:
         if self._peers is None or self._peers[0] != client:  # it is asked for each exchange, and changes once
             ends = self.connection.initiator, self.connection.acceptor
             number = self.connection.number if self.numbered else 0
-            self._peers = client, Peers(number, ends[client], ends[1 - client], self.connection.first_packet)
+            first = self.connection.first_packet
+            self._peers = client, Peers(number, ends[client], ends[1 - client], first, self.tls)
         return self._peers[1]
 
     def heard(self, exchange: Exchange) -> None:
         """Count an exchange, and learn client id, software and SASL mechanism from it."""
         self.exchanges += 1
+        if self.tls is not exchange.peers.tls:
+            self.tls, self._peers = exchange.peers.tls, None
         if self.client_id is None:
             self.client_id = exchange.client_id
         request = exchange.request

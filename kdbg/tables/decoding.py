@@ -84,6 +84,7 @@ class OneCapture:
 
     def run(self, capture: Capture) -> None:
         """Decode the capture, and tell of its connections: of all, or of those that a filter lets through."""
+        self.engine.keys = capture.secrets(self.filters.tls_keys)
         to, blocks = self.to, capture.blocks(singly=self.to.left is not None)
         drive = Drive(
             self.engine, blocks, lambda: self._fits(capture), left=to.left, hear=self._hear, last=self.filters.last
@@ -94,7 +95,7 @@ class OneCapture:
                 making.add(chunk)
             making.wait()
         to.left = drive.left
-        whole, findings = not self.filters.but(port=None), self.engine.findings_by_connection()
+        whole, findings = not self.filters.but(port=None, tls_keys=None), self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
                 spoken.tell(self.name, findings.get(number, ()), to.add)

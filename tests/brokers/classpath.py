@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
-LEFT_OUT = (  # of kafka-tools: Connect's web server, half its size; of Kafka 4.4.0: an artifact that is not there
+LEFT_OUT = (  # of kafka-tools: Connect's web server, half its size; of others: artifacts that are not there
     "org.apache.kafka:connect-runtime",
     "org.apache.kafka:connect-json",
 )
-ABSENT = {"org.apache.kafka:kafka_2.13:4.4.0": ("org.apache.kafka:kafka-tools-api",)}
+ABSENT = {
+    "org.apache.kafka:kafka_2.13:4.4.0": ("org.apache.kafka:kafka-tools-api",),
+    "name.neykov:extract-tls-secrets:4.0.0": ("com.sun:tools",),
+}
 TIMEOUT = 900
 ATTEMPTS = 2
 

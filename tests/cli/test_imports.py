@@ -37,6 +37,7 @@ PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.report", "kdbg.table
 ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
 QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.query", "kdbg.tables"}
 """pyarrow looks for pandas."""
+TLS = CAPTURES / "tls" / "real-tls-1.2.pcap"
 CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
 LOG = SEGMENTS / "money-0" / "00000000000000000000.log"
 REQUEST = "000300010000000200046b6462670000000100 03666f6f"
@@ -91,6 +92,8 @@ TABLE = [
     Row("guide", ("speed",)),
     Row("guide", ("speed", "--color", "always"), {"rich"}),
     Row("completion", ("bash",)),
+    Row("tls-keys", ()),
+    Row("decode", (TLS, "--tls-keys", TLS.with_suffix(".keys"), "-f", "summary"), {*MESSAGES, *CODECS, "cryptography"}),
 ]  # fmt: skip
 
 

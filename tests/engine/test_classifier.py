@@ -187,7 +187,6 @@ def test_what_was_lost_before_it_was_given_up_is_still_said(acknowledged: bool) 
 
 HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(190)
 OTHERS = {
-    "TLS": HELLO,
     "HTTP GET": b"GET / HTTP/1.1\r\nHost: example\r\n\r\n",
     "HTTP POST": b"POST /topics/orders HTTP/1.1\r\n\r\n",
     "SSH": b"SSH-2.0-OpenSSH_9.6\r\n",
@@ -220,8 +219,16 @@ def test_the_one_who_listens_may_speak_first(playbook: Playbook) -> None:
 
 
 def test_tls_midway_is_let_go_at_once(midway: Playbook) -> None:
-    midway << bytes.fromhex("17030304d2") + bytes(50)
-    assert [finding.kind for finding in midway.findings] == ["not-kafka"]
+    midway << bytes.fromhex("17030304d2") + bytes(0x04D2)
+    assert [finding.kind for finding in midway.findings] == ["encrypted"]
+
+
+def test_tls_to_a_port_without_tls(playbook: Playbook) -> None:
+    playbook >> HELLO << b"answer" * 100 >> request(5)
+    assert playbook.close() == []
+    (finding,) = playbook.findings
+    assert (finding.kind, "TLS" in finding.text) == ("encrypted", True)
+    assert (playbook.session.connections, playbook.session.other_connections) == (0, 1)
 
 
 def test_text_midway_may_be_a_record(midway: Playbook) -> None:
@@ -292,7 +299,8 @@ def test_other_connections_are_unharmed() -> None:
         bad >> b"\x16\x03\x01\x02" + bytes(700) << random.Random(n).randbytes(900)
         good << response(n)
     assert good.seen == [f"{n}><" for n in range(10)]
-    assert [(peers.client[1], finding.kind) for peers, finding in session.findings] == [(40002, "not-kafka")]
+    bad.fin()
+    assert [(peers.client[1], finding.kind) for peers, finding in session.findings] == [(40002, "encrypted")]
 
 
 def test_the_same_ports_again_are_another_connection(playbook: Playbook) -> None:

@@ -22,10 +22,13 @@ from kdbg.engine.states import (
 )  # fmt: skip
 
 TABLES: list[tuple[Transitions[Any, Any], type[Enum], type[Enum], set[Enum], set[Enum]]] = [
-    (CLASSIFICATION, Classification, Sign, {Classification.UNKNOWN}, {Classification.KAFKA, Classification.FOREIGN}),
+    (
+        CLASSIFICATION, Classification, Sign, {Classification.UNKNOWN},
+        {Classification.KAFKA, Classification.TLS, Classification.FOREIGN},
+    ),
     (FRAMING, Framing, Step, {Framing.SYNCED, Framing.SEARCHING}, {Framing.ENDED}),
     (ENDS, Ends, Ending, {Ends.OPEN}, {Ends.CLOSED}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

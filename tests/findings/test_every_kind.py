@@ -14,7 +14,7 @@ from kdbg.findings import Finding, Kind, Severity, faults, pack, unpack
 from kdbg.findings import facts as of
 from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES
-from tests.traffic import pcap
+from tests.traffic import client_hello, pcap
 
 TOPIC = "topics[0].name"
 BATCH = "topic_data[0].partition_data[0].records[0]"
@@ -75,6 +75,10 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             " alike), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
         ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
+        ("encrypted", ERROR, ("", "", None, len(client_hello("kafka.example"))),
+            of.Encrypted("TLS 1.3", "", "kafka.example", (), (), (), (), "unanswered"),
+            "TLS 1.3 offered, to kafka.example; not decrypted: nobody answered the client's first message, as on a"
+            " port without TLS"),
         ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
             "the file ends inside packet 4"),
         ("order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),

@@ -26,6 +26,7 @@ from recording.network import FIRST_BROKER_PORT
 CLIENTS = Path(__file__).parent / "clients"
 HOME = Path(tempfile.gettempdir()) / "kdbg-recording-clients"
 GO_CLIENT = HOME / "go" / "letters"
+TLS_AGENT = ("name.neykov:extract-tls-secrets:4.0.0",)
 KAFKAJS, FRANZ_GO = "kafkajs@2.2.4", "github.com/twmb/franz-go@v1.22.2"
 TIMEOUT = 120
 
@@ -98,11 +99,18 @@ def install_javascript() -> None:
         subprocess.run(["npm", "install", "--silent", "--prefix", str(HOME), KAFKAJS], check=True)
 
 
+def install_tls() -> None:
+    """Fetch the agent that logs the broker's keys, and build the client in Go."""
+    classpath(TLS_AGENT)
+    install_go()
+
+
 def install_go() -> None:
     """Build clients/letters.go."""
-    if not GO_CLIENT.exists():
+    source = CLIENTS / "letters.go"
+    if not GO_CLIENT.exists() or GO_CLIENT.stat().st_mtime < source.stat().st_mtime:
         GO_CLIENT.parent.mkdir(parents=True, exist_ok=True)
-        copy(CLIENTS / "letters.go", GO_CLIENT.with_suffix(".go"))
+        copy(source, GO_CLIENT.with_suffix(".go"))
         for command in (
             ["mod", "init", "letters"],
             ["get", FRANZ_GO],

@@ -18,6 +18,13 @@ from recording import old_client, real
 from recording.network import enter_private_network
 from recording.scenarios import MTU_1500, SCENARIOS
 
+NEEDS = {
+    "real-javascript.pcap": real.install_javascript,
+    "real-go.pcap": real.install_go,
+    **dict.fromkeys(("tls/real-tls-1.3.pcap", "tls/real-tls-1.2.pcap"), real.install_tls),
+}
+"""What has to be there before the network is left."""
+
 
 def record(name: str, out: Path) -> None:
     enter_private_network(mtu=1500 if name in MTU_1500 else None)
@@ -50,7 +57,7 @@ def main() -> None:
     options.out.mkdir(exist_ok=True)
     names = chosen(options.names)
     old_client.install()
-    for name, install in {"real-javascript.pcap": real.install_javascript, "real-go.pcap": real.install_go}.items():
+    for name, install in NEEDS.items():
         if name in names:
             install()
     results = [record_apart(name, options.out) for name in names]

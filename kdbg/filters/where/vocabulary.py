@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from ...messages.exchange import CapturedMessage, Exchange, endpoint
+from ...messages.exchange import CapturedMessage, Exchange, connection_object, endpoint
 from ...messages.waiting import asked_to_wait, beyond_wait
 from . import shapes
 from .shapes import OPEN, Shape
@@ -69,8 +69,7 @@ def topic_name(topic: Any, topics: Topics) -> Any:
 
 
 def _connection(exchange: Exchange, topics: Topics) -> dict[str, Any]:
-    peers = exchange.peers
-    return {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
+    return connection_object(exchange.peers)
 
 
 def _errors(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
@@ -169,6 +168,10 @@ TERMS: Mapping[str, Term] = {
     "connection": Term("map(string, dyn)", _connection, "client, broker, id (the N of cN)", _connection_shape),
     "client": Term("string", lambda e, t: endpoint(e.peers.client), "address:port of the client", _is(TEXT)),
     "broker": Term("string", lambda e, t: endpoint(e.peers.broker), "address:port of the broker", _is(TEXT)),
+    "tls": Term(
+        STRING, lambda e, t: e.peers.tls.version if e.peers.tls is not None else None,
+        'version of TLS that was decrypted, as "TLS 1.3"; null for plain traffic', _is(TEXT),
+    ),
     "address": Term("string", lambda e, t: e.peers.client[0], "the client's address alone", _is(TEXT)),
     "time": Term(
         "timestamp", lambda e, t: EPOCH + timedelta(microseconds=e.time // 1000),

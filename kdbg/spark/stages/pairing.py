@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
+from ...capture.keylog import KeyLog
 from ...engine.engine import Engine
 from ...messages.exchange import Exchange
 from ...tables.connections import Connections, ConnectionStatistics
@@ -32,6 +33,7 @@ class Pairer:
         self.topics: dict[UUID, str] = {}
         self._now: tuple[int, bytes] | None = None
         self._capture = 0
+        self.keys: KeyLog = KeyLog().use(making.filters.tls_keys or ())
         self._session = Engine()
         self._spoken = Connections(numbered=False)
 
@@ -40,7 +42,7 @@ class Pairer:
         if (capture, run.key) != self._now:
             self._end()
             self._now, self._capture = (capture, run.key), capture
-            self._session = Engine(watch=self._spoken.watch)
+            self._session = Engine(watch=self._spoken.watch, keys=self.keys)
         self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from ...capture import Capture, Packet
+from ...capture.keylog import KeyLog
 from ...capture.source import open_source
 from ...findings import pack
 from ...tables.values import NEVER
@@ -46,7 +47,7 @@ class Part(io.RawIOBase):
 class Reading:
     """The runs of one split; `report` says afterwards what was read, in plain values.
 
-    `ports` narrows to connections with one of these ports.
+    `ports` narrows to connections with one of these ports. `keys` takes the secrets of TLS that stand in it.
     """
 
     file: File
@@ -54,8 +55,10 @@ class Reading:
     ports: frozenset[int]
     passed_over: int
 
-    def __init__(self, plan: Plan, split: Split, ports: frozenset[int] = frozenset()) -> None:
-        self.file, self.split, self.ports = plan.files[split.file], split, ports
+    def __init__(
+        self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
+    ) -> None:
+        self.file, self.split, self.ports, self.keys = plan.files[split.file], split, ports, keys
         self.passed_over = 0
         self.report: dict[str, Any] = {}
 
@@ -66,7 +69,7 @@ class Reading:
         """Yield the packets of the split, many at a time; no block is empty."""
         part = Part(self.file, self.split)
         try:
-            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before) as capture:
+            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self.keys) as capture:
                 yield from self._wanted(capture)
                 self.report = self._report(capture)
         finally:

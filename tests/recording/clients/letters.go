@@ -1,8 +1,10 @@
-// Letters sent with snappy, and read by a group that commits: letters HOST:PORT.
+// Letters sent with snappy, and read by a group that commits: letters HOST:PORT [CA.pem]; over TLS with the second.
 package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"strings"
@@ -52,6 +54,13 @@ func read(ctx context.Context, address kgo.Opt) {
 }
 
 func client(options ...kgo.Opt) *kgo.Client {
+	if len(os.Args) > 2 {
+		authority, err := os.ReadFile(os.Args[2])
+		check(err)
+		trusted := x509.NewCertPool()
+		trusted.AppendCertsFromPEM(authority)
+		options = append(options, kgo.DialTLSConfig(&tls.Config{RootCAs: trusted}))
+	}
 	made, err := kgo.NewClient(options...)
 	check(err)
 	return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recording.scenarios import everyday, families, inside, internal, old, real, shapes, trouble
+from recording.scenarios import everyday, families, inside, internal, old, real, shapes, tls, trouble
 
 Scenario = Callable[[Path], None]
 
@@ -42,4 +42,6 @@ SCENARIOS: dict[str, Scenario] = {
     "real-sasl-scram.pcap": real.sasl_scram,
     "real-javascript.pcap": real.javascript,
     "real-go.pcap": real.go,
+    "tls/real-tls-1.3.pcap": tls.tls_1_3,
+    "tls/real-tls-1.2.pcap": tls.tls_1_2,
 }

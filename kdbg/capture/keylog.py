@@ -1,0 +1,168 @@
+"""TLS secrets: files in the format of NSS key logs, and blocks of pcapng, in; the secrets of a connection out.
+
+Clients write a line for each secret, with the random that they began the connection with. A log is read on when it has
+grown: a client may write while its traffic is captured.
+See https://www.ietf.org/archive/id/draft-ietf-tls-keylogfile-05.html.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from kdbg.errors import CaptureError, CaptureRefused, InputError
+from kdbg.extras import install
+
+ENVIRONMENT = "SSLKEYLOGFILE"
+"""The variable by which browsers, curl and Python are told where to log secrets."""
+LABELS = (
+    "CLIENT_RANDOM", "CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0",
+    "SERVER_TRAFFIC_SECRET_0",
+)  # fmt: skip
+"""Secrets that are of use; CLIENT_RANDOM is the master secret up to TLS 1.2."""
+LINE = re.compile(rb"(?im)^(%s) ([0-9a-f]{64}) ([0-9a-f]{96}|[0-9a-f]{64})[ \t\r]*$" % "|".join(LABELS).encode())
+SESSION = re.compile(rb"(?im)^RSA Session-ID:((?:[0-9a-f]{2}){1,32}) Master-Key:([0-9a-f]{96})[ \t\r]*$")
+"""A line as agents in Java write it for TLS 1.2."""
+MASTER = "MASTER_SECRET"
+"""The label of the secret in it."""
+LONGEST = 512
+"""Bytes of a line that is looked at, and more."""
+MOST = 1 << 20
+"""Secrets that are remembered; the oldest are forgotten first."""
+CHUNK = 1 << 20
+
+
+class Secrets:
+    """Secrets by clients' randoms, and by the ids of sessions, out of the bytes of key logs."""
+
+    def __init__(self) -> None:
+        self._found: dict[bytes, dict[str, bytes]] = {}
+        self._rest = b""
+        self.count = 0
+
+    def take(self, data: bytes) -> None:
+        """Read the next bytes of a key log; a line that is not complete yet waits for its rest."""
+        lines, _, self._rest = (self._rest + data).rpartition(b"\n")
+        self._read(lines)
+        if len(self._rest) > LONGEST:
+            self._rest = self._rest[-LONGEST:]
+
+    def flush(self) -> None:
+        """Read a last line that has no end, and keep it for what may follow."""
+        self._read(self._rest)
+
+    def find(self, key: bytes) -> Mapping[str, bytes] | None:
+        """Return the secrets of the connection that a client began with this random, or of the session of this id.
+
+        They stand by their labels: `MASTER` is that of a session's.
+        """
+        return self._found.get(key)
+
+    def _read(self, lines: bytes) -> None:
+        for label, key, secret in LINE.findall(lines):
+            self._add(label.decode().upper(), key, secret)
+        for key, secret in SESSION.findall(lines):
+            self._add(MASTER, key, secret)
+
+    def _add(self, label: str, key: bytes, secret: bytes) -> None:
+        """Keep a secret, which stands in hexadecimal digits as what it is found by does."""
+        of = self._found.setdefault(bytes.fromhex(key.decode()), {})
+        self.count += label not in of
+        of[label] = bytes.fromhex(secret.decode())
+        while self.count > MOST:
+            self.count -= len(self._found.pop(next(iter(self._found))))
+
+
+class KeyFile:
+    """A key log in a file, which may grow."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.secrets: Secrets = Secrets()
+        self._read = 0
+
+    def find(self, key: bytes) -> Mapping[str, bytes] | None:
+        """Return the secrets of a connection; what is new in the file is read where they are not known yet."""
+        found = self.secrets.find(key)
+        if found is not None and len(found) != 1:
+            return found
+        try:
+            self.read()
+        except OSError:
+            return found
+        return self.secrets.find(key)
+
+    def read(self) -> None:
+        """Read what is new in the file; raise `OSError` where that cannot be read."""
+        size = Path(self.path).stat().st_size
+        if size == self._read:
+            return
+        if size < self._read:  # it began anew
+            self._read = 0
+        with Path(self.path).open("rb") as file:
+            file.seek(self._read)
+            while data := file.read(CHUNK):
+                self._read += len(data)
+                self.secrets.take(data)
+        self.secrets.flush()
+
+
+@lru_cache(maxsize=16)
+def key_file(path: str) -> KeyFile:
+    """Return the key log of this path, read once for all captures."""
+    return KeyFile(path)
+
+
+class KeyLog:
+    """All secrets that are known for a capture: those that stand in it, and those of key logs. False without any."""
+
+    def __init__(self) -> None:
+        self._own: Secrets = Secrets()
+        self._files: list[KeyFile] = []
+
+    def take(self, data: bytes) -> None:
+        """Read a key log that stands in the capture."""
+        self._own.take(data + b"\n")
+
+    def use(self, paths: Iterable[str] = (), *, live: bool = False) -> KeyLog:
+        """Use these key logs as well, and the one that the environment names, if that can be read; return itself.
+
+        Raise `CaptureRefused` for one that cannot be read, `CaptureError` for one without a secret (a `live` one may
+        be empty yet), `InputError` where what decrypts is not installed.
+        """
+        for path in paths:
+            if find_spec("cryptography") is None:
+                raise InputError(f"--tls-keys: decrypting needs cryptography: {install('tls')}")
+            self._files.append(_opened(path, live=live))
+        if found := os.environ.get(ENVIRONMENT):
+            with suppress(CaptureError):  # it is meant for clients, and kdbg was not asked to read it
+                self._files.append(_opened(found, live=live))
+        return self
+
+    def find(self, key: bytes) -> Mapping[str, bytes] | None:
+        """Return the secrets of the connection that a client began with this random, or of the session of this id."""
+        found = self._own.find(key)
+        for file in self._files:
+            found = file.find(key) if found is None else found
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._files) or bool(self._own.count)
+
+
+def _opened(path: str, *, live: bool) -> KeyFile:
+    """Return a key log that was read; raise as `KeyLog.use`."""
+    found = key_file(path)
+    try:
+        found.read()
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise CaptureRefused(path, f"the TLS keys cannot be read: {problem}") from None
+    if not found.secrets.count and not (live and not Path(path).stat().st_size):
+        raise CaptureError(path, "holds no TLS secrets", "lines such as CLIENT_RANDOM … are wanted: kdbg tls-keys")
+    return found

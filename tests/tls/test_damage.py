@@ -132,6 +132,7 @@ def test_a_flipped_byte_takes_only_its_record(session: Session) -> None:
 
 def test_memory_is_bounded_by_a_record() -> None:
     """Nothing is held beyond a record that is not complete."""
+
     class Budget:
         left = 1 << 20
 

@@ -15,7 +15,8 @@ Address = tuple[str, int]
 class Tls:
     """TLS: whom to trust (`ca`, a PEM file; the system's if ""), a client certificate, and the name to expect.
 
-    `verify` off trusts anybody, `check_name` off any name that a trusted authority vouches for.
+    `verify` off trusts anybody, `check_name` off any name that a trusted authority vouches for. `keys_out` is the file
+    that the secrets of the session are appended to, for who decrypts a capture of it.
     """
 
     ca: str = ""
@@ -25,6 +26,7 @@ class Tls:
     verify: bool = True
     check_name: bool = True
     server_name: str = ""
+    keys_out: str = ""
 
 
 @dataclass(frozen=True)

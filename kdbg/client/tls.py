@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 from ..errors import CannotConnect, Closed, InputError
@@ -28,7 +29,18 @@ def context(tls: Tls) -> ssl.SSLContext:
         found.verify_mode = ssl.CERT_NONE
     if tls.certificate:
         _load(found, tls)
+    if tls.keys_out:
+        _log_keys(found, tls.keys_out)
     return found
+
+
+def _log_keys(found: ssl.SSLContext, path: str) -> None:
+    """Have the secrets of sessions appended to a file, which nobody else may read; `InputError` where that fails."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        found.keylog_filename = path
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({_reason(error)})") from None
 
 
 def _load(found: ssl.SSLContext, tls: Tls) -> None:

@@ -56,6 +56,21 @@ def works(exchange: Exchange) -> bool:
 
 
 @in_loop
+async def test_the_secrets_of_a_session_are_logged(ours: Authority, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.log"
+    async with server(obliging, ssl=ours.server()) as address:
+        assert works(await ask(address, ca=str(ours.ca), keys_out=str(keys)))
+    assert {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"} <= {line.split()[0] for line in lines(keys)}
+    assert keys.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(InputError, match="cannot be written"):
+        context(Tls(keys_out=str(tmp_path / "no" / "keys.log")))
+
+
+def lines(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+@in_loop
 async def test_a_trusted_broker(ours: Authority) -> None:
     async with server(obliging, ssl=ours.server()) as address:
         assert works(await ask(address, ca=str(ours.ca)))

@@ -54,6 +54,7 @@ class Options:
     cert_key: str | None
     insecure: bool
     server_name: str | None
+    tls_keys_out: str | None
     sasl_mechanism: str | None
     sasl_username: str | None
     sasl_password: str | None
@@ -126,13 +127,14 @@ output_options: Final = _decorator(
 
 security: Final = _options("TLS and SASL")
 security_options: Final = _decorator(
-    security("--tls", is_flag=True, help="Speak TLS. So does any of the next five."),
+    security("--tls", is_flag=True, help="Speak TLS. So does any of the next six."),
     security("--ca", metavar="PEM", help="Whom to trust; else whom the system trusts."),
     security("--cert", metavar="PEM", help="The client's certificate."),
     security("--cert-key", "--key", "cert_key", metavar="PEM", help="Its key, if not in the same file; encrypted, it "
              "wants KDBG_KEY_PASSWORD. (--key means the records' key in Produce.)"),
     security("--server-name", metavar="NAME", help="The name that the broker's certificate must have."),
     security("--insecure", is_flag=True, help="Trust any certificate."),
+    security("--tls-keys-out", metavar="FILE", help="Append the secrets of the session to FILE, for --tls-keys."),
     security("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
     security("--sasl-username", metavar="NAME"),
     security("--sasl-password", metavar="TEXT", help="Others see it here; better use a file, KDBG_SASL_PASSWORD, or "

@@ -41,7 +41,10 @@ def reach(options: Options) -> tuple[str, Settings]:
 
 def tls(options: Options, base: Tls | None) -> Tls | None:
     """Return the settings of TLS if an option or the properties speak of it, else None."""
-    files = {"ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name}
+    files = {
+        "ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name,
+        "keys_out": options.tls_keys_out,
+    }  # fmt: skip
     said: dict[str, Any] = {name: value for name, value in files.items() if value}
     if not (options.tls or options.insecure or said or base):
         return None

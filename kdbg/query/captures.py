@@ -31,7 +31,7 @@ class Decoded(Decoding):
     undecoded: bool
 
     def __init__(self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False) -> None:
-        super().__init__(filters, Wanted("records" in tables, "records" in tables, secrets))
+        super().__init__(filters, Wanted.of(tables, show_secrets=secrets))
         self.database, self.tables, self.undecoded = database, tables, False
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0

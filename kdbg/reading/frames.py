@@ -42,7 +42,7 @@ def cells(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], tab
         if kind == table:
             found.extend(cells)
 
-    wanted = Wanted(records=table == "records", values=table == "records")
+    wanted = Wanted.of({table})
     make = Rows(add, wanted, topics)
     for exchange in exchanges:
         make.exchange(name, exchange)

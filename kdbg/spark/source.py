@@ -78,7 +78,7 @@ class Chosen:
         filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
         filters.refuse_numbers()
         filters.checks()  # an unknown API is refused before anything is read
-        wanted = Wanted(table == "records", flags["values"], flags["show_secrets"])
+        wanted = Wanted.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
         return cls(paths, table, filters, wanted, flags["rolled"])
 
 

@@ -110,7 +110,7 @@ class Rows:
             *same, client_id = shared.columns
             what = problem_columns(finding, number=_number_of(exchange))
             self.add("problems", time, (*same, number, client_id, time, *what), 0)
-        if partitions:
+        if partitions and self.wanted.partitions:
             self._partitions(asked, answer, shared, number, time)
 
     def _met(self, capture: str, exchange: Exchange) -> Kind:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,11 +20,21 @@ from .values import integer, text
 
 @dataclass(frozen=True)
 class Wanted:
-    """What rows there shall be: `records` a row for each record, `values` their keys and values too."""
+    """What rows there shall be: `records` a row for each record, `values` their keys and values too.
+
+    Without `partitions` there are no rows of partitions, nor of their records.
+    """
 
     records: bool = False
     values: bool = False
     show_secrets: bool = False
+    partitions: bool = True
+
+    @classmethod
+    def of(cls, tables: Collection[str], *, values: bool = True, show_secrets: bool = False) -> Wanted:
+        """Return what these tables are made of."""
+        records = "records" in tables
+        return cls(records, records and values, show_secrets, records or "partitions" in tables)
 
 
 class PartitionTold(NamedTuple):

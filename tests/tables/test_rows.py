@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -317,3 +318,16 @@ def test_connections_that_share_a_number_are_told_apart() -> None:
     assert [row[:3] for row in rows] == [
         ("one", 1, "10.0.0.1:50001"), ("one", 1, "10.0.0.1:50002"), ("two", 1, "10.0.0.1:50002"),
     ]  # fmt: skip
+
+
+def test_what_no_table_needs_is_not_made() -> None:
+    path = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
+    made = {
+        tables: Tables(kdbg.read(path), {}, Wanted.of(tables)).tables for tables in ((), ("partitions",), ("records",))
+    }
+    whole = Tables(kdbg.read(path), {}, Wanted(records=True, values=True)).tables
+    assert made["records",] == whole
+    assert made["partitions",]["partitions"] == whole["partitions"]
+    assert not made["partitions",]["records"]
+    assert not made[()]["partitions"]
+    assert made[()]["exchanges"] == whole["exchanges"]

@@ -114,10 +114,14 @@ class Before:
 
 
 def identify(data: bytes, before: Before) -> list[Candidate]:
-    """Return what a response may be, the likeliest first; the first is remembered in `before`."""
+    """Return what a response may be, the likeliest first; the first is remembered in `before`.
+
+    What says more than its bytes could, such as errors that there are not, is none: those bytes are something else.
+    """
     before.count += 1
     tried = _tried() if before.count < OFTEN and len(data) <= SMALL else _known(before)
     read = list(_readings(data, tried)) or list(_readings(data, tried, MOST_SPARE))
+    read = [one for one in read if one[2] <= 8.0 * max(len(data) - 4, 2)]
     found = sorted(
         (_judged(*one, int.from_bytes(data[:4]), len(data), before) for one in read), key=lambda one: one.bits
     )[:MOST]

@@ -137,7 +137,9 @@ class TestExplain:
     def test_a_response_is_known_by_fitting(self, cli: Cli) -> None:
         body = json.dumps({"error_code": 3, "lit": [LAMP_ID, LAMP_ID]})
         data = self.encoded(cli, "--response", "--body", body, "--header", '{"correlation_id": 7}')
-        assert cli("explain", data, "--definitions", MADE).out.startswith("Lamp response v0 · correlation id 7 · ")
+        assert cli("explain", data, "--definitions", MADE).out.startswith(
+            "Lamp response v0 · likely · correlation id 7 · "
+        )
 
     @pytest.mark.parametrize("format", ["hex", "tree"])
     def test_what_the_definition_says_of_the_fields_is_shown(self, cli: Cli, format: str) -> None:

@@ -30,7 +30,16 @@ def facts(exchange: Exchange) -> tuple[Any, ...]:
     halves = [half and (half.data, half.first_time, half.last_time) for half in (exchange.response,)]
     asked = exchange.request and exchange.request.data
     findings = [finding.kind for finding in exchange.all_findings()]
-    return exchange.peers[1:], exchange.api, exchange.version, exchange.correlation_id, asked, halves, findings
+    return (
+        exchange.peers.client,
+        exchange.peers.broker,
+        exchange.api,
+        exchange.version,
+        exchange.correlation_id,
+        asked,
+        halves,
+        findings,
+    )
 
 
 def same(path: Path, seen: list[Exchange]) -> bool:

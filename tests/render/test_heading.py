@@ -50,7 +50,7 @@ def test_a_title_says_what_who_and_how_long() -> None:
 
 def test_titles_of_what_is_only_half_there() -> None:
     headings = Headings(Look())
-    alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(bytes(9))))
+    alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(b"\0\0\0\0abcde")))
     assert b"client" not in headings.title(alone)
     assert headings.title(orphan).decode().startswith("#2 Response · correlation id 0\n")
     assert headings.half(orphan.request, orphan, "request") == b"request  not seen"

@@ -114,7 +114,7 @@ def test_what_stands_for_the_api() -> None:
     raw = Talk().ask("SaslHandshake", 0, mechanism="PLAIN").answer(mechanisms=["PLAIN"])
     raw.send(framed(b"\0alice\0secret")).reply(framed(b""))
     assert [line[24:42].rstrip() for line in lines(raw)] == ["SaslHandshake v0", "SaslToken"]
-    alone = Talk().ask("ApiVersions", 0).answer().reply(framed(bytes(8)))
+    alone = Talk().ask("ApiVersions", 0).answer().reply(framed(b"\0\0\0\7abc"))
     assert [line[24:42].rstrip() for line in lines(alone)] == ["ApiVersions v0", "?"]
     assert [line[24:42].rstrip() for line in lines(produce(("a", [0])).answer())] == ["Produce v3"]
     assert about(produce(("a", [0]), ("b", [0]), ("c", [0])).answer()) == ["a/0 b/0 c/0 3 records"]

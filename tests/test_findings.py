@@ -13,7 +13,7 @@ import pytest
 from kdbg.cli import run
 from kdbg.findings import Finding, Kind
 
-from .traffic import Talk, client_hello, framed, packed, pcap
+from .traffic import Talk, client_hello, framed, pcap
 
 
 def metadata(body: bytes, version: int = 1) -> Talk:
@@ -58,7 +58,7 @@ MADE: dict[str, Callable[[], Talk]] = {
     "payload": lambda: joins(b"\0\1"),
     "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
     "unanswered": lambda: good().ask("Metadata", 1),
-    "unasked": lambda: good().reply(framed(struct.pack(">i", 77) + packed(b"what"))),
+    "unasked": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
     "not-kafka": lambda: (
         Talk().send(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").reply(b"HTTP/1.1 200 OK\r\n\r\n").end()
     ),

@@ -1,8 +1,8 @@
 """The first bytes of a connection: does it speak Kafka, and which end is the client?
 
 Both directions are held until one of them shows a request: at its very beginning where the connection was seen to
-open, else at the first place that proves itself. TLS is handed on. What never
-shows a request is let go, with a word on what it looks like.
+open, else at the first place that proves itself. Where one side is silent, responses show the broker. TLS is handed on.
+What is neither is let go, with a word on what it looks like.
 """
 
 from __future__ import annotations

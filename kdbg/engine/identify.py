@@ -1,7 +1,7 @@
 """Which response is this? For bytes whose request was not captured: candidates, the likeliest first.
 
 Nothing in a response says what it answers. Every layout that reads it to its last byte is a candidate, ranked by how
-much sense its values make (guess/score.py), by what the connection said before, and by what is seldom sent at all.
+much sense its values make (messages/score.py), by what the connection said before, and by what is seldom sent at all.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..grammars import apis
-from ..guess.score import rarity, score
 from ..messages.message import Form, carries_secrets, forms, header_grammar
+from ..messages.score import rarity, score
 from ..wire import Api
 from ..wire.readings.compiled import UNREADABLE
 
 API_VERSIONS, UNSUPPORTED_VERSION, FEATURES = 18, 35, 3
 """ApiVersions, the error by which it refuses a version, and its first version with features (KAFKA-17011)."""
-SMALL, OFTEN = 1 << 18, 2_000
-"""Bytes, and responses of a connection, up to which every layout is tried, and not those alone that it has had."""
+SMALL, OFTEN, ALWAYS = 1 << 18, 200, 2_000
+"""Bytes of a response up to which every layout is tried, and not those alone that the connection has had; responses of
+a connection behind which those are tried first, and behind which they alone are: to try all takes 10 ms."""
 EVERYDAY: Final[Mapping[int, float]] = {1: -6.0, 0: -5.0, 12: -5.0, 3: -3.0, 8: -3.0, 10: -2.0, 18: -2.0, 2: -1.0}
 """Bits in favour of what is sent most."""
 NEEDS: Final[Mapping[int, int]] = {12: 11, 13: 11, 14: 11, 24: 22, 25: 22, 26: 22, 28: 22, 36: 17, 72: 71}
@@ -64,6 +65,8 @@ class Candidate(NamedTuple):
 
 
 Tried: TypeAlias = tuple[Api, int, Form]
+Read: TypeAlias = tuple[Api, tuple[int, ...], float]
+"""API, versions that read the same, bits."""
 
 
 class Before:
@@ -73,10 +76,12 @@ class Before:
     have asked in another version.
     """
 
-    __slots__ = ("against", "count", "last", "supported", "versions")
+    __slots__ = ("against", "count", "known", "last", "supported", "versions")
 
     def __init__(self) -> None:
         self.last, self.count = -1, 0
+        self.known: list[Tried] | None = None
+        """Those forms alone that the connection has had, until it has another one."""
         self.versions: dict[int, int] = {}
         self.supported: Mapping[int, range] = {}
         self.against = [0.5, 0.25, *(0.6,) * (len(CLIENTS) - 2)]
@@ -100,6 +105,8 @@ class Before:
             for client, _ in enumerate(CLIENTS):
                 asked = self.asks(client, key)
                 self.against[client] += asked not in candidate.versions and not (asked == 99 and not self.supported)
+        if self.versions.get(key) != candidate.version:
+            self.known = None
         self.versions[key], self.last = candidate.version, key
 
     def version(self, key: int, versions: tuple[int, ...], first: int) -> int:
@@ -119,15 +126,20 @@ def identify(data: bytes, before: Before) -> list[Candidate]:
     What says more than its bytes could, such as errors that there are not, is none: those bytes are something else.
     """
     before.count += 1
-    tried = _tried() if before.count < OFTEN and len(data) <= SMALL else _known(before)
-    read = list(_readings(data, tried)) or list(_readings(data, tried, MOST_SPARE))
-    read = [one for one in read if one[2] <= 8.0 * max(len(data) - 4, 2)]
+    known, every = before.count >= OFTEN or len(data) > SMALL, before.count < ALWAYS and len(data) <= SMALL
+    read = (_sound(data, _known(before)) if known else []) or (_sound(data, _tried()) if every else [])
     found = sorted(
         (_judged(*one, int.from_bytes(data[:4]), len(data), before) for one in read), key=lambda one: one.bits
     )[:MOST]
     if found:
         before.take(found[0], data)
     return found
+
+
+def _sound(data: bytes, tried: list[Tried]) -> list[Read]:
+    """Return the readings that make sense; those that leave bytes over only where there is no other."""
+    read = list(_readings(data, tried)) or list(_readings(data, tried, MOST_SPARE))
+    return [one for one in read if one[2] <= 8.0 * max(len(data) - 4, 2)]
 
 
 def is_likely(found: Sequence[Candidate]) -> bool:
@@ -161,11 +173,16 @@ def _tried() -> list[Tried]:
 
 def _known(before: Before) -> list[Tried]:
     """Return those forms alone that the connection has had, and Fetch, which carries much."""
-    return [one for one in _tried() if before.versions.get(one[0].key, one[1] if one[0].key == FETCH else -1) == one[1]]
+    if before.known is None:
+        last = before.versions
+        before.known = [
+            one for one in _tried() if last.get(one[0].key, one[1] if one[0].key == FETCH else -1) == one[1]
+        ]
+    return before.known
 
 
-def _readings(data: bytes, tried: list[Tried], spare: int = 0) -> Iterator[tuple[Api, tuple[int, ...], float]]:
-    """Yield (API, versions that read the same, bits) for all layouts that end where the bytes do, or `spare` before."""
+def _readings(data: bytes, tried: list[Tried], spare: int = 0) -> Iterator[Read]:
+    """Yield what is read by all layouts that end where the bytes do, or `spare` before."""
     last: tuple[Api, Any, list[int], float] | None = None
     for api, version, form in tried:
         try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..grammars.records import record_format
+from ..messages.score import YEARS
 from ..wire.records.checksum import crc32, crc32c
-from .score import YEARS
 
 HEADER, CRC_AT, LENGTH_AT, MAGIC_AT = record_format.header_size, record_format.crc_at, 8, 16
 LARGEST = 128 << 20

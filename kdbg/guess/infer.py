@@ -1,8 +1,8 @@
 """Bytes of which little or nothing is known go in; what they may be comes out, the likeliest first.
 
 A request is known by its header. Nothing in a response says what it answers: every layout that reads it to its last
-byte is a guess, and score.py says which of them makes the most sense. Record sets and SASL tokens that stand alone
-are known too. No I/O.
+byte is a guess, and messages/score.py says which of them makes the most sense. Record sets and SASL tokens that stand
+alone are known too. No I/O.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..engine.search import MAX_FRAME
 from ..errors import Truncated
 from ..grammars import apis, find
 from ..messages.message import explain, forms, grammar_of, header_grammar, read
+from ..messages.score import number, rarity, score
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
@@ -27,7 +28,6 @@ from ..wire.readings.compiled import UNREADABLE
 from ..wire.records.node import RecordsNode
 from .headerless import known_headerless
 from .reason import Reason
-from .score import number, rarity, score
 from .told import Extent, Guess, Told
 from .weigh import weigh
 from .wider import CUT, SMALLEST, wider

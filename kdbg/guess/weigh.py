@@ -1,7 +1,8 @@
 """A grammar weighed on bytes: how surprising it would be if they were that, in bits; read once, no values are made.
 
 It goes as far as the bytes do, so that a message that was cut off is weighed like a whole one, and it gives up as soon
-as the bytes make so little sense that another reading must be better. What the numbers mean says score.py.
+as the bytes make so little sense that another reading must be better. What the numbers mean says
+messages/score.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..errors import WireError
+from ..messages.score import NONSENSE, number, number_bits, text_bits
 from ..wire.nodes import (
     Fixed,
     Length,
@@ -27,7 +29,6 @@ from ..wire.nodes import (
     WireStruct,
 )
 from ..wire.records.node import RecordsNode
-from .score import NONSENSE, number, number_bits, text_bits
 
 BATCH = 49
 """The shortest batch, without its offset and length."""
@@ -76,6 +77,8 @@ def weigh(nodes: Iterable[Node], data: bytes, start: int, most: float, announced
 
 
 class _Weigher:
+    """Where a reading stands in the bytes, and what it has cost so far."""
+
     def __init__(self, data: bytes, start: int, most: float, announced: int | None) -> None:
         self.data, self.at, self.most = data, start, most
         self.end = len(data)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from ..grammars import apis, plain
 from ..messages.message import grammar_of, header_grammar
+from ..messages.score import rarity
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import Node, WireStruct
 from .alone import arrays_of, files, items_of, keyless, payload_api, payloads_for, registry_framing
 from .reason import Reason
-from .score import rarity
 from .told import Extent, Guess, Told
 from .weigh import Weight, weigh
 

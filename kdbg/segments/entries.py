@@ -17,8 +17,8 @@ from ..findings.facts import Behind, EndsBehind
 from ..findings.faults import ChecksumWrong
 from ..grammars import log_files
 from ..grammars.payloads.producer_snapshot import producer_snapshot
-from ..guess.score import YEARS
 from ..messages.message import Message, explain, read
+from ..messages.score import YEARS
 from ..wire import Api, Struct
 from ..wire.readings.spans import Inspection
 from ..wire.records.checksum import crc32c

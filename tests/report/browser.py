@@ -27,5 +27,13 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def complaints(tab: Any) -> list[str]:
+    """What goes wrong on a page from now on: errors and warnings on the console, and errors of scripts."""
+    wrong: list[str] = []
+    tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    return wrong
+
+
 def size(viewport: tuple[int, int]) -> dict[str, int]:
     return {"width": viewport[0], "height": viewport[1]}

@@ -17,6 +17,7 @@ from kdbg.report.moving import moving
 from kdbg.report.page import page
 from kdbg.report.sections import report
 
+from .browser import chromium
 from .scripted import scripted
 
 Asking = Callable[..., Ask]
@@ -56,3 +57,9 @@ def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = report(collected.ask)
         path.write_text(page(made, [capture.name], moving(collected.ask, made)), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running

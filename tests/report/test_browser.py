@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .browser import DESKTOP, PHONE, chromium, chromium_path, size
+from .browser import DESKTOP, PHONE, chromium_path, complaints, size
 from .scripted import ESCAPES, HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
@@ -25,19 +25,11 @@ VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textC
     .filter((wrong) => wrong.code !== "unused").map((wrong) => wrong.msg)"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def shown(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
     """The page, drawn. Whatever goes wrong on it is an error of the test, at its end."""
     tab = browser.new_page(viewport=size(request.param), color_scheme="light")
-    wrong: list[str] = []
-    tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    wrong = complaints(tab)
     tab.on("dialog", lambda dialog: (wrong.append(f"alert {dialog.message}"), dialog.dismiss()))
     tab.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
     tab.goto(written.as_uri())

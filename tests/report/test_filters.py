@@ -11,7 +11,7 @@ import pytest
 from kdbg.report.cells import Table
 from kdbg.report.sections import Report, report
 
-from .browser import DESKTOP, PHONE, chromium, chromium_path, size
+from .browser import DESKTOP, PHONE, chromium_path, complaints, size
 from .conftest import Asking
 from .scripted import ESCAPES, FAILED, HEARTBEATS, HOSTILE
 
@@ -31,19 +31,11 @@ DRAWN = """(id) => document.getElementById(`chart-${id}`).data
     .map((trace) => trace.y.reduce((sum, value) => sum + (value ?? 0), 0)).reduce((a, b) => a + b, 0)"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def tab(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
     """The page, ready to be filtered. What goes wrong on it is an error of the test, at its end."""
     opened = browser.new_page(viewport=size(request.param), color_scheme="light")
-    wrong: list[str] = []
-    opened.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    wrong = complaints(opened)
     opened.set_default_timeout(10_000)
     opened.goto(written.as_uri())
     opened.wait_for_selector(READY, state="attached")

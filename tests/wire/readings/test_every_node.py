@@ -19,10 +19,11 @@ import pytest
 from kdbg.filters.chosen import Filters
 from kdbg.grammars.payloads import consumer_protocol, subscription
 from kdbg.grammars.records import Records
-from kdbg.guess.score import score
+from kdbg.guess.weigh import weigh
 from kdbg.messages.exchange import CapturedMessage, Exchange, Known, Peers
 from kdbg.messages.message import explain
 from kdbg.messages.payloads import may_hold_payloads
+from kdbg.messages.score import score
 from kdbg.render.jsonlines import record_sets
 from kdbg.render.look import Look
 from kdbg.render.views import view
@@ -184,6 +185,9 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     assert any(row.path.split(":")[-1].split(".")[-1].strip("[]") == name for row in layout(node))
     assert name in "\n".join(productions(node, "")) or "tagged" in place or "optional" in place
     assert 0 < score(node, body) < 1000
+    weighed = weigh([node], build(node, body), 0, 1000.0)
+    assert weighed is not None
+    assert (weighed.end, weighed.cut) == (len(build(node, body)), False)
     assert_facts(place, node, body)
 
 

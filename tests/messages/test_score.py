@@ -6,7 +6,7 @@ from typing import Any
 
 from kdbg.grammars.meanings import AclOperations
 from kdbg.guess.headerless import records_api
-from kdbg.guess.score import score
+from kdbg.messages.score import score
 from kdbg.wire.nodes import Node
 
 RECORDS: Node = records_api.at("response", 0).fields[0].node

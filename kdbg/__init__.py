@@ -6,6 +6,7 @@ kdbg.decode(data, api="metadata", version=12, direction="response") -> Message
 kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
 kdbg.render(exchange, "hex")                                        -> str
 kdbg.apis()                                                         -> every API, with its versions
+with kdbg.proxy("localhost:9092", faults=["Fetch: delay 1s"]) as p: # clients go to p.address; p.exchanges() tells
 with kdbg.using_definitions("FooRequest.json", "more/"): ...        # APIs of your own, by Kafka's JSON definitions
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
     from .findings import Finding
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
+    from .live.running import proxy
     from .messages.message import Message
     from .reading.exchange import Exchange
     from .reading.explaining import Explanation, explain
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "BuildError", "CaptureError", "DefinitionError", "Exchange", "Explanation", "Finding", "GrammarError", "InputError",
-    "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "read",
-    "read_capture", "read_log", "render", "using_definitions",
+    "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "proxy",
+    "read", "read_capture", "read_log", "render", "using_definitions",
 ]  # fmt: skip
 _ERRORS = ("BuildError", "CaptureError", "DefinitionError", "GrammarError", "InputError", "KdbgError", "WireError")
 _PLACES = {
@@ -39,6 +41,7 @@ _PLACES = {
     "Message": "messages.message",
     "Exchange": "reading.exchange",
     "Explanation": "reading.explaining",
+    "proxy": "live.running",
     "explain": "reading.explaining",
     "LogEntry": "reading.log",
     "Reading": "reading.reading",

@@ -37,6 +37,14 @@ def good() -> Talk:
     return Talk().ask("Metadata", 1).answer()
 
 
+def too_many_records(count: int) -> Talk:
+    """A Produce with a batch of so many empty records, compressed to next to nothing."""
+    record = bytes([12, 0, 0, 0, 1, 1, 0])
+    batch = {"attributes": 4, "records_count": count, "last_offset_delta": count - 1, "raw_records": record * count}
+    topics = [{"name": "orders", "partition_data": [{"index": 0, "records": [batch]}]}]
+    return good().ask("Produce", 7, acks=-1, timeout_ms=1000, topic_data=topics)
+
+
 MADE: dict[str, Callable[[], Talk]] = {
     "gap": lambda: good().lose(100).ask("Metadata", 1).answer(),
     "skipped": lambda: good().send(b"\xde\xad\xbe\xef" * 30).ask("Metadata", 1).answer().ask("Metadata", 1).answer(),
@@ -64,17 +72,19 @@ MADE: dict[str, Callable[[], Talk]] = {
     ),
     "encrypted": lambda: Talk().send(client_hello("kafka.example")).end(),
     "capture": good,
+    "memory": lambda: too_many_records(900_000),
 }
 ON_STDERR = {"not-kafka", "encrypted", "capture"}
 """Kinds that belong to no exchange."""
 OF_FILES = {"order"}
+OF_THE_PROXY = {"fault"}
 """Kinds that no traffic has: tests/cli/test_segments.py makes them."""
-DEEP = {"compression", "payload"}
+DEEP = {"compression", "payload", "memory"}
 """Kinds that a summary, which looks neither inside batches nor payloads, cannot know of."""
 
 
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:
-    assert MADE.keys() | OF_FILES == set(Kind)
+    assert MADE.keys() | OF_FILES | OF_THE_PROXY == set(Kind)
     assert all(kind.explanation[0].islower() and not kind.explanation.endswith(".") for kind in Kind)
     assert str(Finding(Kind.UNANSWERED)) == "unanswered: no response was seen"
 

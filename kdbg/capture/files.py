@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from types import TracebackType
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from kdbg.capture.everyday import segments
-from kdbg.capture.formats import Batch, Damaged, open_packets
+from kdbg.capture.formats import Batch, Damaged, open_reader, packets_of
 from kdbg.capture.fragments import Fragment, Fragments
 from kdbg.capture.keylog import KeyLog
 from kdbg.capture.links import RAW, Found, dissector
@@ -26,6 +26,13 @@ FRAGMENTED = "a fragment of an IP packet whose other fragments are not in the ca
 MOST_NOTES = 100
 Data: TypeAlias = bytes
 """What `Capture` cannot call bytes, as it counts them under that name."""
+
+
+class Lost(NamedTuple):
+    """Packets that a capture lacks: `dropped` by the system, `unread` because nobody read them fast enough."""
+
+    dropped: int = 0
+    unread: int = 0
 
 
 def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
@@ -64,12 +71,21 @@ class Capture:
         self._dissectors: dict[int, Callable[[bytes], Found]] = {}
         self._fragments = Fragments()
         self.keys: KeyLog = KeyLog() if keys is None else keys
-        self._walk = self._blocks(open_packets(source, self._note, self._is_silent, self.keys.take))
+        self._reader, head = open_reader(source, self._note, self.keys.take)
+        self._walk = self._blocks(packets_of(source.stream, self._reader, head, self._is_silent))
         self._packets = (packet for block in self._walk for packet in block)
 
     def secrets(self, paths: Iterable[str] | None) -> KeyLog:
         """Return the secrets of TLS that stand in it, with those of key logs; raise as `KeyLog.use`."""
         return self.keys.use(paths or (), live=self.source.pipe is not None)
+
+    @property
+    def lost(self) -> Lost | None:
+        """How many packets are missing in it, as far as it was read; None where it does not say."""
+        counted = self._reader.counted.values()
+        if not counted:
+            return None
+        return Lost(sum(one.dropped for one in counted), sum(one.unread for one in counted))
 
     @property
     def problems(self) -> list[Finding]:

@@ -8,11 +8,11 @@ memory is taken only as they come.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket, Taken
-from kdbg.capture.pcapng import MAGIC, PcapngReader
+from kdbg.capture.pcapng import MAGIC, Counted, PcapngReader
 from kdbg.capture.source import CHUNK, Source
 from kdbg.errors import UnknownCapture
 
@@ -30,25 +30,22 @@ class Reader(Protocol):
     @property
     def cut(self) -> str: ...
 
+    @property
+    def counted(self) -> Mapping[Any, Counted]: ...
+
     def take(self, data: bytes, /) -> Taken: ...
 
     def sent(self, data: bytes, start: int, /) -> int: ...
 
 
-def open_packets(
-    source: Source,
-    note: Callable[[str], None],
-    is_silent: Callable[[], bool] = lambda: False,
-    secrets: Callable[[bytes], object] = len,
-) -> Iterator[Batch]:
+def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[Batch]:
     """Read the file's header; return what yields its packets, as many at a time as have come.
 
-    `note` is told of what is odd but does not end the reading. `is_silent` is asked before the source is waited on; if
-    it is, a batch without packets is yielded first; `secrets` is given the TLS key logs that stand in the file. Raises
-    UnknownCapture; the iterator raises Damaged, after the packets before the damage.
+    `note` is told of what is odd but does not end the reading. Raises UnknownCapture; the iterator raises Damaged,
+    after the packets before the damage.
     """
-    reader, data = open_reader(source, note, secrets)
-    return packets_of(source.stream, reader, data, is_silent)
+    reader, data = open_reader(source, note)
+    return packets_of(source.stream, reader, data)
 
 
 def open_reader(
@@ -56,7 +53,8 @@ def open_reader(
 ) -> tuple[Reader, bytes]:
     """Read the file's header; return the reader of its format, and bytes to give it before all others.
 
-    Raise `UnknownCapture` for what is no capture.
+    `note` is told of what is odd, `secrets` is given the TLS key logs that stand in the file. Raise `UnknownCapture`
+    for what is no capture.
     """
     magic = _exactly(source.stream, 4)
     if magic in MAGICS:
@@ -94,7 +92,10 @@ def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
 def packets_of(
     stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool] = lambda: False
 ) -> Iterator[Batch]:
-    """Yield the packets of `data` and of the stream behind it, as `open_packets` says."""
+    """Yield the packets of `data` and of the stream behind it, as `open_packets` says.
+
+    `is_silent` is asked before the source is waited on; if it is, a batch without packets is yielded first.
+    """
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:

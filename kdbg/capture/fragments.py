@@ -74,6 +74,10 @@ class Fragments:
     def lost(self) -> int:
         return self._given_up + sum(pieces.count for pieces in self._held.values())
 
+    def __contains__(self, key: bytes) -> bool:
+        """Return whether pieces with this key are held."""
+        return key in self._held
+
     def add(self, piece: Fragment, time: int) -> bytes | None:
         """Take a piece that came at this time, in nanoseconds; return the packet that it makes whole, if it does."""
         pieces = self._held.get(piece.key)

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 from kdbg.capture.formats import Damaged, open_reader, packets_of
-from kdbg.capture.fragments import Fragment
-from kdbg.capture.links import Found, dissector
+from kdbg.capture.fragments import Fragment, Fragments
+from kdbg.capture.links import RAW, Found, dissector
 from kdbg.capture.packet import Packet
 from kdbg.capture.pcapng import PcapngReader
 from kdbg.capture.source import Source, open_source
@@ -65,20 +65,63 @@ class Frames:
         self.problem = self.problem or self.source.feed.trouble
 
 
+class Piece(NamedTuple):
+    """A frame that holds a piece of an IP packet, and the piece: the outermost one, where pieces hold pieces."""
+
+    frame: Frame
+    fragment: Fragment
+
+
 class Dissectors:
-    """Finds the TCP segment in a frame, whatever its link type; `fragments` counts the pieces of IP packets."""
+    """Finds the TCP segments in frames, whatever their link type; packets that were sent in pieces are put together.
+
+    `pieces` are those of the packet that was returned last, and `whole` that packet from its IP header on: none and
+    b"" for one that stands in a single frame. `is_piece` says whether the last frame held a piece, `lost` how many
+    pieces of no packet were met. Where pieces hold pieces again, `whole` is b"" and `pieces` are the outermost.
+    """
 
     def __init__(self) -> None:
-        self.fragments = 0
+        self.pieces: list[Piece] = []
+        self.whole = b""
+        self.is_piece = False
+        self._fragments = Fragments()
+        self._held: dict[bytes, list[Piece]] = {}
         self._by_link: dict[int, Callable[[bytes], Found]] = {}
 
+    @property
+    def lost(self) -> int:
+        """Pieces without their others."""
+        return self._fragments.lost
+
     def packet(self, frame: Frame) -> Packet | None:
-        """Return the TCP segment of a frame; None where there is none, or a piece of an IP packet."""
-        dissect = self._by_link.get(frame.link)
-        if dissect is None:
-            dissect = self._by_link[frame.link] = dissector(frame.link)
-        found = dissect(frame.data)
-        if isinstance(found, Fragment):
-            self.fragments += 1
-            return None
+        """Return the TCP segment of a frame, or of the IP packet that it makes whole; None where there is none yet."""
+        found = self._dissected(frame.link, frame.data)
+        self.is_piece, self.whole, self.pieces = isinstance(found, Fragment), b"", []
+        pieces = list[Piece]()
+        while isinstance(found, Fragment):
+            pieces = self._hold(found, pieces or [Piece(frame, found)])
+            whole = self._fragments.add(found, frame.time)
+            self._let_go()
+            if whole is None:
+                return None
+            self.whole = b"" if self.whole else whole
+            found = self._dissected(RAW, whole)
+        self.pieces = pieces
         return (frame.number, frame.time, *found) if found is not None else None
+
+    def _dissected(self, link: int, data: bytes) -> Found:
+        dissect = self._by_link.get(link)
+        if dissect is None:
+            dissect = self._by_link[link] = dissector(link)
+        return dissect(data)
+
+    def _hold(self, fragment: Fragment, pieces: list[Piece]) -> list[Piece]:
+        """Hold pieces beside those with the same key; return all of them."""
+        held = self._held.setdefault(fragment.key, [])
+        held += pieces
+        return held
+
+    def _let_go(self) -> None:
+        """Forget the pieces that nothing waits for any more."""
+        for key in [key for key in self._held if key not in self._fragments]:
+            del self._held[key]

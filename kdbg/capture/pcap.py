@@ -7,7 +7,9 @@ pcap"), whose packet headers are longer. See draft-ietf-opsawg-pcap.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 RawPacket: TypeAlias = tuple[int | None, int, int, int]
 """(nanoseconds since the epoch or None where the file tells no time; link type; where the packet begins and ends).
@@ -91,6 +93,8 @@ class PcapReader:
 
     cut = "the file ends inside packet {next}"
     """The damage of a file whose last bytes are no whole packet."""
+    counted: Mapping[Any, Any] = MappingProxyType({})
+    """What was counted while it was captured: a file of this format does not say."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

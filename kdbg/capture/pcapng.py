@@ -1,8 +1,9 @@
 """The pcapng format: bytes of a file go in, the packets of its blocks come out. Reads no file.
 
 A file is a chain of blocks, each with its kind and its length in front and the length again behind. Sections have a
-byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Blocks that hold neither packets
-nor secrets of TLS (names, statistics, what is custom or unknown) are passed over unread. See draft-ietf-opsawg-pcapng.
+byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Statistics say how many packets
+were lost. Blocks of other kinds (names, what is custom or unknown) are passed over unread.
+See draft-ietf-opsawg-pcapng.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from kdbg.capture.pcap import LARGEST, RawPacket, Taken
 
-SECTION, INTERFACE, OBSOLETE, SIMPLE, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 6, 10
+SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 """Kinds of blocks that are looked into."""
 MAGIC = b"\x0a\x0d\x0d\x0a"
 """A file's first bytes, in either byte order."""
@@ -25,10 +26,13 @@ SMALLEST, SMALLEST_SECTION, SMALLEST_ENHANCED = 12, 28, 32
 TLS_KEY_LOG = 0x544C534B
 """The kind of secrets that are lines of a key log."""
 END_OF_OPTIONS, IF_NAME, IF_TSRESOL, IF_TSOFFSET = 0, 2, 9, 14
+ISB_DROPPED, ISB_ACCEPTED, ISB_SYSTEM_DROPPED, ISB_DELIVERED = 5, 6, 7, 8
 LATEST = 1 << 63
 """Nanoseconds since the epoch, April 2262: later times fit neither 64 bits nor the tables made of them."""
 CLOCKS = 256
 """Upper halves of clocks that are remembered: one of nanoseconds has another every 4.3 seconds."""
+MOST_COUNTED = 4096
+"""Interfaces whose statistics are remembered."""
 NAME = 40
 """Characters of an interface's name that are shown."""
 
@@ -47,6 +51,25 @@ class Interface(NamedTuple):
     offset: int
 
 
+class Counted(NamedTuple):
+    """What was counted at an interface since the capture began.
+
+    `dropped` packets were lost by the interface or the system; `accepted` is how many were to be captured, those that
+    were lost included, and `delivered` how many of them were handed on; None where that is not said.
+    """
+
+    dropped: int = 0
+    accepted: int | None = None
+    delivered: int | None = None
+
+    @property
+    def unread(self) -> int:
+        """How many packets were captured, and not handed on."""
+        if self.accepted is None or self.delivered is None:
+            return 0
+        return max(self.accepted - self.dropped - self.delivered, 0)
+
+
 class _Malformed(Exception):
     """A block whose lengths are sound holds less than a block of its kind must."""
 
@@ -54,7 +77,8 @@ class _Malformed(Exception):
 class PcapngReader:
     """Takes the packets out of the bytes of a file, from its first byte on.
 
-    `note` is told of blocks passed over, `secrets` is given the key logs in it.
+    `note` is told of blocks passed over, `secrets` is given the key logs in it. `counted` has what statistics say, the
+    latest of each interface by its section's number and its own.
     """
 
     cut = "the file ends inside the block after packet {last}"
@@ -63,6 +87,8 @@ class PcapngReader:
     def __init__(self, note: Callable[[str], None], secrets: Callable[[bytes], object] = len) -> None:
         self._note, self._tell = note, secrets
         self._interfaces: list[Interface | None] = []
+        self.counted: dict[tuple[int, int], Counted] = {}
+        self._sections = 0
         self._use("<")
 
     def take(self, data: bytes) -> Taken:
@@ -153,6 +179,7 @@ class PcapngReader:
             INTERFACE: self._interface,
             OBSOLETE: self._obsolete,
             SIMPLE: self._simple,
+            STATISTICS: self._statistics,
             ENHANCED: self._enhanced,
             SECRETS: self._secrets,
         }
@@ -164,6 +191,7 @@ class PcapngReader:
             return 0
         self._use(order)
         self._interfaces = []
+        self._sections += 1
         length: int = self._single(data, place + 4)[0]
         major = data[place + 12 : place + 14]
         sound = length >= SMALLEST_SECTION and (len(major) < 2 or struct.unpack(order + "H", major)[0] == 1)
@@ -222,6 +250,20 @@ class PcapngReader:
             return None
         length = min(self._single(data, start)[0], interface.snaplen or LARGEST)
         return None, interface.link, start + 4, min(start + 4 + length, end)
+
+    def _statistics(self, data: bytes, start: int, end: int) -> None:
+        """Read an Interface Statistics Block; counts of a wrong size are as those left out."""
+        if end - start < 12:
+            raise _Malformed
+        counts = {
+            code: struct.unpack(self._order + "Q", value)[0]
+            for code, value in self._options(data, start + 12, end)
+            if len(value) == 8
+        }
+        of = self._sections, self._single(data, start)[0]
+        if of in self.counted or len(self.counted) < MOST_COUNTED:
+            dropped = counts.get(ISB_DROPPED, 0) + counts.get(ISB_SYSTEM_DROPPED, 0)
+            self.counted[of] = Counted(dropped, counts.get(ISB_ACCEPTED), counts.get(ISB_DELIVERED))
 
     def _secrets(self, data: bytes, start: int, end: int) -> None:
         """Read a Decryption Secrets Block; secrets of other kinds than TLS are passed over."""

@@ -11,13 +11,11 @@ import struct
 from types import TracebackType
 from typing import BinaryIO
 
+from kdbg.capture import blocks
 from kdbg.capture.frames import Frame
-from kdbg.capture.pcap import SNAPLEN, file_header
-from kdbg.capture.pcapng import ENHANCED, IF_TSRESOL, INTERFACE, SECTION
+from kdbg.capture.pcap import file_header
 from kdbg.capture.write import private
 from kdbg.errors import CaptureError, CaptureRefused
-
-NANOSECONDS = 9
 
 
 class FrameWriter:
@@ -36,7 +34,7 @@ class FrameWriter:
         except OSError as error:
             raise CaptureRefused(self.name, f"cannot be written: {error.strerror}") from None
         if pcapng:
-            self._write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+            self._write(blocks.section())
 
     def __enter__(self) -> FrameWriter:
         return self
@@ -55,7 +53,7 @@ class FrameWriter:
     def add(self, frame: Frame) -> None:
         """Write a frame."""
         if self.pcapng:
-            data = _enhanced(self._interface(frame.link), frame)
+            data = blocks.enhanced(self._interface(frame.link), frame.time, frame.data, frame.sent)
         else:
             if not self._links:
                 self._links.append(frame.link)
@@ -77,8 +75,7 @@ class FrameWriter:
         """Return the number of the interface with this link type; describe it first where it is new."""
         if link not in self._links:
             self._links.append(link)
-            options = struct.pack("<HHB3xI", IF_TSRESOL, 1, NANOSECONDS, 0)
-            self._write(_block(INTERFACE, struct.pack("<HHI", link, 0, SNAPLEN) + options))
+            self._write(blocks.interface(link))
         return self._links.index(link)
 
     def _write(self, data: bytes) -> None:
@@ -86,15 +83,3 @@ class FrameWriter:
             self._file.write(data)
         except OSError as error:
             raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
-
-
-def _block(kind: int, body: bytes) -> bytes:
-    """Return a pcapng block; its body is padded to 32 bits."""
-    body += bytes(-len(body) % 4)
-    length = struct.pack("<I", len(body) + 12)
-    return struct.pack("<I", kind) + length + body + length
-
-
-def _enhanced(interface: int, frame: Frame) -> bytes:
-    high, low = divmod(frame.time, 1 << 32)
-    return _block(ENHANCED, struct.pack("<IIIII", interface, high, low, len(frame.data), frame.sent) + frame.data)

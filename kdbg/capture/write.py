@@ -8,6 +8,7 @@ nanoseconds, its packets begin with their IP header.
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,12 +27,43 @@ MASK = 0xFFFFFFFF
 CLIENT, BROKER = 0, 1
 
 
+class Talks:
+    """Connections by their ends, and the packets, from the IP header on, that what was said over them becomes.
+
+    Packets that are not written are bytes that the capture lacks.
+    """
+
+    def __init__(self, *, checksums: bool = True) -> None:
+        """Make none yet; without `checksums` TCP's are 0, which costs less and which kdbg does not look at."""
+        self._talks: dict[tuple[Endpoint, Endpoint], MadeUp] = {}
+        self._checksums = checksums
+
+    def said(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes) -> Iterator[bytes]:
+        """Yield the packets of bytes that went over a connection, behind a handshake if they are its first."""
+        talk = self._talks.get((client, broker))
+        if talk is None:
+            talk = self._talks[client, broker] = MadeUp(client, broker, self._checksums)
+            yield from talk.opening()
+        yield from talk.data(CLIENT if from_client else BROKER, data)
+
+    def ended(self, client: Endpoint, broker: Endpoint) -> Iterator[bytes]:
+        """Yield the packets that end a connection, if it had any."""
+        talk = self._talks.pop((client, broker), None)
+        if talk is not None:
+            yield from talk.ending()
+
+    def all_ended(self) -> Iterator[bytes]:
+        """Yield the packets that end all connections that are left."""
+        for client, broker in list(self._talks):
+            yield from self.ended(client, broker)
+
+
 class CaptureWriter:
     """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name: str = os.fspath(path)
-        self._talks: dict[tuple[Endpoint, Endpoint], _Talk] = {}
+        self._talks = Talks()
         self._time = 0
         try:
             with ExitStack() as undo:
@@ -54,19 +86,17 @@ class CaptureWriter:
 
         `time_ns` is nanoseconds since the epoch. Raise `CaptureError` where the file cannot be written any further.
         """
-        talk = self._talks.get((client, broker))
-        if talk is None:
-            talk = self._talks[client, broker] = _Talk(client, broker)
-            self._write(talk.opening(), time_ns)
-        self._write(talk.data(CLIENT if from_client else BROKER, data), time_ns)
+        self._write(self._talks.said(client, broker, from_client, data), time_ns)
+
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+        """End a connection; do nothing for one that nothing was written of, or after `close`."""
+        self._write(self._talks.ended(client, broker), time_ns)
 
     def close(self) -> None:
         """End every connection, and the file."""
         try:
-            for talk in self._talks.values():
-                self._write(talk.ending(), self._time)
+            self._write(self._talks.all_ended(), self._time)
         finally:
-            self._talks.clear()
             self._file.close()
 
     def _write(self, packets: Iterator[bytes], time_ns: int) -> None:
@@ -87,28 +117,50 @@ class CaptureWriter:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file so that a new one is its owner's alone, for there may be passwords in it; return its descriptor."""
-    return os.open(path, flags, 0o600)
+    """Open a file so that it is its owner's alone, for there may be passwords in it; return its descriptor.
+
+    One that was there is made so too; devices and pipes stay as they are.
+    """
+    found = os.open(path, flags, 0o600)
+    try:
+        said = os.fstat(found)
+        if stat.S_ISREG(said.st_mode) and said.st_mode & 0o077:
+            os.fchmod(found, 0o600)
+    except OSError:
+        os.close(found)
+        raise
+    return found
 
 
-class _Talk:
-    """One connection: makes its packets, and counts the sequence numbers that each end has used."""
+class MadeUp:
+    """A TCP connection made up around bytes: makes its packets, which begin with their IP header.
 
-    def __init__(self, client: Endpoint, broker: Endpoint) -> None:
+    It counts the sequence numbers that each end, `CLIENT` or `BROKER`, has used. Packets are in the order of the calls.
+    """
+
+    def __init__(self, client: Endpoint, broker: Endpoint, checksums: bool = True) -> None:
+        self._checksums = checksums
         addresses = _alike(client[0], broker[0])
         self._ends = tuple(zip(addresses, (client[1], broker[1]), strict=True))
         self._used = [0, 0]
 
     def opening(self) -> Iterator[bytes]:
+        """Yield the packets of the handshake."""
         yield self._packet(CLIENT, SYN)
         yield self._packet(BROKER, SYN | ACK)
         yield self._packet(CLIENT, ACK)
 
     def data(self, end: int, data: bytes) -> Iterator[bytes]:
+        """Yield the packets by which an end sends these bytes."""
         for start in range(0, len(data), MOST):
             yield self._packet(end, PSH | ACK, data[start : start + MOST])
 
+    def pass_over(self, end: int, length: int) -> None:
+        """Leave out so many bytes that an end sent: a gap."""
+        self._used[end] += length
+
     def ending(self) -> Iterator[bytes]:
+        """Yield the packets by which both ends hang up."""
         yield self._packet(CLIENT, FIN | ACK)
         yield self._packet(BROKER, FIN | ACK)
         yield self._packet(CLIENT, ACK)
@@ -121,7 +173,7 @@ class _Talk:
         head = struct.pack(">HHIIBBHHH", port, other_port, seq & MASK, ack & MASK, 0x50, flags, WINDOW, 0, 0)
         length = len(head) + len(payload)
         pseudo_header = source + target + struct.pack(">II", length, TCP)
-        total = checksum(pseudo_header + head + payload)
+        total = checksum(pseudo_header + head + payload) if self._checksums else 0
         return _ip_header(source, target, length) + head[:16] + struct.pack(">H", total) + head[18:] + payload
 
 

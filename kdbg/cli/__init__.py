@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
+    "watch": "Show what is said on an interface, while it is said.",
+    "browse": "Walk through captures on a terminal: fields, bytes, meanings.",
     "stats": "Count who spoke, about what, how late, with which errors.",
     "records": "Show the records that were produced and fetched.",
     "diff": "Show what differs between two exchanges, or two captures.",
     "explain": "Explain bytes given as hex, base64, a hexdump or a file.",
     "tls-keys": "Say how clients log the keys that decrypt TLS.",
     "send": "Send a request to a broker, and show what it answers.",
+    "proxy": "Sit between clients and a cluster; show what they say, break it.",
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",

@@ -6,25 +6,30 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
-from ..capture import Capture, Packet
-from ..engine.driver import PAUSE, Drive, Fits
-from ..engine.engine import Engine
+from ..capture import Capture
+from ..engine.driver import PAUSE, Drive, Fits, Pairing
 from ..engine.garbage import seldom_collected
 from ..engine.sides import Depth
 from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
 from ..findings import Finding
+from ..logs.log import Log
 from ..messages.exchange import Exchange
-from ..reading.files import BrokerFile, chosen, open_any
+from ..reading.files import BrokerFile, Named, chosen, engine_of, open_any
 from ..render.heading import endpoint
 from ..render.values import escape
+from ..tcp.table import Connection
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import unmatched_lines
 from .found import Found
 from .output import Writer
 from .progress import Progress
+
+LOST = {"dropped": "dropped by the system", "unread": "not shown"}
+"""What is said of packets that captures lack, by what `Capture.lost` calls them."""
 
 
 class Captures:
@@ -40,8 +45,14 @@ class Captures:
     files: int
     left: int | None
     status: int
+    engine: Pairing
+    """That of the capture that is read."""
     depth: Depth = "shallow"
     """How far all messages are read."""
+    reads_logs: bool = False
+    """Whether a log does in place of a capture."""
+    hears_all: bool = False
+    """Whether `hear` wants all exchanges, also where none is left out."""
 
     def __init__(self, filters: Filters, writer: Writer) -> None:
         self.writer, self.left = writer, filters.limit
@@ -85,7 +96,7 @@ class Captures:
     def capture(self, file: str, *, named: bool) -> None:
         """Read one file; raise `CaptureError` where it cannot be read. `named`: there are several."""
         name, self.filters = chosen(file, self.given)
-        opened = open_any(name)
+        opened = self.open(file, name)
         self.progress.begin(opened.source)
         try:
             self.opened(opened, file, named=named)
@@ -93,32 +104,37 @@ class Captures:
             self.progress.end()
             opened.source.close()
 
+    def open(self, file: str, name: Named) -> Capture | Log | BrokerFile:
+        """Open what a file was said to be: `name` is the file without the number of an exchange."""
+        return open_any(name)
+
     def refuse(self, error: CaptureError) -> None:
         """Say why a file cannot be read."""
         self.say(escape(str(error)))
         self.status = REFUSED
 
-    def opened(self, opened: Capture | BrokerFile, file: str, *, named: bool) -> None:
-        """Read what was opened; a file of a broker's disk holds no exchanges."""
+    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
+        """Read what was opened; a file of a broker's disk holds no exchanges, and a log no bytes."""
+        if isinstance(opened, Log) and not self.reads_logs:
+            raise CaptureError(opened.name, "is a log, which has no bytes", "kdbg decode shows the exchanges it tells")
         if isinstance(opened, BrokerFile):
             raise CaptureError(opened.source.name, f"is a {opened.file.kind.title}, no capture", "kdbg decode shows it")
         with opened:
             self.files += 1
             self.read(opened, escape(opened.name))
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Do what the command does with a capture; `name` is how it is called in what is said."""
         raise NotImplementedError
 
     @contextmanager
-    def driven(self, capture: Capture, name: str) -> Iterator[Drive]:
+    def driven(self, capture: Capture | Log, name: str) -> Iterator[Drive]:
         """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
         reads = self.depth if self.left is not None or self.writer.live else None
-        keys = capture.secrets(self.filters.tls_keys)
-        engine = Engine(ports=self.filters.port or (), reads=reads, keys=keys)
+        engine = self.engine = engine_of(capture, self.filters, reads, self.met)
         before = self.counts["exchanges"]
         self.progress.exchanges = lambda: before + engine.count
-        hear = self.hear if self.filters.asks else None
+        hear = self.hear if self.filters.asks or self.hears_all else None
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)
         try:
@@ -126,16 +142,22 @@ class Captures:
         finally:
             self.left = drive.left
             self.counts["packets"] += capture.packets
+            self.counts["lines"] += capture.lines if isinstance(capture, Log) else 0
             self.counts["exchanges"] += drive.seen
             self.counts["shown"] += drive.wanted
             self.counts["connections"] += engine.connections
             self.counts["others"] += engine.other_connections
+            if capture.lost is not None:
+                self.counts.update(capture.lost._asdict())
             self.tell(engine, name)
             for problem in capture.problems:
                 self.note(problem)
                 self.say(f"{name}: {escape(problem.text)}")
 
-    def blocks(self, capture: Capture) -> Iterator[list[Packet]]:
+    def met(self, connection: Connection, client: int | None) -> None:
+        """Take notice of a connection, and once more when it proves to be Kafka: see `Engine`."""
+
+    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
         """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown.
 
         With a limit they come one by one: no more are counted than it took.
@@ -144,7 +166,7 @@ class Captures:
         blocks = capture.blocks(pause=pause, singly=self.left is not None)
         return self.until_interrupted(blocks) if self.writer.live else blocks
 
-    def until_interrupted(self, blocks: Iterator[list[Packet]]) -> Iterator[list[Packet]]:
+    def until_interrupted(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
         import signal
 
@@ -163,7 +185,7 @@ class Captures:
         finally:
             hear(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-    def choose(self, capture: Capture, engine: Engine) -> Fits | None:
+    def choose(self, capture: Capture | Log, engine: Pairing) -> Fits | None:
         """Return the filters as one, once the capture's first day is known."""
         return self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
 
@@ -183,7 +205,7 @@ class Captures:
         if finding.kind.is_error and not self.status:
             self.status = UNDECODED
 
-    def tell(self, engine: Engine, name: str) -> None:
+    def tell(self, engine: Pairing, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of."""
         same: dict[tuple[str, str], list[str]] = {}
         for peers, finding in engine.findings:
@@ -211,7 +233,10 @@ class Captures:
     def closing(self) -> list[str]:
         """Return the parts of the closing line; there is none without any."""
         counts, findings = self.counts, self.findings
-        parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange") if self.files]
+        read = (
+            ["packet", "line"] if counts["packets"] and counts["lines"] else ["line" if counts["lines"] else "packet"]
+        )
+        parts = [number(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if self.files]
         parts += self.other_parts()
         if counts["shown"] < counts["exchanges"] + counts["pieces"]:
             parts.append(f"{counts['shown']:,} shown")
@@ -221,7 +246,7 @@ class Captures:
         parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
         if counts["others"]:
             parts.append(number(counts["others"], "other connection"))
-        return parts
+        return parts + [f"{number(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]
 
     def other_parts(self) -> list[str]:
         """Return the parts on files that are no captures."""

@@ -14,6 +14,7 @@ from ..compare.messages import compare
 from ..compare.profile import Profile
 from ..errors import InputError
 from ..filters.chosen import Filters
+from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..reading.files import numbered
 from ..render import compared
@@ -42,7 +43,7 @@ def of_exchanges(sides: tuple[Side, Side], look: Look, form: str, *, ids: bool) 
     a, b = (OneExchange(filters, Writer()).of(name) for name, filters in sides)
     if a.found is None or b.found is None:
         return max(a.status, b.status)
-    found = compare(a.found, b.found, ids=ids, secrets=look.show_secrets)
+    found = compare(a.found, b.found, ids=ids, secrets=look.show_secrets, values=not look.hide_values)
     if form == "json":
         a.writer.write(b"".join(map(compared.json_difference, found.differences)))
     else:
@@ -80,7 +81,7 @@ class OneExchange(Captures):
         self.captures([name])
         return self
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Keep the exchange that is wanted of a capture; raise `InputError` where it has none of that number."""
         with self.driven(capture, name) as drive:
             self.found = next(iter(drive), None)
@@ -104,7 +105,7 @@ class AddedUp(Captures):
         self.captures([name])
         return self
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Add up a capture."""
         with self.driven(capture, name) as drive:
             for exchange in drive:

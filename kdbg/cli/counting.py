@@ -15,6 +15,7 @@ from ..capture import Capture
 from ..filters.chosen import Filters
 from ..jobs.apart import Apart
 from ..jobs.forks import Show
+from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..render.look import Look
 from ..render.stats.screen import screen
@@ -37,16 +38,23 @@ SEVERAL = ("topic", "partition", "group", "error")
 
 
 class Wanted(NamedTuple):
-    """What is asked for: rows `by` dimensions, in an order, the `top` ones of them, in a format."""
+    """What is asked for: rows `by` dimensions, in an order, the `top` ones of them, in a format; `raw` is of CSV."""
 
     by: tuple[str, ...] = ()
     sort: str | None = None
     top: int | None = None
     format: str = "table"
+    raw: bool = False
 
 
 class StatsRun(Captures):
     """Counts what is in one file after the other; `several`: connections of several files are told apart."""
+
+    asked: Wanted
+    look: Look
+    jobs: int
+
+    reads_logs = True
 
     def __init__(
         self, asked: Wanted, look: Look, writer: Writer, filters: Filters, jobs: int = 1, several: bool = False
@@ -71,11 +79,11 @@ class StatsRun(Captures):
         if asked.format == "csv":
             raise click.UsageError("csv is one table: say which with --by, such as --by api")
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Count what is in a capture."""
         with self.driven(capture, name) as drive:
             self.statistics.capture(name, drive.engine.names_then)
-            here = self.jobs == 1 or self.writer.live
+            here = self.jobs == 1 or self.writer.live or isinstance(capture, Log)
             counted = CountedHere(self) if here else CountedApart(self, drive.engine.names_then.topics)
             try:
                 for chunk in drive.chunks():
@@ -114,8 +122,9 @@ class StatsRun(Captures):
         terminal = sys.stdout.isatty() and not self.look.long_lines
         width = self.look.width if terminal else ANY_WIDTH
         if self.overview is not None and self.asked.format == "table":
+            packets = None if self.counts["lines"] and not self.counts["packets"] else self.counts["packets"]
             height = rows_of_terminal() - PROMPT if terminal else None
-            yield screen(self.overview, self.findings, self.counts["packets"], self.look, width, height)
+            yield screen(self.overview, self.findings, packets, self.look, width, height)
         elif self.overview is not None:
             from ..render.stats.rows import json_row
 
@@ -148,7 +157,7 @@ class StatsRun(Captures):
             yield from (json_row(by, key, tally) for key, tally in rows)
         else:
             yield csv_head(by)
-            yield from (csv_row(by, key, tally) for key, tally in rows)
+            yield from (csv_row(by, key, tally, raw=self.asked.raw) for key, tally in rows)
 
 
 class Counted(NamedTuple):
@@ -174,6 +183,8 @@ class CountedHere:
 
 class CountedApart(Apart):
     """Counts exchanges in this process, which pairs all of them, and in copies of it."""
+
+    run: StatsRun
 
     def __init__(self, run: StatsRun, topics: dict[UUID, str]) -> None:
         super().__init__(run.jobs - 1, topics, run.writer.write, CHUNK)

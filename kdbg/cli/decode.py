@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import jobs_option, look, look_options, meanings_option, on_screen, tree_options, view_option
+from .memory import memory_option
+from .output import (
+    jobs_option,
+    look,
+    look_options,
+    meanings_option,
+    on_screen,
+    tree_options,
+    values_option,
+    view_option,
+    without_values,
+)
 from .pager import writing
 from .readers import reader_options, take_readers
 
@@ -23,13 +35,17 @@ READ_IN = ("tree", "hex")
 @view_option("tree")
 @filter_options
 @look_options
+@values_option
 @meanings_option
 @reader_options
-@tree_options
+@tree_options()
 @jobs_option
+@click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True), help="Show with the exchanges "
+              "of a capture the lines of this log that speak of them; see kdbg guide logs.")  # fmt: skip
 @definitions_option
-def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
-            jobs: int, no_pager: bool, **filters: Any) -> int:  # fmt: skip
+@memory_option
+def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
+            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Folders and globs stand for the files in them; of those, what cannot be read is passed over.
@@ -47,15 +63,19 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
     from .decoding import Run
+    from .logged import joins
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
         raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
+    shape = without_values(shape, hide_values)
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    with writing(live=live, pager=not no_pager and jobs == 1) as writer:
-        run = Run(format, shape, writer, wanted, jobs)
+    with ExitStack() as stack:
+        joined = stack.enter_context(joins(log)) if log else None
+        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
+        run = Run(format, shape, writer, wanted, jobs, joined)
         run.captures(files)
     return run.status
 

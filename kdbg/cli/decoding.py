@@ -5,20 +5,25 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..capture import Capture
 from ..engine.sides import Depth
 from ..filters.chosen import Filters
+from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..messages.steps import went_wrong
 from ..reading.files import BrokerFile
 from ..render.look import Look
 from ..render.values import escape
-from ..render.views import LONG, VIEWS, ExchangeView, Text, View, view
+from ..render.views import VIEWS, ExchangeView, Text, View, texts, view
 from ..wire.readings.topic_names import NamesThen
 from .captures import Captures, number
 from .output import Writer
 from .showing import ShownApart, ShownHere
+
+if TYPE_CHECKING:
+    from .logged import Joins
 
 FEW = 3
 """Files that are named in a hint."""
@@ -32,6 +37,8 @@ class Run(Captures):
     view: View
     jobs: int
     headed: bool
+    joins: Joins | None
+    reads_logs = True
 
     def __init__(
         self,
@@ -40,8 +47,10 @@ class Run(Captures):
         writer: Writer,
         filters: Filters,
         jobs: int = 1,
+        joins: Joins | None = None,
     ) -> None:
         super().__init__(filters, writer)
+        self.joins, self.hears_all = joins, joins is not None
         self.view, self.look, self.jobs = view(format), look, jobs
         self.segments = 0
         self.headed = False
@@ -52,7 +61,7 @@ class Run(Captures):
         """Whether there is anything to tell of."""
         return bool(self.files or self.segments)
 
-    def opened(self, opened: Capture | BrokerFile, file: str, *, named: bool) -> None:
+    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
         """Decode a capture, or a file of a broker's disk."""
         segment = None
         if isinstance(opened, BrokerFile):
@@ -68,12 +77,15 @@ class Run(Captures):
         self.headed = bool(self.files) and not named
         super().opened(opened, file, named=named)
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
         with self.driven(capture, name) as drive:
             engine = drive.engine
             render = self.view.exchange(self.look, engine.names_then)
-            shown_by = ShownHere if self.jobs == 1 or self.writer.live else ShownApart
+            here = (
+                self.jobs == 1 or self.writer.live or self.joins is not None or isinstance(capture, Log)
+            )  # what has no bytes cannot be handed on
+            shown_by = ShownHere if here else ShownApart
             output = shown_by(self, render, engine.names_then)
             try:
                 for chunk in drive.chunks():
@@ -102,14 +114,14 @@ class Run(Captures):
 
     def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
         """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
-        pieces, shallow = getattr(render, "pieces", None), self.view.shallow
+        in_pieces, shallow = hasattr(render, "pieces"), self.view.shallow
         names_grow = exchanges[0].names != exchanges[-1].names
         names.at(exchanges[0].names)
         for exchange in exchanges:
             if names_grow:
                 names.at(exchange.names)
-            if pieces is not None and exchange.size > LONG:
-                yield from pieces(exchange)
+            if in_pieces:
+                yield from texts(render, exchange)
             else:
                 yield render(exchange)
             if self.hinting and went_wrong(exchange, shallow=True):
@@ -126,10 +138,17 @@ class Run(Captures):
             same = "" if self.view is VIEWS["tree"] else " --format summary"
             self.writer.say(f"{number(wrong, 'exchange')} went wrong: kdbg decode {escape(names)} --errors{same}")
 
+    def hear(self, exchange: Exchange, shown: bool) -> None:
+        """Join the lines of logs to an exchange, and count what is odd in one that is not shown."""
+        if self.joins is not None:
+            self.joins.join(exchange)
+        super().hear(exchange, shown)
+
     def other_parts(self) -> list[str]:
-        """Return the parts of the closing line on files of a broker's disk."""
+        """Return the parts of the closing line on files of a broker's disk, and on logs."""
+        joined = self.joins.parts() if self.joins is not None else []
         if not self.segments:
-            return []
+            return joined
         from .segment import closing
 
-        return closing(self.counts)
+        return [*closing(self.counts), *joined]

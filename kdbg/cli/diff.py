@@ -9,7 +9,8 @@ import click
 from ..filters.chosen import Filters
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import look, look_options
+from .memory import memory_option
+from .output import look, look_options, values_option, without_values
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -23,9 +24,11 @@ from .output import look, look_options
 @click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Tables to read, or JSON Lines.")  # fmt: skip
 @look_options
+@values_option
 @definitions_option
+@memory_option
 def command(a: str, b: str, where_a: str | None, where_b: str | None, ids: bool, every: bool, form: str, color: str,
-            full: bool, show_secrets: bool, **filters: Any) -> int:  # fmt: skip
+            full: bool, show_secrets: bool, hide_values: bool, **filters: Any) -> int:  # fmt: skip
     """Show what differs between two exchanges, or between two captures.
 
     A#N and B#M are exchanges, by the numbers that `kdbg decode` shows: each field that differs is a line. Ids that are
@@ -41,7 +44,7 @@ def command(a: str, b: str, where_a: str | None, where_b: str | None, ids: bool,
     """
     from .comparing import run
 
-    shown = look(color, full, show_secrets)
+    shown = without_values(look(color, full, show_secrets), hide_values)
     sides = (a, one_side(filters, where_a)), (b, one_side(filters, where_b))
     return run(sides, ids=ids, every=every, form=form, look=shown)
 

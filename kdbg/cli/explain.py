@@ -12,11 +12,13 @@ import click
 from ..errors import InputError
 from .completing import api_names, api_versions, finding_kinds
 from .definitions import definitions_option
-from .output import Writer, look, look_options, view_option
+from .memory import memory_option
+from .output import Writer, look, look_options, values_option, view_option, without_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..guess.named import Structure
     from ..guess.told import Told
     from ..pasted.numbers import Logged
     from ..pasted.take import Take
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
 NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
-WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
-MOST_WORDS = 1 << 16
 MOST_TEXT = 8 << 20
 """More is no text that somebody pasted."""
 
@@ -49,7 +49,14 @@ class NumbersToo(click.Command):
 
 @click.command(cls=NumbersToo, context_settings={"max_content_width": 100})
 @click.argument("bytes_given", nargs=-1, metavar="[HEX|-|@FILE|FINDING]", shell_complete=finding_kinds)
-@click.option("--api", "-a", shell_complete=api_names, help="The API, by name, alias or key.")
+@click.option(
+    "--api",
+    "-a",
+    shell_complete=api_names,
+    help="The API, by name, alias or key; or what stands alone: "
+    "a payload (ConsumerProtocolSubscription, OffsetCommitValue, ControlRecordKey, TopicRecord …: `kdbg grammar "
+    "payloads` lists them), RecordBatch, MessageSet, Record, Message, OffsetIndex, TimeIndex, TransactionIndex.",
+)
 @click.option(
     "--version",
     "-v",
@@ -70,11 +77,13 @@ class NumbersToo(click.Command):
     help="Say what each field means; so does -v without --api.",
 )
 @look_options
+@values_option
 @definitions_option
+@memory_option
 @click.pass_context
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
             direction: Any, no_header: bool, format: str, color: str, full: bool,
-            show_secrets: bool, meanings: bool) -> int:  # fmt: skip
+            show_secrets: bool, hide_values: bool, meanings: bool) -> int:  # fmt: skip
     """Explain bytes: every one of them with its field, or why they cannot be read.
 
     Give them as hex (spaces do not matter), base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C,
@@ -101,18 +110,19 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
         return 2
     if version is not None and api is None:
         raise click.UsageError("--version N of which API? Say so with --api")
-    told = Told(_api(api), version, direction, not no_header)
+    known, named = _api_or_structure(api)
+    told = Told(known, version, direction, not no_header)
     given = _given(bytes_given)
-    shape, writer = look(color, full, show_secrets, meanings), Writer()
-    if len(bytes_given) == 1 and told == Told() and bytes_given[0] in set(Kind):
+    shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
+    if len(bytes_given) == 1 and api is None and told == Told() and bytes_given[0] in set(Kind):
         return _finding(bytes_given[0], format, color)
-    value = as_number(given.text) if given.text is not None and told == Told() else None
+    value = as_number(given.text) if given.text is not None and api is None and told == Told() else None
     if value is not None:
         from ..pasted.numbers import Logged, Role
 
         clean = _numbers([Logged(value, Role.NUMBER)], "", format, shape, writer)
     else:
-        clean = _bytes(given, told, format, shape, writer)
+        clean = _bytes(given, told, named, format, shape, writer)
     writer.flush()
     return 0 if clean else 1
 
@@ -137,6 +147,19 @@ def _api(name: str | None) -> Any:
     from .. import grammars
 
     return grammars.api(name) if name is not None else None
+
+
+def _api_or_structure(name: str | None) -> tuple[Any, Structure | None]:
+    """Return the API of a name, or the structure that stands alone."""
+    from .. import grammars
+    from ..errors import UnknownApi
+
+    try:
+        return _api(name), None
+    except UnknownApi:
+        from ..guess.named import api_or_structure
+
+        return api_or_structure(name or "", grammars.api)
 
 
 class Given(NamedTuple):
@@ -215,12 +238,20 @@ def _numbers(numbers: Sequence[Logged], text: str, format: str, look: Look, writ
     return all_clean
 
 
-def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) -> bool:
+def _bytes(given: Given, told: Told, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
     """Explain the bytes in what was given, piece by piece; without any, the numbers in it."""
+    from ..guess.told import words_of
     from ..pasted.search import takes_of
     from ..render.taken import alone, taken_line
     from ..render.views import view
+    from .logged import without_lines
 
+    left = without_lines(given.raw, format, look, writer)
+    if left is None:
+        return True
+    given = (
+        given if left is given.raw else Given(left, left if isinstance(left, str) else left.decode("utf-8", "replace"))
+    )
     try:
         takes = takes_of(given.raw)
     except InputError:
@@ -242,7 +273,12 @@ def _bytes(given: Given, told: Told, format: str, look: Look, writer: Writer) ->
         writer.write("\n" if number and not shown.data else "")
         if not plainly and not shown.data:
             writer.write(taken_line(take, given.text or "", look))
-        clean = _take(take, told._replace(cut=take.cut, named=_words(given.text)), shown, look, writer) and clean
+        of_take = told._replace(cut=take.cut, named=words_of(given.text))
+        if named is not None:
+            from ..guess.named import told_as
+
+            of_take = told_as(named, take.data, of_take)
+        clean = _take(take, of_take, shown, look, writer) and clean
     return clean
 
 
@@ -274,10 +310,3 @@ def _take(take: Take, told: Told, shown: View, look: Look, writer: Writer) -> bo
         writer.write("\n" if number and not shown.data else "")
         writer.write(text)
     return clean and take.odd < 0
-
-
-def _words(text: str | None) -> frozenset[str]:
-    """Return the words of a text, as names of APIs and payloads are compared."""
-    from ..grammars import plain
-
-    return frozenset(plain(word) for word in WORD.findall((text or "")[:MOST_WORDS]))

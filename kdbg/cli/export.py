@@ -8,6 +8,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
+from .memory import memory_option
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -18,9 +19,15 @@ from .filters import filter_options, take_filters
     help="Write all packets of the connections in which a wanted exchange is (the default), or only those with the "
     "exchanges themselves, behind the handshakes of their connections.",
 )  # fmt: skip
+@click.option(
+    "--tls-plain",
+    is_flag=True,
+    help="Write what --tls-keys decrypt in the clear, in TCP connections that are made up around it.",
+)
 @filter_options
 @definitions_option
-def command(files: tuple[str, ...], target: str, whole: bool, **filters: Any) -> int:
+@memory_option
+def command(files: tuple[str, ...], target: str, whole: bool, tls_plain: bool, **filters: Any) -> int:
     """Write a capture of what the filters choose, packet by packet as it was captured; Wireshark opens it.
 
     Whole connections are what other programs read best: they have the requests that tell what responses are, and no
@@ -30,8 +37,9 @@ def command(files: tuple[str, ...], target: str, whole: bool, **filters: Any) ->
     kdbg export captures/errors.pcap --errors failed.pcapng
     kdbg export captures/ --api produce --slower-than 100 slow.pcapng
     kdbg export captures/errors.pcap --exchange 7-9 --only-exchanges three.pcap
+    kdbg export tls.pcap --tls-keys tls.keys --tls-plain plain.pcap
     """
     from .exporting import MODES, ExportRun
 
-    run = ExportRun(target, MODES["connections" if whole else "exchanges"], take_filters(filters))
+    run = ExportRun(target, MODES["connections" if whole else "exchanges"], take_filters(filters), tls_plain=tls_plain)
     return run.export(files)

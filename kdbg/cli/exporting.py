@@ -1,7 +1,7 @@
 """One run of `kdbg export`: each capture is read for the wanted exchanges, then again to write their packets.
 
-What is written of an exchange is a `Choice`; another way to choose, or to write what TLS hid, is another entry of
-`MODES`.
+What is written of an exchange is a `Choice`; another way to choose is another entry of `MODES`. Where TLS is to be
+plain, `decrypting` writes packets that were never sent so.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from ..capture import Capture
-from ..capture.frames import Dissectors, Frames
+from ..capture.frames import Dissectors, Frame, Frames
 from ..capture.packet import SYN, Packet
 from ..capture.saved import FrameWriter
+from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..redact.streams import Direction
 from ..tcp.table import Table
 from .captures import Captures, number
+from .decrypting import Decrypting
 from .output import Writer
-from .packets import Ends, is_pcapng, nobody, packets, refuse_same
+from .packets import Ends, is_pcapng, packets, refuse_same
 
 
 class Choice(Protocol):
@@ -77,10 +80,14 @@ class ExportRun(Captures):
     """Writes what is wanted of one capture after the other."""
 
     out: FrameWriter
+    target: str
+    mode: Callable[[], Choice]
+    tls_plain: bool
+    written: int
 
-    def __init__(self, target: str, mode: Callable[[], Choice], filters: Filters) -> None:
+    def __init__(self, target: str, mode: Callable[[], Choice], filters: Filters, *, tls_plain: bool = False) -> None:
         super().__init__(filters, Writer(live=False))
-        self.target, self.mode = target, mode
+        self.target, self.mode, self.tls_plain = target, mode, tls_plain
         self.written = 0
 
     def export(self, files: Sequence[str]) -> int:
@@ -91,32 +98,47 @@ class ExportRun(Captures):
             self.captures(files)
         return self.status
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Find the wanted exchanges of a capture, then write their packets."""
         if capture.source.pipe is not None:
             raise CaptureError(capture.name, "is read twice, and a pipe can be read once", "save it to a file first")
         refuse_same(capture.name, self.target)
-        choice, ends = self.mode(), Ends()
+        assert isinstance(capture, Capture), "logs are refused"
+        choice, ends, encrypted = self.mode(), Ends(), set[int]()
         with self.driven(capture, name) as drive:
+            assert isinstance(drive.engine, Engine), "logs are refused"
             drive.engine.watch = ends.watch
             for exchange in drive:
                 choice.want(exchange, ends)
+                if exchange.peers.tls is not None:
+                    encrypted.add(ends.first_packet(exchange))
+        if encrypted and not self.tls_plain:
+            self.say(f"{number(len(encrypted), 'TLS connection')} written encrypted: --tls-plain writes what was said")
+        plain = Decrypting(encrypted if self.tls_plain else (), capture.keys, choice.takes, self.add)
         with Frames(capture.name) as frames:
-            self.write(frames, choice)
+            self.write(frames, choice, plain)
 
-    def write(self, frames: Frames, choice: Choice) -> None:
+    def add(self, frame: Frame) -> None:
+        """Write a packet."""
+        self.out.add(frame)
+        self.written += 1
+
+    def write(self, frames: Frames, choice: Choice, plain: Decrypting) -> None:
         """Write the packets of a capture that were chosen."""
-        table, dissectors = Table(nobody), Dissectors()
+        table, dissectors = Table(plain.accept), Dissectors()
         for frame, packet in packets(frames, dissectors):
             if packet is None:
                 continue
             table.receive(packet)
             found = table.place(packet)
-            if found is not None and choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
-                self.out.add(frame)
-                self.written += 1
-        if dissectors.fragments:
-            self.say(f"{number(dissectors.fragments, 'IP fragment')} left out: nothing says whose they are")
+            if found is None or found[0].first_packet in plain.first_packets:
+                continue
+            if choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
+                for each in [piece.frame for piece in dissectors.pieces] or [frame]:
+                    self.add(each)
+        table.close()
+        if dissectors.lost:
+            self.say(f"{number(dissectors.lost, 'IP fragment')} left out: nothing says whose they are")
 
     def other_parts(self) -> list[str]:
         return [f"{number(self.written, 'packet')} written"]

@@ -15,14 +15,15 @@ from .captures import number
 from .piping import POLL, options_of, refuse_numbers, say, told
 
 if TYPE_CHECKING:
-    from ..spark.follow.followed import Following
+    from ..spark.follow.followed import Followed, Following
+    from ..spark.pipeline import Options
 
 
 def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Follow the captures; return the exit status."""
     session.check()
     refuse_numbers(captures)
-    from ..spark.follow.followed import Followed, Following
+    from ..spark.follow.followed import Followed
     from ..spark.follow.tail import points, strangers
 
     if given["append"]:
@@ -34,16 +35,24 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
         say(f"passed over: {name} is no pcap file, as tcpdump writes it, and cannot be followed")
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
+    with output.alone():
+        return followed(named, output, options, given)
+
+
+def followed(captures: list[str], output: Followed, options: Options, given: dict[str, Any]) -> int:
+    """Follow the captures into a folder that no other run writes to; return the exit status."""
+    from ..spark.follow.followed import Following
+
     output.recover()
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
         following = Following(spark, output, options, given["forget"])
-        if not watched(following, named, given):
+        if not watched(following, captures, given):
             say("interrupted; it goes on from here when it is called again")
             return INTERRUPTED
     finally:
         session.stop(spark)
-    return told(following.outcome, out)
+    return told(following.outcome, output.out)
 
 
 def watched(following: Following, captures: list[str], given: dict[str, Any]) -> bool:

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 FLUSH_AT = 1 << 16
 
 
+values_option: Final = click.option(
+    "--hide-values", is_flag=True, help="Show keys, values and headers of records by their lengths alone."
+)
+raw_option: Final = click.option(
+    "--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula."
+)
+
+
 def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command --color, --full and --show-secrets, with the same meaning everywhere."""
     for option in (
@@ -66,11 +74,15 @@ SCREEN_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 """The options of trees, times and the pager, with what click says of each: see `on_screen`."""
 
 
-def tree_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command SCREEN_OPTIONS."""
-    for name, about in reversed(SCREEN_OPTIONS):
-        command = click.option(name, **about)(command)
-    return command
+def tree_options(*without: str) -> Callable[[Any], Any]:
+    """Make what gives a command SCREEN_OPTIONS, but for those named."""
+
+    def give(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, about in reversed(SCREEN_OPTIONS):
+            command = command if name in without else click.option(name, **about)(command)
+        return command
+
+    return give
 
 
 def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
@@ -97,6 +109,13 @@ def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, rea
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
         colors = _color_system(terminal)
     return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read)
+
+
+def without_values(found: Look, hide: bool) -> Look:
+    """Return a look that hides keys and values if they shall be; what readers make of them is hidden with them."""
+    if hide and found.show_secrets:
+        raise click.UsageError("--show-secrets and --hide-values: say one or the other")
+    return replace(found, hide_values=True, read=None) if hide else found
 
 
 def width() -> int:
@@ -152,7 +171,7 @@ class Writer:
             self.flush()
             if self.before is not None:
                 self.before()
-            self.raw.write(data)
+            self._write_out(data)
             return
         self._parts.append(data)
         self._size += len(data)
@@ -177,7 +196,13 @@ class Writer:
         if self._parts:
             if self.before is not None:
                 self.before()
-            self.raw.write(b"".join(self._parts))
+            self._write_out(b"".join(self._parts))
             self._parts.clear()
             self._size = 0
         self.raw.flush()
+
+    def _write_out(self, data: bytes) -> None:
+        """Write all of `data`: without a buffer (PYTHONUNBUFFERED), a signal may have stdout take less of it."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self.raw.write(rest) or 0 :]

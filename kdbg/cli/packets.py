@@ -39,7 +39,7 @@ class Ends:
 
 
 def packets(frames: Frames, dissectors: Dissectors | None = None) -> Iterator[tuple[Frame, Packet | None]]:
-    """Yield every frame, with the TCP segment in it; pieces of one are told to `dissectors` alone."""
+    """Yield every frame, with the TCP segment in it; or in the packet that it makes whole: see `Dissectors`."""
     dissectors = dissectors or Dissectors()
     for frame in frames:
         yield frame, dissectors.packet(frame)

@@ -47,6 +47,9 @@ def writing(*, live: bool, pager: bool) -> Iterator[Writer]:
 class PagedWriter(Writer):
     """Writes to stdout what is shorter than `lines`, and all else to the pager; what is said on stderr comes behind."""
 
+    command: str
+    lines: int
+
     def __init__(self, command: str, lines: int) -> None:
         super().__init__()
         self.command, self.lines = command, lines

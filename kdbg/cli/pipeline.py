@@ -8,6 +8,7 @@ import click
 
 from .definitions import GIVEN, definitions_option
 from .filters import archive_filter_options, take_archive_filters
+from .memory import memory_option
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
@@ -79,6 +80,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
 @definitions_option
+@memory_option
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.

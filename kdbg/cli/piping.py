@@ -23,6 +23,7 @@ from .found import passed_over
 
 if TYPE_CHECKING:
     from ..spark.archive.plan import Plan
+    from ..spark.commit import Output
     from ..spark.pipeline import Options, Outcome, Pipeline
 
 STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
@@ -33,11 +34,18 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
     """Plan a run of the pipeline, run it, and print what came of it; return the exit status."""
     session.check()
     refuse_numbers(captures)
-    from ..spark.archive.plan import plan
     from ..spark.commit import Output
-    from ..spark.pipeline import Pipeline
 
     output = Output(out)
+    with output.alone():
+        return made(captures, output, filters, given)
+
+
+def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dict[str, Any]) -> int:
+    """Run it into a folder that no other run writes to; return the exit status."""
+    from ..spark.archive.plan import plan
+    from ..spark.pipeline import Pipeline
+
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
     if planned.refused:
@@ -55,7 +63,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
     if outcome is None:
         say("interrupted; the tables are as they were")
         return INTERRUPTED
-    return told(outcome, out)
+    return told(outcome, output.out)
 
 
 def refuse_numbers(captures: Sequence[str]) -> None:

@@ -9,7 +9,9 @@ import click
 from ..tables.questions import QUESTIONS
 from .definitions import definitions_option
 from .filters import row_filter_options
+from .memory import memory_option
 from .options import color_option
+from .output import raw_option
 from .pipeline import Setting
 
 MOST = 100
@@ -26,7 +28,7 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @click.option("--show-sql", is_flag=True, help="Print the SQL of the questions, and ask nothing.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               show_default=True, help="A table to read, CSV, or JSON Lines.")  # fmt: skip
-@click.option("--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula.")
+@raw_option
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
               help=f"So many rows at most; if not said, {MOST} of a table, all in CSV and JSON.")  # fmt: skip
@@ -36,6 +38,7 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
 @color_option
 @definitions_option
+@memory_option
 def command(
     arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, limit: int | None,
     full: bool, color: str, **options: Any,

@@ -12,6 +12,7 @@ from ..filters.chosen import Filters
 from ..filters.names import matcher, pattern
 from ..findings import Finding, Kind
 from ..findings.facts import CaptureTrouble
+from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..reading.files import BrokerFile
 from ..reading.log import Chosen
@@ -22,6 +23,7 @@ from ..render.look import Look
 from ..render.records.contents import text
 from ..render.records.views import record_view
 from ..render.values import escape
+from ..render.without_values import record_without
 from ..values.chosen import PLAIN, ReadBytes
 from ..values.value import Asked
 from .captures import Captures, number
@@ -32,16 +34,18 @@ Fits = Callable[[CapturedRecord], bool]
 
 
 class Wanted(NamedTuple):
-    """Which records are wanted beside what the filters say, and whether they are only counted."""
+    """Which records are wanted beside what the filters say, whether they are only counted, and CSV has formulas."""
 
     keys: tuple[str, ...] = ()
     only_count: bool = False
+    raw: bool = False
 
 
 class RecordsRun(Captures):
     """Shows the records of one file after the other."""
 
     look: Look
+    wanted: Wanted
 
     def __init__(
         self, format: str, look: Look, writer: Writer, filters: Filters, wanted: Wanted, read: ReadBytes | None,
@@ -49,7 +53,9 @@ class RecordsRun(Captures):
     ) -> None:  # fmt: skip
         super().__init__(of_exchanges(filters), writer)
         self.look, self.wanted, self._read = look, wanted, read or PLAIN
-        self._view = record_view(format, look, self._read, watched=watched)
+        self._view = record_view(
+            format, look, PLAIN if look.hide_values else self._read, watched=watched, raw=wanted.raw
+        )
         self._header = "" if wanted.only_count else self._view.header
         self._named = not (self._view.data or wanted.only_count)
         self._fits: list[Fits] = list(self._choices(filters))
@@ -67,7 +73,7 @@ class RecordsRun(Captures):
         """Whether as many records were shown as are wanted."""
         return self._rest == 0
 
-    def opened(self, opened: Capture | BrokerFile, file: str, *, named: bool) -> None:
+    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
         """Show the records of a capture, or of a log segment."""
         segment = Segment(self, opened) if isinstance(opened, BrokerFile) else None
         self.writer.write(self._header)
@@ -82,7 +88,7 @@ class RecordsRun(Captures):
         if self.done:
             self.left = 0
 
-    def read(self, capture: Capture, name: str) -> None:
+    def read(self, capture: Capture | Log, name: str) -> None:
         """Show the records of a capture, and say what is odd about it."""
         with self.driven(capture, name) as drive:
             records = Records(drive.engine.names_then, secrets=self.look.show_secrets)
@@ -113,7 +119,11 @@ class RecordsRun(Captures):
         elif self._fits:
             return
         if not self.wanted.only_count:
-            self.writer.write(self._view.show(event))
+            self.writer.write(self._view.show(self._shown(event)))
+
+    def _shown(self, event: Event) -> Event:
+        """Return what may be shown of a record."""
+        return record_without(event) if self.look.hide_values and isinstance(event, CapturedRecord) else event
 
     def _choices(self, filters: Filters) -> Iterator[Fits]:
         """Yield what says whether a record has a topic, a partition and a key that are wanted."""
@@ -153,6 +163,8 @@ def of_exchanges(filters: Filters) -> Filters:
 
 class Segment:
     """Shows the records of one log segment; what is shown, counted and said goes through the run."""
+
+    run: RecordsRun
 
     def __init__(self, run: RecordsRun, opened: BrokerFile) -> None:
         self.run, self.source, self.file = run, opened.source, opened.file

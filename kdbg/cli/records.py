@@ -10,7 +10,8 @@ import click
 from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, look, look_options
+from .memory import memory_option
+from .output import Writer, look, look_options, raw_option, values_option, without_values
 from .readers import reader_options, take_readers
 
 
@@ -25,12 +26,15 @@ from .readers import reader_options, take_readers
     help="Only records with this key, as it is shown, or in hex after 0x. May be given several times.",
 )  # fmt: skip
 @reader_options
+@raw_option
 @click.option("--count", is_flag=True, help="Print how many records there are, and nothing else.")
 @filter_options
 @look_options
+@values_option
 @definitions_option
-def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, color: str, full: bool,
-            show_secrets: bool, **filters: Any) -> int:  # fmt: skip
+@memory_option
+def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, color: str,
+            full: bool, show_secrets: bool, hide_values: bool, **filters: Any) -> int:  # fmt: skip
     """Show the records in captures, one a line: those produced, those fetched, and those in log segments.
 
     Filters choose exchanges as in decode; --topic and --key choose records, and --limit counts these. A record that was
@@ -52,8 +56,8 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     read = take_readers(filters)
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    style = look(color, full, show_secrets)
-    chosen = Wanted(keys, count)
+    style = without_values(look(color, full, show_secrets), hide_values)
+    chosen = Wanted(keys, count, raw)
     run = RecordsRun(format, style, Writer(live=live), wanted, chosen, read, watched=sys.stdout.isatty())
     run.captures(files)
     return run.status

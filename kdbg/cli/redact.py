@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ..errors import CaptureError, UnknownCapture
 from .definitions import definitions_option
+from .memory import memory_option
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -16,6 +18,7 @@ from .definitions import definitions_option
     "--seed", metavar="TEXT", help="Make the same pseudonyms again: the same names and seed give the same ones."
 )
 @definitions_option
+@memory_option
 def command(source: str, target: str, names: bool, addresses: bool, seed: str | None) -> int:
     """Make a capture that can be shared: keys, values, headers, names and credentials are taken out of it.
 
@@ -36,4 +39,21 @@ def command(source: str, target: str, names: bool, addresses: bool, seed: str | 
     from .redacting import Redaction
 
     made = Substitutes(secrets.token_hex() if seed is None else seed, names=names, addresses=addresses)
-    return Redaction(made).run(source, target)
+    try:
+        return Redaction(made).run(source, target)
+    except UnknownCapture:
+        if source != "-":
+            _refuse_other_files(source)
+        raise
+
+
+def _refuse_other_files(source: str) -> None:
+    """Raise `CaptureError` that says what a file is that is no capture, where kdbg reads files of that kind."""
+    from ..logs.log import Log
+    from ..reading.files import BrokerFile, open_any
+
+    opened = open_any(source)
+    opened.source.close()
+    if isinstance(opened, (BrokerFile, Log)):
+        what = "log" if isinstance(opened, Log) else opened.file.kind.title
+        raise CaptureError(source, f"is a {what}, no capture", "kdbg redact makes captures of captures alone")

@@ -1,11 +1,13 @@
 """One run of `kdbg redact`: the capture is read three times.
 
 First its exchanges, to say what stands in place of every message; then its packets, to find where in their streams the
-messages are; then once more, to write each packet with what stands in its place.
+messages are; then once more, to write each packet with what stands in its place. Where IP packets were sent in pieces,
+it is read once more in between: a piece can be written only when all of its packet is known.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -21,9 +23,10 @@ from ..capture.packet import Packet
 from ..capture.saved import FrameWriter
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
+from ..findings import Kind
 from ..messages.exchange import Exchange
 from ..redact.message import redact
-from ..redact.packets import rewritten
+from ..redact.packets import pieces_rewritten, rewritten
 from ..redact.streams import UNREAD, Direction, Expected, Locator
 from ..redact.substitutes import Substitutes
 from ..tcp.table import Table
@@ -35,29 +38,71 @@ SPOOLED = 64 << 20
 """Bytes that are held before a file is taken for them."""
 
 
+class Pieces:
+    """A context manager: frames that hold pieces of IP packets, as they are to be written, by their numbers."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def __enter__(self) -> Pieces:
+        self._file = tempfile.SpooledTemporaryFile(SPOOLED)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, frame: int, data: bytes) -> None:
+        """Keep a frame."""
+        self._places[frame] = self._file.seek(0, os.SEEK_END), len(data)
+        self._file.write(data)
+
+    def take(self, frame: int) -> bytes | None:
+        """Return a frame; None for one that was not kept."""
+        place = self._places.pop(frame, None)
+        if place is None:
+            return None
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+
 class Redaction:
     """Redacts one capture."""
 
+    made: Substitutes
+    exchanges: int
+    messages: int
+    lost: int
+    others: int
+    encrypted: int
+    blank: int
+    in_pieces: bool
+
     def __init__(self, made: Substitutes) -> None:
         self.made = made
-        self.exchanges = self.messages = self.lost = self.others = 0
+        self.exchanges = self.messages = self.lost = self.others = self.encrypted = self.blank = 0
         self.ends, self.dissectors = Ends(), Dissectors()
+        self.in_pieces = False
+        self.pieces = Pieces()
 
     def run(self, source: str, target: str) -> int:
         """Write the redacted capture; return the exit status."""
         refuse_same(source, target)
-        with _again(source) as again, tempfile.SpooledTemporaryFile(SPOOLED) as file, seldom_collected():
+        with _again(source) as again, tempfile.SpooledTemporaryFile(SPOOLED) as file, self.pieces, seldom_collected():
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:
                 self.survey(capture, expected)
             locator = Locator(expected)
             with Frames(again()) as frames:
-                table = Table(locator.accept)
-                for _, packet in packets(frames):
+                table, dissectors = Table(locator.accept), Dissectors()
+                for _, packet in packets(frames, dissectors):
+                    self.in_pieces = self.in_pieces or bool(dissectors.pieces)
                     if packet is not None:
                         table.receive(packet)
                 table.close()
             locator.settle()
+            if self.in_pieces:
+                with Frames(again()) as frames:
+                    self.put_together(frames, locator)
             with Frames(again()) as frames, FrameWriter(target, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
                 count = self.write(frames, locator, writer)
         self.tell(count, frames.problem)
@@ -71,6 +116,7 @@ class Redaction:
             self.exchanges += 1
             self.take(exchange, expected)
         self.others = engine.other_connections
+        self.encrypted = sum(finding.kind is Kind.ENCRYPTED for _, finding in engine.findings)
 
     def take(self, exchange: Exchange, expected: Expected) -> None:
         """Say what stands in place of an exchange's messages."""
@@ -80,6 +126,18 @@ class Redaction:
             self.lost += made.lost
             expected.add(direction, half, made.data)
 
+    def put_together(self, frames: Frames, locator: Locator) -> None:
+        """Say what stands in the frames that hold pieces of IP packets."""
+        table, dissectors = Table(nobody), Dissectors()
+        for _, packet in packets(frames, dissectors):
+            payload = b""
+            if packet is not None:
+                table.receive(packet)
+                payload = self.payload(packet, table, locator) if dissectors.whole else b""
+            if dissectors.whole:
+                for frame, data in pieces_rewritten(dissectors.pieces, dissectors.whole, packet, payload, self.made):
+                    self.pieces.add(frame, data)
+
     def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
         """Write every packet with what stands in place of its bytes; return how many there were."""
         table, count = Table(nobody), 0
@@ -88,7 +146,12 @@ class Redaction:
             if packet is not None:
                 table.receive(packet)
                 payload = self.payload(packet, table, locator)
-            data = rewritten(frame.link, frame.data, packet, payload, self.made)
+            if self.dissectors.is_piece:
+                packet, payload = None, b""
+            data = self.pieces.take(frame.number)
+            if data is None:
+                self.blank += self.dissectors.is_piece
+                data = rewritten(frame.link, frame.data, packet, payload, self.made)
             writer.add(frame._replace(data=data))
             count += 1
         return count
@@ -107,9 +170,12 @@ class Redaction:
         if self.lost:
             lost = number(self.lost, "compressed batch").replace("batchs", "batches")
             click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank", err=True)
-        if self.dissectors.fragments:
-            blank = number(self.dissectors.fragments, "IP fragment")
-            click.echo(f"kdbg: {blank} blank: packets that were sent in pieces are not kept", err=True)
+        if self.blank:
+            blank = number(self.blank, "IP fragment")
+            click.echo(f"kdbg: {blank} blank: the others of their packets are not in the capture", err=True)
+        if self.encrypted:
+            blank = number(self.encrypted, "TLS connection")
+            click.echo(f"kdbg: {blank} blank: kdbg export --tls-plain writes what was said, to be redacted", err=True)
         if problem:
             click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
         parts = [number(count, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]

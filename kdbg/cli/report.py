@@ -8,6 +8,7 @@ import click
 
 from .definitions import definitions_option
 from .filters import filter_options
+from .memory import memory_option
 from .output import jobs_option
 from .pipeline import Setting
 
@@ -23,6 +24,7 @@ from .pipeline import Setting
 )
 @jobs_option
 @definitions_option
+@memory_option
 def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
     """Make a page for people who would rather look: what stands out, then traffic, latency, errors, lag, rebalances.
 

@@ -8,6 +8,7 @@ import click
 
 from .completing import api_names
 from .definitions import definitions_option
+from .memory import memory_option
 from .sending.command import OWN, SendCommand
 from .sending.options import (
     Options,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @round_options
 @security_options
 @definitions_option
+@memory_option
 @click.pass_context
 def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     """Send a request to a broker, whichever it belongs to, and show both messages as `kdbg decode` does.
@@ -108,9 +110,9 @@ def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
 def request(name: str | None, options: Options, said: dict[str, Any]) -> Request:
     """Return the request that --from, --body or the API's own options describe."""
     from .. import grammars
+    from ..messages.assign import parse as parse_set
     from .encode import text
     from .reencode import parse
-    from .sending.assign import parse as parse_set
 
     sets = [parse_set(one) for one in options.sets]
     if name is None:

@@ -29,6 +29,10 @@ class Showing(Protocol):
 class ShownHere:
     """Shows exchanges in this process; `names` are those that `render` has of topic ids."""
 
+    run: Showing
+    render: ExchangeView
+    names: NamesThen
+
     def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
         self.run, self.render, self.names = run, render, names
 
@@ -57,6 +61,10 @@ class Odd(NamedTuple):
 
 class ShownApart(Apart):
     """Shows exchanges in this process, which pairs all of them, and in copies of it; in their order."""
+
+    run: Showing
+    render: ExchangeView
+    names: NamesThen
 
     def __init__(self, run: Showing, render: ExchangeView, names: NamesThen) -> None:
         super().__init__(run.jobs - 1, names.topics, run.writer.write)

@@ -10,7 +10,8 @@ from .completing import dimension_names, sort_names
 from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .output import Writer, jobs_option, look, look_options
+from .memory import memory_option
+from .output import Writer, jobs_option, look, look_options, raw_option
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -43,12 +44,14 @@ class Names(click.ParamType):  # type: ignore[type-arg]
     "--format", "-f", "format", type=click.Choice(["table", "csv", "json"]), default="table",
     help="csv and json (a line a row) have all measures; table if not said.",
 )  # fmt: skip
+@raw_option
 @filter_options
 @look_options
 @jobs_option
 @definitions_option
-def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, color: str,
-            full: bool, show_secrets: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
+@memory_option
+def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, raw: bool,
+            color: str, full: bool, show_secrets: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
     """Count what is in captures: who spoke, with whom, about what, how late answers were, what went wrong.
 
     Without --by, one screen of all that. Times are those that answers took beyond what their requests asked to be held
@@ -65,7 +68,7 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
 
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
-    asked = Wanted(by, sort, top, format)
+    asked = Wanted(by, sort, top, format, raw)
     run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
     run.captures(files)
     return run.status

@@ -19,8 +19,9 @@ from ..engine.pairing import Pairing
 from ..engine.requests import RequestHeader
 from ..errors import ClientError, Closed, WrongAnswer
 from ..findings import Kind
-from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.message import header_grammar
+from ..messages.peers import Peers
 from ..wire import Api
 from ..wire.nodes import build
 from . import failures

@@ -69,6 +69,11 @@ def advertised(error: CannotConnect | TimedOut) -> CannotConnect | TimedOut:
     return type(error)(error.address, error.problem, remedy)
 
 
+def not_named(address: Address) -> CannotConnect:
+    """Make the error for a host that brokers name, where the user wants those alone that he named."""
+    return CannotConnect(show(address), "named by a broker alone", "name it by --broker too, or leave out --only-named")
+
+
 def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) -> TimedOut:
     """Return the error with advice if the request's `timeout_ms` is not below `limit` (seconds), else as it is."""
     allowed = body.get("timeout_ms")

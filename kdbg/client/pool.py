@@ -78,7 +78,12 @@ class Pool:
         self._spared.add(address)
 
     async def _open(self, address: Address) -> Connection:
-        """Open a new connection, and authenticate."""
+        """Open a new connection, and authenticate; tell whom credentials go to that the user did not name."""
+        if address[0] not in {host for host, _ in self.named}:
+            if self.settings.only_named:
+                raise failures.not_named(address)
+            if self.settings.sasl is not None:
+                self.note_once(f"credentials go to {show(address)} too, which a broker named (not with --only-named)")
         self.trace(f"connecting to {show(address)}")
         connection = await self._reach(address)
         if self.settings.sasl is not None:

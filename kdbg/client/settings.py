@@ -42,13 +42,17 @@ class Sasl:
 
 @dataclass(frozen=True)
 class Settings:
-    """`timeout` is seconds for connecting and for each answer, `max_response` bytes."""
+    """`timeout` is seconds for connecting and for each answer, `max_response` bytes.
+
+    `only_named` refuses to speak with hosts that brokers name and the user did not.
+    """
 
     client_id: str | None = "kdbg"
     timeout: float = 10.0
     max_response: int = 100 << 20
     tls: Tls | None = None
     sasl: Sasl | None = None
+    only_named: bool = False
 
 
 def addresses(text: str) -> list[Address]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 
+from ..capture.write import private
 from ..errors import CannotConnect, Closed, InputError
 from .settings import Address, Tls, show
 
@@ -34,10 +35,20 @@ def context(tls: Tls) -> ssl.SSLContext:
     return found
 
 
+def server_context(certificate: str, key: str | None) -> ssl.SSLContext:
+    """Return the TLS context of a listener with this certificate; `InputError` for files that cannot be used."""
+    found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        found.load_cert_chain(certificate, key, "")
+    except (OSError, ssl.SSLError, ValueError) as error:
+        raise InputError(f"{certificate}: no usable certificate and key ({_reason(error)})") from None
+    return found
+
+
 def _log_keys(found: ssl.SSLContext, path: str) -> None:
     """Have the secrets of sessions appended to a file, which nobody else may read; `InputError` where that fails."""
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        os.close(private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         found.keylog_filename = path
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({_reason(error)})") from None

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import header_grammar
+from ..messages.without_values import without_values
 from ..wire.language.api import Direction
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct, join
@@ -54,11 +55,11 @@ class Comparison:
     aside: int = 0
 
 
-def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False) -> Comparison:
+def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False, values: bool = True) -> Comparison:
     """Compare two exchanges, headers and bodies; `ids` looks at ids, times and checksums too.
 
     Items of arrays are paired by topic, partition, name or group where they have any in common, else by position.
-    Secrets are hidden unless `secrets` is set: two of one length are then the same.
+    Secrets are hidden unless `secrets` is set, records without `values`: two of one length are then the same.
     """
     found = Comparison()
     sides: tuple[tuple[Direction, CapturedMessage | None, CapturedMessage | None], ...] = (
@@ -66,18 +67,22 @@ def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = Fals
     )  # fmt: skip
     for direction, one, other in sides:
         walk = _Walk(found, direction, ids)
-        for ours, theirs, path in zip(_parts(one, secrets), _parts(other, secrets), ("header", ""), strict=True):
+        for ours, theirs, path in zip(
+            _parts(one, secrets, values), _parts(other, secrets, values), ("header", ""), strict=True
+        ):
             walk.structures(*ours, *theirs, path)
     return found
 
 
-def _parts(half: CapturedMessage | None, secrets: bool) -> tuple[Part, Part]:
+def _parts(half: CapturedMessage | None, secrets: bool, values: bool) -> tuple[Part, Part]:
     """Return header and body of a message, each with its grammar."""
     message = half.message() if half is not None else None
     if message is None:
         return ({}, None), ({}, None)
     header = header_grammar(message.api, message.version, message.direction) if message.header is not None else None
-    return (message.header or {}, header), (message.body if secrets else message.open_body, message.grammar)
+    body = message.body if secrets else message.open_body
+    shown = body if values else without_values(message.grammar, body)
+    return (message.header or {}, header), (shown, message.grammar)
 
 
 @dataclass(slots=True)

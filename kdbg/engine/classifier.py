@@ -16,6 +16,7 @@ from ..tcp.stream import Receiver
 from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
+from .preambles import Read, begins
 from .search import Buffer, Search
 from .states import CLASSIFICATION, Classification, Sign, next_state
 
@@ -43,6 +44,8 @@ _OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
 class Budget:
     """What all openings together may still hold."""
 
+    left: int
+
     __slots__ = ("left",)
 
     def __init__(self, left: int = HELD_BY_ALL) -> None:
@@ -52,17 +55,19 @@ class Budget:
 class HeldSide:
     """tcp.Receiver of one direction while the connection is unknown. `run` is what came since the last gap.
 
-    `intact`: the capture holds everything since the connection opened. `guess`: it seems to hold requests.
+    `gapless`: nothing is missing since the first byte. `guess`: it seems to hold requests.
     """
 
-    __slots__ = ("_events", "_search", "classifier", "first", "guess", "held", "intact", "lost", "passed", "run")
+    classifier: Classifier
+
+    __slots__ = ("_events", "_search", "classifier", "first", "gapless", "guess", "held", "lost", "passed", "run")
     first: bytes
     run: bytearray
     held: int
     passed: int
     lost: int
     guess: bool
-    intact: bool
+    gapless: bool
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
@@ -70,7 +75,7 @@ class HeldSide:
         self.run = bytearray()
         self.held = self.passed = self.lost = 0
         self.guess = False
-        self.intact = classifier.certain
+        self.gapless = True
         self._search: Search | None = None
         self._events: list[Event] = []
 
@@ -86,7 +91,7 @@ class HeldSide:
             self._forget()
 
     def gap(self, length: int, time: int, number: int) -> None:
-        self.intact = False
+        self.gapless = False
         self._events.append((length, time, number))
         self.guess = self.guess or _is_request(self.run)
         self.classifier.look(self, final=True)
@@ -97,6 +102,11 @@ class HeldSide:
         self._events.append((None, time, number))
         self.guess = self.guess or _is_request(self.run)
         self.classifier.end(self)
+
+    @property
+    def intact(self) -> bool:
+        """Whether the capture holds everything since the connection opened."""
+        return self.gapless and self.classifier.certain
 
     @property
     def silent(self) -> bool:
@@ -181,11 +191,11 @@ class HeldSide:
 class Classifier:
     """Holds what both sides sent until it is known what it is; then calls one of its callbacks, once.
 
-    Without `tls`, TLS is like any other protocol. After that it has no sides any more: all is freed as soon as the
-    connection has other receivers.
+    Without `tls`, TLS is like any other protocol; without `greets`, so are words with a proxy. After that it has no
+    sides any more: all is freed as soon as the connection has other receivers.
     """
 
-    __slots__ = ("_client", "_kafka", "_other", "_tls", "budget", "certain", "connection", "sides", "state")
+    __slots__ = ("_client", "_greets", "_kafka", "_other", "_tls", "budget", "connection", "sides", "state")
     connection: Channel
     budget: Budget
     state: Classification
@@ -197,17 +207,27 @@ class Classifier:
         kafka: Callable[[Classifier, int], None],
         other: Callable[[Classifier, Finding | None], None],
         tls: Callable[[Classifier], None] | None = None,
+        greets: Callable[[Classifier, Read], None] | None = None,
     ) -> None:
         self.connection, self.budget, self._kafka, self._other, self._tls = connection, budget, kafka, other, tls
-        self.certain: bool = connection.handshake
+        self._greets = greets
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.state = Classification.UNKNOWN
+
+    @property
+    def certain(self) -> bool:
+        """Whether the capture saw the connection open; what tells that may come behind the first packets."""
+        return self.connection.handshake
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
         """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""
         if self.state not in _OPEN:
             return
-        if self._is_client(side, final):
+        if self._greets is not None and self.certain and (read := self._preamble()) is not None:
+            self._enter(Sign.PREAMBLE)
+            self._greets(self, read)
+            del self.sides
+        elif self._is_client(side, final):
             self._decide(side)
         elif self._other_of(side).silent and self._is_broker(side, ENOUGH):
             self._decide(self._other_of(side))
@@ -246,6 +266,11 @@ class Classifier:
         if side.intact and (requests.begins(side.run) is not None or _token(side.run)):
             return True
         return side.shows_request(final)
+
+    def _preamble(self) -> Read | None:
+        """Return what reads the words with a proxy that the connection begins with."""
+        sent, answered = self.sides
+        return begins(sent.first, answered.first) if sent.intact and not sent.passed else None
 
     def _other_of(self, side: HeldSide) -> HeldSide:
         return self.sides[side is self.sides[0]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..budget import MEMORY
 from ..findings import Finding, Kind
 from ..findings import facts as of
 from ..messages.exchange import CapturedMessage
 from ..wire.language.api import Direction
 from .identify import Candidate, is_likely
 
-NotAwaited = of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
+NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
 """Why a response is waited for no longer."""
 
 
@@ -24,6 +25,11 @@ def skipped(direction: Direction, length: int) -> Finding:
     return Finding(Kind.SKIPPED, direction, length=length, facts=of.BytesUnproved())
 
 
+def foreign(direction: Direction, length: int, protocol: str) -> Finding:
+    """Make the finding for `length` bytes of a direction that are of another protocol."""
+    return Finding(Kind.NOT_KAFKA, direction, length=length, facts=of.ForeignAnswer(protocol))
+
+
 def wrong_length(direction: Direction, excess: int) -> Finding:
     """Make the finding for a frame whose size covers `excess` bytes that are frames of their own."""
     return Finding(Kind.BAD_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
@@ -31,7 +37,10 @@ def wrong_length(direction: Direction, excess: int) -> Finding:
 
 def broken_off(half: CapturedMessage) -> Finding:
     """Make the finding for a message whose end is missing."""
-    return Finding(Kind.TRUNCATED, half.direction, "", len(half.data), half.missing, of.BrokenOff())
+    place = half.direction, "", len(half.data), half.missing
+    if half.held:
+        return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
+    return Finding(Kind.MEMORY, *place, of.NotHeld(MEMORY.connections))
 
 
 def unanswered(why: NotAwaited | None = None) -> Finding:

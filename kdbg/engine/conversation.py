@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ..budget import Held
 from ..findings import Finding
-from ..messages.exchange import Exchange, Known, Peers
+from ..messages.exchange import Exchange, Known
+from ..messages.peers import Peers
 from .framing import Framer
 from .pairing import Pairing
 from .sides import Depth, RequestSide, ResponseSide
@@ -31,12 +33,16 @@ class Conversation:
         whole: bool,
         synced: tuple[bool, bool],
         known: Known,
+        held: Held | None = None,
     ) -> None:
-        self.pairing: Pairing = Pairing(peers, partial(complete, self), left_over, whole=whole, known=known, holds=True)
+        held = held or Held()
+        self.pairing: Pairing = Pairing(
+            peers, partial(complete, self), left_over, whole=whole, known=known, holds=True, held=held
+        )
         self.broker: ResponseSide = ResponseSide(self.pairing)
-        self.responses: Framer = Framer(self.broker, synced=synced[1])
+        self.responses: Framer = Framer(self.broker, synced=synced[1], held=held)
         self.client: RequestSide = RequestSide(self.pairing, self.responses.retry)
-        self.requests: Framer = Framer(self.client, synced=synced[0])
+        self.requests: Framer = Framer(self.client, synced=synced[0], held=held)
 
     def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
         """Return whether a complete exchange is final: no byte is taken from it any more, and nothing added.

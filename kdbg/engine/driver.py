@@ -9,17 +9,33 @@ while: what is complete is handed out then, and not held until the next packet c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
+from uuid import UUID
 
-from ..capture.packet import Packet
+from ..findings import Finding
 from ..messages.exchange import Exchange
-from .engine import Engine
+from ..messages.peers import Peers
+from ..wire.readings.topic_names import NamesThen
 from .sides import HOLD
 
 PAUSE = HOLD / 1e9
 """Seconds after which a source that is waited on should give an empty block."""
 Fits: TypeAlias = Callable[[Exchange], bool]
 Choose: TypeAlias = Callable[[], "Fits | None"]
+
+
+class Pairing(Protocol):
+    """What makes exchanges of blocks of something: `Engine` of packets, `Conversations` of the lines of a log."""
+
+    connections: int
+    other_connections: int
+    count: int
+    topic_names: dict[UUID, str]
+    names_then: NamesThen
+    findings: list[tuple[Peers, Finding]]
+
+    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete, those of a block together."""
 
 
 class Drive:
@@ -37,14 +53,15 @@ class Drive:
     What is odd and belongs to no exchange is in `engine.findings`; what a capture itself has, its `problems` say.
     """
 
-    engine: Engine
+    engine: Pairing
     seen: int
     wanted: int
+    last: int | None
 
     def __init__(
         self,
-        engine: Engine,
-        blocks: Iterable[Sequence[Packet]],
+        engine: Pairing,
+        blocks: Iterable[Sequence[Any]],
         choose: Choose,
         *,
         left: int | None = None,

@@ -12,9 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
+from ..budget import Held
 from ..capture.packet import Packet
 from ..findings import Finding
-from ..messages.exchange import Exchange, Known, Peers
+from ..messages.exchange import Exchange, Known
+from ..messages.peers import Peers
 from ..tcp.stream import NOBODY, Receiver
 from ..tcp.table import Connection, Table
 from ..wire.readings.topic_names import NamesThen
@@ -22,6 +24,8 @@ from .classifier import Budget, Classifier
 from .conversation import Conversation
 from .names import Learner
 from .outbox import Outbox
+from .preambles import Read
+from .proxied import Proxied
 from .sides import Depth
 from .tls import NO_KEYS, Tls
 
@@ -30,10 +34,11 @@ if TYPE_CHECKING:
 
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""
+Channel: TypeAlias = Connection | Proxied | Tls
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
-def _nobody_watches(connection: Connection, client: int | None) -> None:
+def nobody_watches(connection: Connection, client: int | None) -> None:
     """Do nothing: what `watch` is unless the caller gives another."""
 
 
@@ -64,12 +69,13 @@ class Engine:
         self,
         *,
         ports: Iterable[int] = (),
-        watch: Watch = _nobody_watches,
+        watch: Watch = nobody_watches,
         reads: Depth | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
         self.ports, self.watch, self.keys = frozenset(ports), watch, keys
-        self.table: Table = Table(self._accept)
+        self.held: Held = Held()
+        self.table: Table = Table(self._accept, held=self.held)
         self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
         self.names_then: NamesThen = NamesThen(self.topic_names)
@@ -87,6 +93,7 @@ class Engine:
 
     def idle(self) -> list[Exchange]:
         """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
+        self.table.settle()
         return self._tell(self._outbox.settle())
 
     def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
@@ -135,15 +142,18 @@ class Engine:
         kafka, other, tls = (
             partial(each, connection) for each in (self._speaks_kafka, self._does_not, self._speaks_tls)
         )
-        return Classifier(connection, self.budget, kafka, other, tls).sides
+        return Classifier(connection, self.budget, kafka, other, tls, partial(self._greets, connection)).sides
 
-    def _speaks_kafka(self, connection: Connection | Tls, classifier: Classifier, client: int) -> None:
+    def _speaks_kafka(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
         sides = classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         tls = connection if isinstance(connection, Tls) else None
+        plain = tls.tcp if tls is not None else connection
+        assert not isinstance(plain, Tls), "TLS stands on what is none"
+        proxied = plain if isinstance(plain, Proxied) else None
         self.connections += 1
-        self.watch(connection.tcp if isinstance(connection, Tls) else connection, client)
+        self.watch(plain.tcp if isinstance(plain, Proxied) else plain, client)
         conversation = Conversation(
             Peers(
                 connection.number,
@@ -151,18 +161,34 @@ class Engine:
                 ends[1 - client],
                 connection.first_packet,
                 tls.about if tls is not None else None,
+                proxied.via if proxied is not None else None,
             ),
             self._add,
             self._leave,
             whole=sides[client].intact,
             synced=(sides[client].starts_with_frame(), classifier.certain),
             known=self.known,
+            held=self.held,
         )
         streams[client].attach(conversation.requests)
         streams[1 - client].attach(conversation.responses)
         classifier.replay(conversation.requests, conversation.responses)
 
-    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
+    def _greets(self, connection: Connection, classifier: Classifier, read: Read) -> None:
+        """Begin to pass over what is said before Kafka."""
+        proxied = Proxied(connection, read, self.budget, self._is_through, self._let_go)
+        connection.sent.attach(proxied.sent)
+        connection.answered.attach(proxied.answered)
+        classifier.hand_over((proxied.sent, proxied.answered))
+
+    def _is_through(self, proxied: Proxied) -> None:
+        """Find out what is spoken behind a preamble."""
+        kafka, other, tls = (partial(each, proxied) for each in (self._speaks_kafka, self._does_not, self._speaks_tls))
+        classifier = Classifier(proxied, self.budget, kafka, other, tls)
+        for side, receiver in zip((proxied.sent, proxied.answered), classifier.sides, strict=True):
+            side.attach(receiver)
+
+    def _speaks_tls(self, connection: Connection | Proxied, classifier: Classifier) -> None:
         """Begin to decrypt a connection."""
         tls = Tls(connection, self.keys, self.budget, self._is_open, self._let_go)
         connection.sent.attach(tls.sent)
@@ -175,11 +201,11 @@ class Engine:
         for side, receiver in zip((tls.sent, tls.answered), classifier.sides, strict=True):
             side.attach(receiver)
 
-    def _does_not(self, connection: Connection | Tls, classifier: Classifier, finding: Finding | None) -> None:
+    def _does_not(self, connection: Channel, classifier: Classifier, finding: Finding | None) -> None:
         """Let go of a connection that turned out to be something else, or nothing that can be read."""
         self._let_go(connection, finding)
 
-    def _let_go(self, connection: Connection | Tls, finding: Finding | None) -> None:
+    def _let_go(self, connection: Channel, finding: Finding | None) -> None:
         self.other_connections += 1
         if finding is not None:
             ends = connection.initiator, connection.acceptor

@@ -20,7 +20,7 @@ class ForeignProtocol(NamedTuple):
 
 
 TLS_RECORDS = {0x14: "change cipher spec", 0x15: "alert", 0x16: "handshake", 0x17: "application data"}
-TLS_VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0 or later", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2 or 1.3"}
+TLS_VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0 to 1.3", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2 or 1.3"}
 TLS_ADVICE = {
     0x16: "A TLS client (or broker) speaks to a port without TLS. Point it to the SSL listener's port, or set its "
     "security.protocol to PLAINTEXT (SASL_PLAINTEXT with SASL), or give the listener the protocol SSL.",

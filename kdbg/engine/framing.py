@@ -6,14 +6,16 @@ middle is missing from the capture is handed over as far as it goes: its end is 
 without a search. A frame that claims more bytes than its message has is shortened to it where the rest turns out to be
 frames of their own: so the last frame of a direction is final only when another stands behind it.
 
-Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`).
+Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`), and by what all connections may hold.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+from ..budget import SMALL, Held
 from ..messages.exchange import CapturedMessage
+from .foreign import LONGEST_BEGINNING
 from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
 from .states import FRAMING, Framing, Step, next_state
 from .times import Times
@@ -44,6 +46,9 @@ class Owner(Seeker, Protocol):
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame without its length; the last `missing` bytes of it cannot be had."""
 
+    def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        """Take one frame as `frame` does, whose last `missing` bytes were not kept, to save memory."""
+
     @property
     def last(self) -> CapturedMessage:
         """The last frame, until it is final; then a frame of no bytes."""
@@ -64,8 +69,8 @@ class Owner(Seeker, Protocol):
     def wrong_length(self, excess: int) -> None:
         """Take note that the length of the frame handed over last was `excess` too large; those bytes were left out."""
 
-    def skipped(self, length: int) -> None:
-        """Take note that `length` bytes belong to no frame."""
+    def skipped(self, length: int, beginning: bytes) -> None:
+        """Take note that `length` bytes belong to no frame; `beginning` are the first of them."""
 
     def lost(self, length: int, number: int) -> None:
         """Take note that `length` bytes are missing from the capture before packet `number`."""
@@ -77,12 +82,16 @@ class Owner(Seeker, Protocol):
 class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
+    owner: Owner
+
     __slots__ = (
-        "_data", "_fresh", "_ignored", "_needed", "_now", "_passed", "_resumed", "_search", "_times", "owner", "state",
+        "_beginning", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed", "_resumed",
+        "_search", "_times", "owner", "state",
     )  # fmt: skip
 
-    def __init__(self, owner: Owner, *, synced: bool) -> None:
+    def __init__(self, owner: Owner, *, synced: bool, held: Held | None = None) -> None:
         self.owner = owner
+        self._held, self._holds = held or Held(), False
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
         self._search = Search(owner)
         self._data = bytearray()
@@ -90,6 +99,7 @@ class Framer:
         self._now = 0
         self._needed = 4
         self._passed = 0
+        self._beginning = b""
         self._ignored = 0
         self._resumed: tuple[int, ...] = ()
         self._fresh = True
@@ -194,10 +204,13 @@ class Framer:
         self._needed = 4
         if self._resumed:
             self._resumed = tuple(place - length for place in self._resumed if place > length)
+        if self._holds and len(self._data) <= SMALL:
+            self._hold(0)
 
     def _pass(self, length: int) -> None:
         """Give up bytes that belong to no frame."""
         if length:
+            self._beginning = self._beginning if self._passed else bytes(self._data[:LONGEST_BEGINNING])
             self._passed += length
             self._drop(length)
             self._search.dropped(length)
@@ -205,7 +218,7 @@ class Framer:
 
     def _report(self) -> None:
         if self._passed:
-            self.owner.skipped(self._passed)
+            self.owner.skipped(self._passed, self._beginning)
             self._passed = 0
 
     def _advance(self, *, final: bool = False) -> None:
@@ -268,6 +281,8 @@ class Framer:
                 self.owner.wrong_length(4 + size - end)
                 return True
         self._needed = min(4 + size, max(LONG, 4 * len(data)))
+        if self._needed > SMALL:
+            self._hold(self._needed)
         return False
 
     def _lose(self, final: bool) -> None:
@@ -301,7 +316,32 @@ class Framer:
         if place is not None:
             self._enter(Step.FOUND)
         self._needed = len(self._data) + 1
+        if place is None and len(self._data) > SMALL:
+            self._hold(len(self._data))
         return place is not None
+
+    def _hold(self, size: int) -> None:
+        """Say how many bytes are held, or will be before the next word on it."""
+        self._holds = size > 0
+        self._held.hold(self, size)
+
+    def let_go(self) -> None:
+        """Hand over the beginning of what is held, and pass over the rest; search no longer for what proves itself."""
+        data = self._data
+        accepted, token = self._judge(0) if self.state is Framing.SYNCED and len(data) >= 4 else (False, None)
+        if accepted:
+            rest = 4 + size_at(data)[0] - len(data)
+            times, packets = self._times.of(0, len(data))
+            frame, missing = bytes(data[4:SMALL]), 4 + size_at(data)[0] - SMALL
+            self._report()
+            self._drop(len(data))
+            self.owner.given_up(frame, times, packets, missing, token)
+            self._enter(Step.BROKEN_OFF)
+            self._ignored = rest
+        else:
+            self._pass(len(data))
+            self._search.start()
+        self._hold(0)
 
     def _break_off(self) -> int:
         """Hand over what there is of a frame that is broken off; return how many bytes of it are missing."""

@@ -76,6 +76,8 @@ class Before:
     have asked in another version.
     """
 
+    count: int
+
     __slots__ = ("against", "count", "known", "last", "supported", "versions")
 
     def __init__(self) -> None:

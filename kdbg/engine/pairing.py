@@ -12,17 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..budget import MEMORY, SMALL, Held
 from ..findings import Finding
-from ..findings.facts import InFlightFull, ResponsesLost
+from ..findings.facts import InFlightFull, ResponsesLost, WaitedTooMuch
 from ..grammars.sasl import api as SASL_TOKEN
-from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.peers import Peers
 from . import complaints, tokens
 from .identify import Before, identify, may_show_secrets
-from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at
+from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
 from .states import ENDS, Ending, Ends, next_state
 from .stragglers import Stragglers
+from .validation import fits
+
+HALF = 600
+"""Bytes of memory that a half takes beside its own, with its exchange."""
 
 
 def _nobody_asks(peers: Peers, finding: Finding) -> None:
@@ -45,9 +51,12 @@ class Pairing:
     to it is one to no request.
     """
 
+    undecided: bool
+
     __slots__ = (
-        "_holds", "_lost_until", "answered", "asked", "deliver", "findings", "in_flight", "known", "latest",
-        "left_over", "peers", "prefixes", "state", "stragglers", "tokens", "undecided", "unmatched", "unseen", "whole",
+        "_held", "_holds", "_holds_much", "_lost_until", "_waiting", "answered", "asked", "deliver", "findings",
+        "in_flight", "known", "latest", "left_over", "peers", "prefixes", "state", "stragglers", "tokens",
+        "undecided", "unmatched", "unseen", "whole",
     )  # fmt: skip
     peers: Peers
     whole: bool
@@ -68,7 +77,9 @@ class Pairing:
         whole: bool,
         known: Known | None = None,
         holds: bool = False,
+        held: Held | None = None,
     ) -> None:
+        self._held, self._holds_much, self._waiting = held or Held(), False, _Waiting(self.give_up_much)
         self.peers, self.deliver, self.left_over, self.whole = peers, deliver, left_over, whole
         self.known = known or Known.nothing()
         self.state = Ends.OPEN
@@ -102,39 +113,45 @@ class Pairing:
         prefix = read_prefix(header, half.data)
         if prefix is not None:
             exchange.answered = prefix.wants_answer
-        self.latest = correlation_id
+        early, self.latest = self._may_be_early(correlation_id), correlation_id
         self.tokens = tokens.expected_after(api, version)
         if api.key == tokens.SASL_HANDSHAKE:
             self.known = Known(self.known.topics, {"mechanism": tokens.mechanism_of(half)})
         elif prefix is not None:
             self.prefixes.remember(prefix, half.data)
-        return self._register(exchange, half)
+        return self._register(exchange, half, early=early)
 
     def repeated(self, prefix: Prefix, correlation_id: int, half: CapturedMessage) -> Exchange:
         """Register a request with a prefix that is remembered, where no token is due, and return its exchange."""
         _, _, half.api, half.version, client_id, wants_answer = prefix
         exchange = Exchange(self.peers, half.api, half.version, correlation_id, client_id)
         exchange.answered = wants_answer
-        self.latest = correlation_id
-        return self._register(exchange, half)
+        early, self.latest = self._may_be_early(correlation_id), correlation_id
+        return self._register(exchange, half, early=early)
 
-    def _register(self, exchange: Exchange, half: CapturedMessage) -> Exchange:
+    def _register(self, exchange: Exchange, half: CapturedMessage, *, early: bool = True) -> Exchange:
+        """Let a request wait for its response; `early`: that may be here."""
         exchange.request, half.known = half, self.known
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
-        if self.unmatched and self._meet(exchange):
+        if self.unmatched and self._meet(exchange, early):
             return exchange
         if exchange.answered:
             self.asked += 1
             self.in_flight.append(exchange)
-            if not len(self.in_flight) % LOOK:
+            if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
                 for oldest in self.in_flight.surplus():
                     self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
+                self._hold()
         else:
             if self._holds:
                 self.stragglers.keep_silent(exchange, self.asked)
             self._hand_over(exchange)
         return exchange
+
+    def _may_be_early(self, correlation_id: int) -> bool:
+        """Return whether a response of this correlation id that came before is the next request's: its id is new."""
+        return correlation_id != self.latest if self.latest is not None else self.whole
 
     def _token(self, half: CapturedMessage) -> Exchange:
         """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
@@ -144,9 +161,9 @@ class Pairing:
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
-    def _meet(self, exchange: Exchange) -> bool:
+    def _meet(self, exchange: Exchange, early: bool) -> bool:
         """Pair a request with the response that came before it; return whether there was one."""
-        half = self.unmatched.take(exchange.correlation_id) if exchange.api is not SASL_TOKEN else None
+        half = self.unmatched.take(exchange, early=early) if exchange.api is not SASL_TOKEN else None
         if half is None:
             return False
         self._pass_over(exchange, self.answered)
@@ -161,6 +178,21 @@ class Pairing:
             exchange.findings.append(complaints.unanswered(why))
             self.stragglers.remember(exchange, complaints.too_late())
         self._hand_over(exchange)
+
+    def _hold(self) -> None:
+        """Say how many bytes wait here for their other halves."""
+        size = sum(_held_by(half) for half in self.unmatched)
+        size += sum(_held_by(exchange.request) for exchange in self.in_flight if exchange.request is not None)
+        self._holds_much = size > SMALL
+        self._held.hold(self._waiting, size if self._holds_much else 0)
+
+    def give_up_much(self) -> None:
+        """Hand over what waits, as all connections hold too much."""
+        while self.unmatched:
+            self.orphan(self.unmatched.pop(0))
+        while self.in_flight:
+            self.give_up(self.in_flight.pop(0), WaitedTooMuch(MEMORY.connections))
+        self._hold()
 
     def give_up_tokens(self) -> None:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
@@ -187,16 +219,33 @@ class Pairing:
         correlation_id = correlation_id_at(data)[0]
         if first is None or first.correlation_id != correlation_id:
             return self._response_out_of_turn(correlation_id, half)
+        if not self.whole and _too_early(first, half):
+            self.answered += 1
+            self._keep(half)
+            return None
         return self.due(half)
 
     def due(self, half: CapturedMessage) -> Exchange:
         """Pair a response with the oldest request in flight, whose it is, and return their exchange."""
+        if self._lost_until is not None and (meant := self._behind_loss(half)) is not None:
+            self._pass_over(meant, self.answered + 1)
         self.answered += 1
         exchange = self.in_flight.pop(0)
+        if self._holds_much and not self.in_flight:
+            self._hold()
         if self.unmatched or self._lost_until is not None or self.stragglers.wait:
             self._settle_before(exchange)
         self._complete(exchange, half)
         return exchange
+
+    def _behind_loss(self, half: CapturedMessage) -> Exchange | None:
+        """Return the request that a response means behind lost bytes, where several have its correlation id.
+
+        A client that gives all the same asks one at a time: the newest that the response fits is meant.
+        """
+        correlation_id = self.in_flight[0].correlation_id
+        alike = [one for one in self.in_flight if one.correlation_id == correlation_id and one.api is not SASL_TOKEN]
+        return next((one for one in reversed(alike) if reads(one, half)), None) if len(alike) > 1 else None
 
     def expected(self, correlation_id: int) -> Exchange | None:
         """Return the request of this correlation id that a response may come for, due or not."""
@@ -211,12 +260,17 @@ class Pairing:
         self.answered += 1
         straggler = self.stragglers.take(correlation_id)
         if straggler is None:
-            if (oldest := self.unmatched.keep(half)) is not None:
-                self.orphan(oldest, len(self.unmatched))
+            self._keep(half)
             return None
         straggler.exchange.findings.append(straggler.finding)
         self._complete(straggler.exchange, half, told=straggler.emitted)
         return straggler.exchange
+
+    def _keep(self, half: CapturedMessage) -> None:
+        """Let a response wait for its request."""
+        if (oldest := self.unmatched.keep(half)) is not None:
+            self.orphan(oldest, len(self.unmatched))
+        self._hold()
 
     def _pass_over(self, exchange: Exchange, answered: int) -> None:
         """Take the requests before this one out of flight: their responses are late, or lost with what is missing.
@@ -304,7 +358,29 @@ class Pairing:
         for finding in self.findings:
             self.left_over(self.peers, finding)
         self.findings.clear()
+        self._held.hold(self._waiting, 0)
+        del self._waiting
         self.deliver = _nobody_takes  # whom it led to leads back here: now they are freed without a search
+
+
+def _too_early(exchange: Exchange, half: CapturedMessage) -> bool:
+    """Return whether a response was captured before this request, of the same number, and answers one that is lost."""
+    request, api = exchange.request, exchange.api
+    if request is None or api is None or half.last_packet > request.first_packet:
+        return False
+    return not (exchange.correlation_id and fits(api, exchange.version, "response", half.data))
+
+
+class _Waiting:
+    """What waits in a pairing, as one of the holders of a ledger."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self.let_go: Callable[[], None] = let_go
+
+
+def _held_by(half: CapturedMessage) -> int:
+    """Return the bytes of memory that a half takes which waits, itself included."""
+    return len(half.data) + HALF
 
 
 def _is_handshake(exchange: Exchange) -> bool:

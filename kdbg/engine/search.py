@@ -48,6 +48,8 @@ NOTHING: Final = list[tuple[int, int]]()
 class Search:
     """`find` a frame that proves itself in bytes that only the caller holds, and tells about with `dropped`."""
 
+    seeker: Seeker
+
     __slots__ = ("_pending", "looked", "seeker")
     looked: int
 

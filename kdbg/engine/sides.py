@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from ..grammars.sasl import api as SASL_TOKEN
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from ..wire.language.api import Direction
 from . import complaints, requests
+from .foreign import looks_like
 from .identify import fits_any
 from .pairing import Pairing
 from .requests import RequestHeader
@@ -46,13 +47,14 @@ class _Side:
     `NO_FRAME` where there is none that is not final.
     """
 
-    __slots__ = ("_exchange", "_odd", "last", "pairing")
+    __slots__ = ("_exchange", "_half", "_odd", "last", "pairing")
     direction: Direction
 
     def __init__(self, pairing: Pairing) -> None:
         self.pairing = pairing
         self.last = NO_FRAME
         self._odd = NO_FRAME
+        self._half: type[CapturedMessage] = CapturedMessage
         self._exchange: Exchange | None = None
 
     @property
@@ -94,11 +96,20 @@ class _Side:
         self.last = NO_FRAME
         return True
 
+    def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        self._half = GivenUp
+        self.frame(data, times, packets, missing, token)
+        self._half = CapturedMessage
+
+    def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        """Take one frame, as `framing.Owner` has it."""
+        raise NotImplementedError
+
     def wrong_length(self, excess: int) -> None:
         found = self._exchange.findings if self._exchange is not None else self.pairing.findings
         found.append(complaints.wrong_length(self.direction, excess))
 
-    def skipped(self, length: int) -> None:
+    def skipped(self, length: int, beginning: bytes) -> None:
         self.pairing.findings.append(complaints.skipped(self.direction, length))
 
     def lost(self, length: int, number: int) -> None:
@@ -181,7 +192,7 @@ class RequestSide(_Side, requests.AnyRequest):
         return extent(token.api, token.version, "request", data) if token is not None else None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        self.last = half = CapturedMessage(data, times, packets, "request", missing)
+        self.last = half = self._half(data, times, packets, "request", missing)
         pairing = self.pairing
         if token is not None and (token.client_id or "") != self.client_id:
             self.client_id = token.client_id or ""
@@ -270,7 +281,7 @@ class ResponseSide(_Side):
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
-        if len(payload) < 8 or not pairing.in_flight:
+        if len(payload) < 8 or not pairing.in_flight or not pairing.whole:
             return False
         size, correlation_id = _size_and_correlation_id(payload)
         first = pairing.in_flight[0]
@@ -359,14 +370,17 @@ class ResponseSide(_Side):
         return extent(token.api, token.version, "response", data) if token is not None else None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        self.last = half = CapturedMessage(data, times, packets, "response", missing)
+        self.last = half = self._half(data, times, packets, "response", missing)
         if token is None and len(data) >= 4:
             self._newest = _correlation_id(data)[0]
         self._exchange = self.pairing.response(half)
 
-    def skipped(self, length: int) -> None:
+    def skipped(self, length: int, beginning: bytes) -> None:
         self.pairing.responses_lost()
-        super().skipped(length)
+        if not self.pairing.answered and (what := looks_like(beginning)):
+            self.pairing.findings.append(complaints.foreign(self.direction, length, what))
+        else:
+            super().skipped(length, beginning)
 
     def lost(self, length: int, number: int) -> None:
         self.pairing.responses_lost()

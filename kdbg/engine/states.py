@@ -4,6 +4,7 @@ A connection is classified first. If it speaks Kafka, each of its directions is 
 
     packets ──► Classification ──KAFKA──► two of Framing ──frames──► Pairing ──► exchanges
                       ├──TLS──► decrypted, and classified anew
+                      ├──PROXIED──► what follows is classified anew
                       └──FOREIGN──► let go
 
 What is in no table cannot happen, whatever the packets hold: `next_state` raises KeyError for it, which is a bug of the
@@ -29,15 +30,17 @@ class Classification(Enum):
     ENDED = auto()
     KAFKA = auto()
     TLS = auto()
+    PROXIED = auto()
     FOREIGN = auto()
 
 
 class Sign(Enum):
-    """What classifies a connection: a direction ends, a request shows, or TLS, or nothing will show any more."""
+    """What classifies a connection: a direction ends, a request shows, TLS or words with a proxy, or nothing will."""
 
     END = auto()
     REQUEST = auto()
     TLS = auto()
+    PREAMBLE = auto()
     NO_REQUEST = auto()
 
 
@@ -85,21 +88,25 @@ CLASSIFICATION: Transitions[Classification, Sign] = {
         Sign.END: Classification.HALF_ENDED,
         Sign.REQUEST: Classification.KAFKA,
         Sign.TLS: Classification.TLS,
+        Sign.PREAMBLE: Classification.PROXIED,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.HALF_ENDED: {
         Sign.END: Classification.ENDED,
         Sign.REQUEST: Classification.KAFKA,
         Sign.TLS: Classification.TLS,
+        Sign.PREAMBLE: Classification.PROXIED,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.ENDED: {
         Sign.REQUEST: Classification.KAFKA,
         Sign.TLS: Classification.TLS,
+        Sign.PREAMBLE: Classification.PROXIED,
         Sign.NO_REQUEST: Classification.FOREIGN,
     },
     Classification.KAFKA: {},
     Classification.TLS: {},
+    Classification.PROXIED: {},
     Classification.FOREIGN: {},
 }
 FRAMING: Transitions[Framing, Step] = {

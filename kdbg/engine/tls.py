@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..findings import Finding, Kind
 from ..findings.facts import Encrypted
-from ..messages.exchange import Decrypted
+from ..messages.peers import Decrypted
 from ..tcp.table import Connection
+from .layer import Layer
+from .proxied import Proxied
 
 if TYPE_CHECKING:
     from ..tls.session import Keys, Session, Why
@@ -28,20 +30,21 @@ class NoKeys:
 NO_KEYS = NoKeys()
 
 
-class Tls:
-    """TLS on a TCP connection, which is `tcp`; `sent` and `answered` take the streams of its ends.
+class Tls(Layer):
+    """TLS on a TCP connection, or behind a preamble on one, which is `tcp`.
 
-    `opens` is called when plain bytes are about to come, `closes` where there will be none.
+    `sent` and `answered` take the streams of its ends. `opens` is called when plain bytes are about to
+    come, `closes` where there will be none.
     """
 
     __slots__ = ("_closes", "_opens", "_session", "answered", "sent", "tcp")
-    tcp: Connection
+    tcp: Connection | Proxied
     sent: Side
     answered: Side
 
     def __init__(
         self,
-        tcp: Connection,
+        tcp: Connection | Proxied,
         keys: Keys,
         budget: Budget,
         opens: Callable[[Tls], None],
@@ -54,29 +57,14 @@ class Tls:
         self.sent, self.answered = self._session.sides
 
     @property
-    def number(self) -> int:
-        """The number of the connection."""
-        return self.tcp.number
-
-    @property
-    def first_packet(self) -> int:
-        """The number of its first packet in the capture."""
-        return self.tcp.first_packet
-
-    @property
-    def initiator(self) -> tuple[str, int]:
-        """The end whose bytes `sent` takes."""
-        return self.tcp.initiator
-
-    @property
-    def acceptor(self) -> tuple[str, int]:
-        """The end whose bytes `answered` takes."""
-        return self.tcp.acceptor
-
-    @property
     def handshake(self) -> bool:
         """Whether it is certain that the initiator is the client: of TCP, or of TLS."""
         return self.tcp.handshake or self._session.client is self.sent
+
+    @property
+    def client(self) -> int:
+        """0 if the initiator of the connection is the client, by its hello, else 1."""
+        return int(self._session.client is self.answered)
 
     @property
     def about(self) -> Decrypted:

@@ -25,7 +25,7 @@ def client_id_of(exchange: Exchange, asked: Asked) -> Iterable[str]:
 
 def hosts_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
     """Yield the addresses of both ends, each alone and with its port."""
-    from ..messages.exchange import endpoint
+    from ..messages.peers import endpoint
 
     for end in (exchange.peers.client, exchange.peers.broker):
         yield end[0]

@@ -23,12 +23,30 @@ class BytesUnproved(NamedTuple):
     """Bytes of one direction belong to no frame that proves itself."""
 
 
+class ForeignAnswer(NamedTuple):
+    """What one side says from its first byte on is another protocol."""
+
+    protocol: str
+
+
 class SizeCoversOthers(NamedTuple):
     """The size of a message covers bytes that are messages themselves."""
 
 
 class BrokenOff(NamedTuple):
     """The end of a message is not in the capture, or was never sent."""
+
+
+class NotHeld(NamedTuple):
+    """The end of a message was not kept: all connections together may hold `most` bytes until they are complete."""
+
+    most: int
+
+
+class WaitedTooMuch(NamedTuple):
+    """A response is waited for no longer: all connections together may hold `most` bytes."""
+
+    most: int
 
 
 class RequestUnseen(NamedTuple):
@@ -204,6 +222,15 @@ class EndsBehind(NamedTuple):
     before: int
 
 
+# Of the proxy
+
+
+class FaultDone(NamedTuple):
+    """The proxy applied a rule to an exchange: the rule as it was written."""
+
+    rule: str
+
+
 # Of a capture
 
 
@@ -215,10 +242,11 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | SizeCoversOthers | BrokenOff | RequestUnseen | Answers
-    | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter
+    Fault | BytesMissing | BytesUnproved | ForeignAnswer | SizeCoversOthers | BrokenOff | NotHeld | WaitedTooMuch
+    | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost
+    | AnsweredAfter
     | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest
     | SizeWrong | KnownForm | Stopped | InPayload
     | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
-    | CaptureTrouble
+    | FaultDone | CaptureTrouble
 )  # fmt: skip

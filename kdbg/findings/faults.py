@@ -339,6 +339,15 @@ class NothingNear(NamedTuple):
     names: tuple[str, ...]
 
 
+# Of what kdbg may take
+
+
+class MemorySpent(NamedTuple):
+    """What stands here would take more memory than is left of the `most` bytes that one message may take."""
+
+    most: int
+
+
 Fault: TypeAlias = (
     NoApi | NoVersion | NoSide | Leftover
     | TooFewBytes | NoBoolean | BitsSet | LongVarint | EndlessVarint | WideVarint | NegativeLength | NullForbidden
@@ -349,5 +358,5 @@ Fault: TypeAlias = (
     | UnknownCodec | CodecFault | StreamEmpty | StreamCut | StreamCutInHeader | StreamTooShort | TooMuchInside
     | BlockCut | BlockTooLarge | BlockImplausible | NoFrame | Lz4Refused | Refused
     | NoTelemetry | NoMetrics | NoToken | UnknownRecord | UnknownControl | UnknownPayloadVersion | UnknownRequest
-    | NothingNear
+    | NothingNear | MemorySpent
 )  # fmt: skip

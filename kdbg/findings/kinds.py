@@ -64,9 +64,11 @@ class Kind(StrEnum):
     DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
     UNANSWERED = "unanswered", "no response was seen", _WARNING
     UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
+    FAULT = "fault", "kdbg's proxy did something to it, as it was told to", _NOTE
     NOT_KAFKA = "not-kafka", "a connection that does not speak Kafka in the clear"
     ENCRYPTED = "encrypted", "a connection that speaks TLS and was not decrypted"
     CAPTURE = "capture", "the capture file itself is damaged"
+    MEMORY = "memory", "given up, so that kdbg takes no more memory than it may", _ERROR, _UNREAD
 
     def __new__(
         cls, name: str, explanation: str = "", severity: Severity = Severity.ERROR, traits: Trait = Trait.NONE

@@ -44,6 +44,10 @@ def _trouble(facts: of.CaptureTrouble) -> str:
     return facts.problem + (f" ({facts.times:,} times)" if facts.times > 1 else "")
 
 
+def _more(what: str, most: int) -> str:
+    return f"more than {most >> 20:,} MiB for {what}; --max-memory allows more"
+
+
 def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
     return f"version {facts.version} of {facts.name}, kdbg knows {facts.lowest} to {facts.highest}"
 
@@ -96,8 +100,11 @@ def _encrypted(facts: of.Encrypted) -> str:
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
+    of.ForeignAnswer: "{length} bytes from the {sender} are no Kafka: they look like {protocol}",
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
+    of.NotHeld: lambda facts: f"its end was given up: {_more('all connections hold', facts.most)}",
+    of.WaitedTooMuch: lambda facts: f"no response was seen before {_more('all connections held', facts.most)}",
     of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
     of.Answers: _answers,
     of.RequestUnseenSoLong: "its request was not seen before {responses} more such responses; {length} bytes of body"
@@ -128,6 +135,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.NoLine: "no line of a {title}",
     of.Behind: "{name} {number} behind {before}: {growing} only grow",
     of.EndsBehind: "last_offset {offset} behind {before}: transactions end one by one",
+    of.FaultDone: "done by the proxy: {rule}",
     of.CaptureTrouble: _trouble,
     faults.TooFewBytes: lambda facts: f"{facts.type} wants {plural(facts.wanted, 'byte')}, {facts.left} left",
     faults.NoBoolean: "BOOLEAN is 0 or 1, here {value}",
@@ -175,6 +183,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.UnknownControl: "control record type {number} is not known",
     faults.UnknownPayloadVersion: _payload_version,
     faults.UnknownRequest: "version {version} of API key {key} is not known",
+    faults.MemorySpent: lambda facts: f"given up: {_more('what one message becomes', facts.most)}",
     faults.NothingNear: lambda facts: f"no {' or '.join(facts.names)} is near",
 }
 """By the facts: a pattern over their values, or a function of them.

@@ -147,6 +147,11 @@ EARLY = Guide("0.8", {
     }),
 })
 GUIDES = (EARLY, LATER)
+FORMER_NAMES: Mapping[tuple[str, Direction], Renamed] = {
+    ("TxnOffsetCommit", "request"): {"generation_id": "generation_id_or_member_epoch"},
+    ("StreamsGroupHeartbeat", "response"): {"acceptable_recovery_lag": "acceptable_recovery_lag_legacy"},
+}
+"""What releases before 4.4 call fields at the top of a body, with the names that 4.4 gives them."""
 MESSAGE = {
     "offset": "Offset", "crc": "Message.Crc", "magic": "Message.MagicByte", "attributes": "Message.Attributes",
     "key": "Message.Key", "value": "Message.Value",

@@ -25,6 +25,8 @@ from ..wire import (
 )
 from .meanings import (
     AclOperations,
+    ApplicationHost,
+    ApplicationPort,
     AssignmentEpoch,
     ClientHost,
     ClientId,
@@ -34,7 +36,6 @@ from .meanings import (
     GroupEpoch,
     GroupInstanceId,
     GroupState,
-    Host,
     IncludeOperations,
     MemberId,
     Partitions,
@@ -42,7 +43,6 @@ from .meanings import (
     SubtopologyId,
     ThrottleTime,
     TopologyDescriptionStatus,
-    UnsignedPort,
 )
 from .topology import topology
 
@@ -105,7 +105,7 @@ response: Final = Struct(
             "topology_epoch" / Int32
                 * "version of the topology the member runs; lower than the group's until it is upgraded",
             "process_id" / String * "id of the member's process, shared by all its stream threads",
-            "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None)
+            "user_endpoint" / Default(Nullable(Struct("host" / ApplicationHost, "port" / ApplicationPort)), None)
                 * "where the process serves interactive queries (application.server); null means nowhere",
             "client_tags" / Array(
                 "key" / String * "name of the label",

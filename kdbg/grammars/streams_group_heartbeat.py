@@ -26,12 +26,13 @@ from ..wire import (
     Until,
 )
 from .meanings import (
+    ApplicationHost,
+    ApplicationPort,
     ClientRack,
     ConfigName,
     ErrorMessage,
     GroupInstanceId,
     HeartbeatInterval,
-    Host,
     MemberEpoch,
     MemberId,
     Partitions,
@@ -40,7 +41,6 @@ from .meanings import (
     StreamsGroupStatus,
     SubtopologyId,
     ThrottleTime,
-    UnsignedPort,
 )
 
 internal_topics: Final = Array(
@@ -61,7 +61,7 @@ task_sums: Final = Array(
     "partition" / Partition * "partition of the task: the part of a task id after the underscore",
     "offset" / Int64 * "sum over the task's changelog partitions",
 )
-endpoint: Final = Struct("host" / Host, "port" / UnsignedPort)
+endpoint: Final = Struct("host" / ApplicationHost, "port" / ApplicationPort)
 request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId,
@@ -115,7 +115,7 @@ response: Final = Struct(
     "member_id" / MemberId,
     "member_epoch" / ReachedEpoch * "epoch to send with the next heartbeat",
     "heartbeat_interval_ms" / HeartbeatInterval,
-    "acceptable_recovery_lag" / Until(0, Int32)
+    "acceptable_recovery_lag_legacy" / Until(0, Int32)
         * "offsets a warm-up task may lag and still count as caught up; -1 means not set",
     "task_offset_interval_ms" / Duration * "how often the member should send its task offsets, in ms",
     "acceptable_recovery_lag" / Since(1, Default(Int64, -1))

@@ -40,7 +40,7 @@ request: Final = Struct(
     "group_id" / GroupId * "group whose offsets the transaction commits",
     "producer_id" / ProducerId,
     "producer_epoch" / ProducerEpoch,
-    "generation_id" / Since(3, Default(GenerationId, -1))
+    "generation_id_or_member_epoch" / Since(3, Default(GenerationId, -1))
         * "generation of the group, or member epoch; refused if outdated, -1 skips the check",
     "member_id" / Since(3, MemberId),
     "group_instance_id" / Since(3, Default(Nullable(GroupInstanceId), None)),

@@ -17,7 +17,7 @@ from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
 from ..errors import Truncated
-from ..grammars import apis, find
+from ..grammars import apis
 from ..messages.message import explain, forms, grammar_of, header_grammar, read
 from ..messages.score import number, rarity, score
 from ..wire import Api
@@ -26,6 +26,7 @@ from ..wire.nodes import WireStruct
 from ..wire.nodes.children import contains
 from ..wire.readings.compiled import UNREADABLE
 from ..wire.records.node import RecordsNode
+from .begun import ends_in_client_id, header_so_far, int32, names_client
 from .headerless import known_headerless
 from .reason import Reason
 from .told import Extent, Guess, Told
@@ -49,8 +50,6 @@ SENSE, LITTLE = 5.0, 16.0
 """Bits for each byte, and beside these, that a message makes sense with."""
 PROVED = 16.0
 """Bits that a key, a version and a client id are worth which are all known."""
-
-
 Candidate = tuple[Api, int, Direction]
 Reading = tuple[WireStruct, Any, Any, int]
 """What a layout makes of bytes: (layout, header, body, where it ended)."""
@@ -147,10 +146,6 @@ def _nonsense(guess: Guess, told: Told) -> bool:
     return guess.direction == "response" and guess.score > UNREAD + 8.0 * (guess.end - guess.start)
 
 
-def int32(data: bytes, start: int) -> int:
-    return int.from_bytes(data[start : start + 4], "big", signed=True)
-
-
 def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
     """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
     size, length = int32(data, 0), len(data) - 4
@@ -178,29 +173,16 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
     for place in places(data, cut=told.cut):
         size = place.end - place.start if place.size is None else place.size
         accepted, head = read_header(data[: place.end], place.start, size)
-        head = _header_so_far(data, place) if accepted is None and place.size is not None else head
+        if head is None and (accepted is None if place.size is not None else ends_in_client_id(data, place.start)):
+            head = header_so_far(data, place)
         if head is None or (told.api is not None and told.api.key != head.api.key):
             continue
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
-        client = _names_client(head) or head.api.key != 0
+        client = names_client(head) or head.api.key != 0
         yield from (replace(guess, reason=Reason.HEADER, client=client) for guess in fits)
         if not fits:
             yield _broken(data, place, candidate, head, told)
-
-
-def _names_client(head: RequestHeader) -> bool:
-    """Return whether a header has a client id that somebody may have chosen."""
-    return head.client_id is not None and len(head.client_id) > 1 and head.client_id.isprintable()
-
-
-def _header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
-    """Return the header of a request that is cut off inside it; None for an unknown key or version, and for key 0."""
-    key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
-    api = find(key) if key else None
-    if api is None or not api.reads("request", version):
-        return None
-    return RequestHeader(api, version, int32(data, place.start + 4), None, True)
 
 
 def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Told) -> Guess:
@@ -213,29 +195,30 @@ def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeade
     weight = weigh(
         [header_grammar(*candidate), grammar_of(*candidate)], frame, 0, UNREAD + 12.0 * len(frame), place.size
     )
-    if weight is not None and (head.client_id or (weight.cut and says_cut)):
+    begun = place.size is None and head.client_id is None and ends_in_client_id(data, place.start)
+    if weight is not None and (head.client_id or (weight.cut and (says_cut or begun))):
         left = len(frame) - weight.end
         bits = (
             weight.bits
             + CUT * (weight.cut and not says_cut)
             + (UNREAD / 3 + 8.0 * left) * (left > 0)
-            - PROVED * _names_client(head)
+            - PROVED * (begun or names_client(head))
         )
-        weak = weight.cut and not head.client_id and place.size is None
-        client = _names_client(head)
+        weak = weight.cut and not head.client_id and place.size is None and not begun
+        client = names_client(head)
         bits += 12.0 * weak + NAMELESS * (not client and head.api.key == 0)
         guess = _guess(place, candidate, bits, Reason.HEADER, exact=False)
         return replace(guess, cut=weight.cut, faults=weight.faults, client=client)
     inspection = explain(*candidate, frame)[1]
     cut = says_cut and isinstance(inspection.broken, Truncated)
-    doubt = (3.0 if _names_client(head) or head.api.key else 8.0) * len(frame) + (
-        0.0 if cut else UNREAD / (3 if _names_client(head) else 1) + 8.0 * (len(frame) - inspection.end)
+    doubt = (3.0 if names_client(head) or head.api.key else 8.0) * len(frame) + (
+        0.0 if cut else UNREAD / (3 if names_client(head) else 1) + 8.0 * (len(frame) - inspection.end)
     )
     weak = not cut and (not head.client_id or head.api.key == 0)
     doubt += (UNREAD + 4.0 * len(frame)) * weak
     known = head.known and not cut
     guess = _guess(place, candidate, doubt, Reason.HEADER, exact=False)
-    return replace(guess, cut=cut, faults=int(known or cut), client=_names_client(head))
+    return replace(guess, cut=cut, faults=int(known or cut), client=names_client(head))
 
 
 def _answers(data: bytes, asked: Asked) -> list[Guess]:

@@ -15,7 +15,7 @@ from ..messages.message import grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import Direction
 from .alone import Alone
-from .infer import int32
+from .begun import int32
 from .reason import Reason
 from .told import Guess
 from .weigh import weigh

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ..engine.requests import prove, search
 from ..wire import Api
-from .infer import NOTHING, infer, int32
+from .begun import int32
+from .infer import NOTHING, infer
 from .mistakes import Cause, Mistake, cause
 from .told import Guess, Told
 

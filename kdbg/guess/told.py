@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..grammars import plain
 from ..wire import Api
 from ..wire.language.api import Direction
 from .batches import Mended
 from .reason import Reason
+
+WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
+MOST_WORDS = 1 << 16
+"""Characters of a text that are looked at."""
+
+
+def words_of(text: str | None) -> frozenset[str]:
+    """Return the words of a text, as names of APIs and payloads are compared."""
+    return frozenset(plain(word) for word in WORD.findall((text or "")[:MOST_WORDS]))
 
 
 class Told(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from ..budget import MEMORY
 from ..findings import Finding
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -16,48 +17,14 @@ from ..wire.readings.noted import Odd
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
 from .error_codes import ErrorFound, errors_in
+from .lines import UNTIMED, Line
 from .message import Message, facts_of, facts_of_both, front_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
+from .peers import Peers
+from .remembered import LARGE, REMEMBERED
 
 MANY = 1 << 62
 """More names than there can be."""
-
-
-class Decrypted(NamedTuple):
-    """What was spoken went over TLS: its version, its cipher suite, the name that the client asked for, ALPN."""
-
-    version: str
-    cipher: str
-    server_name: str
-    protocols: tuple[str, ...]
-
-
-class Peers(NamedTuple):
-    """A connection: `number` in order of appearance, its ends as (address, port), its first packet in the capture.
-
-    `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges. `tls` says what
-    it was decrypted from, if it was.
-    """
-
-    number: int
-    client: tuple[str, int]
-    broker: tuple[str, int]
-    first_packet: int = 0
-    tls: Decrypted | None = None
-
-
-def endpoint(end: tuple[str, int]) -> str:
-    """Return `address:port`, with IPv6 addresses in brackets."""
-    return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
-
-
-def connection_object(peers: Peers) -> dict[str, Any]:
-    """Return a connection as JSON has it; with what is known of its TLS, if it was decrypted."""
-    found: dict[str, Any] = {"client": endpoint(peers.client), "broker": endpoint(peers.broker), "id": peers.number}
-    if (tls := peers.tls) is not None:
-        said = {"version": tls.version, "cipher": tls.cipher, "server_name": tls.server_name or None}
-        found["tls"] = {**said, "protocols": list(tls.protocols)}
-    return found
 
 
 class Known(NamedTuple):
@@ -80,15 +47,17 @@ class CapturedMessage:
     """One message of an exchange: its bytes from the header on, when they came and in which packets.
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
-    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some. `known` is what
+    bytes at its end that cannot be had: the connection ended before them, or the capture lacks some, or they were not
+    `held`, to save memory. `known` is what
     was known when it came, `asked` the request that a response answers. `names` is how many names of topic ids had been
     learnt when it was handed out: later ones do not change what it says.
     """
 
     __slots__ = (
-        "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time", "known",
-        "last_packet", "last_time", "missing", "names", "noted", "sound", "told", "version",
+        "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time",
+        "known", "last_packet", "last_time", "missing", "names", "noted", "sound", "told", "version",
     )  # fmt: skip
+    held = True
     data: bytes
     first_packet: int
     first_time: int
@@ -134,6 +103,9 @@ class CapturedMessage:
         if message is None or (message.shallow and not shallow):
             message = self._message = read(self.api, self.version, self.direction, self.data, shallow=shallow)
             self._opened = False
+            taken = len(self.data) + MEMORY.message - MEMORY.left
+            if taken > LARGE:
+                REMEMBERED.remember(self, taken)
         if not (shallow or self._opened):
             self._opened = True
             if may_hold_payloads(message.grammar):
@@ -242,16 +214,23 @@ class CapturedMessage:
         return [finding for finding in told if not finding.kind.cut] if self.missing else told
 
 
+class GivenUp(CapturedMessage):
+    """One whose last bytes were not kept, to save memory."""
+
+    __slots__ = ()
+    held = False
+
+
 class Exchange:
     """A request and its response; either may be missing from the capture.
 
     `number` counts exchanges in the order in which they were completed, from 1. `findings` are those of the exchange
-    and of its connection just before it; each half's message has its own.
+    and of its connection just before it; each half's message has its own. `lines` are those of logs that speak of it.
     """
 
     __slots__ = (
-        "answered", "api", "client_id", "correlation_id", "findings", "number", "peers", "request", "response",
-        "version",
+        "answered", "api", "client_id", "correlation_id", "findings", "lines", "number", "peers", "request", "response",
+        "told_latency", "version",
     )  # fmt: skip
     api: Api | None
     client_id: str | None
@@ -268,11 +247,18 @@ class Exchange:
         self.findings: list[Finding] = []
         self.answered: bool = True
         """False for a request that wants no response (acks=0)."""
+        self.lines: tuple[Line, ...] = ()
+        self.told_latency: int | None = None
+        """The nanoseconds to the response that a log tells."""
 
     @property
     def latency(self) -> int | None:
         """Nanoseconds from the last byte of the request to the first byte of the response."""
+        if self.told_latency is not None:
+            return self.told_latency
         if self.request is None or self.response is None:
+            return None
+        if UNTIMED in (self.request.last_time, self.response.first_time):
             return None
         return self.response.first_time - self.request.last_time
 
@@ -301,7 +287,7 @@ class Exchange:
 
     @property
     def time(self) -> int:
-        """When the exchange began, in nanoseconds since the epoch."""
+        """When the exchange began, in nanoseconds since the epoch; `UNTIMED` where nobody says."""
         half = self.request or self.response
         return half.first_time if half else 0
 

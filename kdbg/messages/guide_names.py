@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ..errors import BuildError
-from ..grammars.guides import COMPUTED, EARLY, MESSAGE, described
+from ..grammars.guides import COMPUTED, EARLY, FORMER_NAMES, MESSAGE, described
 from ..wire import Api
 from ..wire.language.api import Direction, snake_case
 from ..wire.nodes import Node, NullableStruct, WireArray, WireStruct, join
@@ -161,12 +161,21 @@ def understood(api: Api, direction: Direction, version: int, body: Any) -> tuple
     that kdbg does not know.
     """
     first, *others = _forms(api, direction, version)
+    body = _by_todays_name(FORMER_NAMES.get((api.name, direction), {}), first.grammar, body)
     made = first.body(body)
     if others and not _known(first.grammar, made):
         for form in others:
             if _known(form.grammar, other := form.body(body)):
                 return form.grammar, other
     return first.grammar, made
+
+
+def _by_todays_name(former: Mapping[str, str], grammar: WireStruct, body: Any) -> Any:
+    """Return a body whose fields at the top have the names that Kafka's newest release gives them."""
+    if not former or not isinstance(body, Mapping):
+        return body
+    keys = set(grammar.keys)
+    return {(former[key] if former.get(key) in keys and key not in keys else key): item for key, item in body.items()}
 
 
 def _known(node: Node, value: Any) -> bool:

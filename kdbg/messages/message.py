@@ -6,7 +6,7 @@ that form and says so; one of an unknown API or version keeps its body as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,7 @@ from ..findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
 from ..findings.faults import Leftover as LeftoverFault
 from ..grammars import find, headers, kept
 from ..wire import Api
-from ..wire.language.api import DIRECTIONS, Direction
+from ..wire.language.api import Direction
 from ..wire.language.payload import Opened
 from ..wire.language.types import FOREVER, Unread
 from ..wire.nodes import WireStruct
@@ -26,7 +26,8 @@ from ..wire.readings.compiled import UNREADABLE, Reader, message_reader
 from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.front import FrontReader, front_reader
-from ..wire.readings.secrets import has_secrets, hide, hide_all
+from ..wire.readings.secrets import has_secrets, hide, hide_all, without_tags
+from .suspicion import may_hold_secrets
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -56,16 +57,20 @@ class Message:
     """Those that were opened (payloads.py), innermost first."""
     shallow: bool = field(default=False, compare=False)
     """Whether the records of its batches were left unread."""
+    suspicious: bool = field(default=False, compare=False)
+    """Whether it is odd, and secrets seem to stand in its bytes though its grammar has none."""
 
     @property
     def misaligned(self) -> bool:
         """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
-        return any(finding.kind.shifts for finding in self.findings) and has_secrets(self.grammar)
+        return (self.suspicious or has_secrets(self.grammar)) and any(finding.kind.shifts for finding in self.findings)
 
     @property
     def open_body(self) -> Any:
         """The body with its secrets hidden, and all strings and bytes where it is misaligned."""
-        return hide_all(self.body) if self.misaligned else hide(self.grammar, self.body)
+        if self.misaligned:
+            return hide_all(self.body)
+        return hide(self.grammar, without_tags(self.body) if self.suspicious else self.body)
 
 
 def read(
@@ -113,7 +118,21 @@ def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, he
     places = not api.reads(direction, version)  # they tell where an unknown body begins
     grammar, inspection = explain(api, version, direction, data, header=header, spans=places)
     head, body, findings = inspection.header, inspection.value or {}, tuple(inspection.findings)
-    return Message(api, version, direction, head, body, grammar, len(data), findings, inspection.unexplained)
+    odd, left = is_suspicious(grammar, data, findings), inspection.unexplained
+    return Message(api, version, direction, head, body, grammar, len(data), findings, left, suspicious=odd)
+
+
+def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding]) -> bool:
+    """Return whether fields of a message hold what others should, and it seems to hold secrets.
+
+    Bytes left over behind its last field moved none.
+    """
+    moved = any(_moves(each.kind) for each in findings)
+    return moved and may_hold_secrets(data, grammar)
+
+
+def _moves(kind: Kind) -> bool:
+    return (kind.shifts and kind is not Kind.LEFTOVER) or kind is Kind.UNKNOWN_TAG
 
 
 def explain(
@@ -130,6 +149,9 @@ def explain(
     for form in forms(api, version, direction, header, False):
         secret = carries_secrets(form.grammar)
         inspection = inspect(form.grammar, data, header=head, opaque=secret, side=direction, spans=spans)
+        odd = inspection.unexplained or any(_moves(each.kind) for each in inspection.findings)
+        if spans and not secret and odd and may_hold_secrets(data, form.grammar):
+            inspection = inspect(form.grammar, data, header=head, opaque=True, side=direction)
         if form.name:
             inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)))
             if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):
@@ -242,10 +264,12 @@ def carries_secrets(grammar: WireStruct) -> bool:
 
 @kept
 def opaque_api(key: int, name: str = "") -> Api:
-    """Return an API of which only the header is understood; its body is secret where the real one has secrets."""
+    """Return an API of which only the header is understood; its body is secret.
+
+    Damage may have made the key or the version: a message with a password is one bit away from one without.
+    """
     real = find(key)
-    secret = real is not None and any(has_secrets(real.at(side, real.versions[-1])) for side in DIRECTIONS)
-    body = Unread(secret=secret)
+    body = Unread(secret=True)
     return Api(key, name or f"Unknown({key})", body, body, range(1), real.flexible if real else FOREVER)
 
 

@@ -21,8 +21,9 @@ from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..wire import Api
 from ..wire.language.api import Direction
-from .exchange import CapturedMessage, Decrypted, Exchange, Known, Peers
+from .exchange import CapturedMessage, Exchange, Known
 from .message import opaque_api
+from .peers import Decrypted, Peers, Via
 
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
@@ -170,10 +171,10 @@ class _Shared(NamedTuple):
 
 def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
-    capture, (number, client, broker, first_packet, tls), key, version, client_id, mechanism = common
+    capture, (number, client, broker, first_packet, tls, via), key, version, client_id, mechanism = common
     known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
     decrypted = _decrypted(*tls) if tls is not None else None
-    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted)
+    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, Via(*via) if via is not None else None)
     return _Shared(capture, peers, _api(key), version, client_id, known)
 
 

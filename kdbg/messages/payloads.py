@@ -22,10 +22,10 @@ from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, 
 from ..wire.nodes import Node, Rest, Sized, WireStruct, join
 from ..wire.nodes.children import children
 from ..wire.readings.compiled import read_whole
-from ..wire.readings.secrets import has_secrets
+from ..wire.readings.secrets import has_secrets, without_tags
 from ..wire.readings.topic_names import ALWAYS, learn
 from ..wire.records.node import RecordsNode
-from .message import Message, explain
+from .message import Message, explain, is_suspicious
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -69,7 +69,9 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
 def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
     """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
     walk = plan(grammar)
-    misaligned = has_secrets(grammar) and any(finding.kind.shifts for finding in inspection.findings)
+    shifted = any(finding.kind.shifts for finding in inspection.findings)
+    data = inspection.buffers[0].data
+    misaligned = shifted and (has_secrets(grammar) or is_suspicious(grammar, data, inspection.findings))
     if walk is None or misaligned or not inspection.value:
         return
     opener = Opener(context or Context())
@@ -112,7 +114,7 @@ class Opener:
             return data
         scopes: list[Any] = [*reversed(self.around), self.context.around()]
         candidates = list(holding(data, ChainMap(*scopes)))
-        opened: bytes | None = self._by_any(candidates, data, path)
+        opened: bytes | None = self._by_any(candidates, data, path, secret)
         if opened is None and len(candidates) == 1:
             opened = self._slowly(candidates[0], data, path, secret)
         if opened is None:
@@ -120,7 +122,7 @@ class Opener:
         self.seen[path] = opened
         return opened
 
-    def _by_any(self, candidates: list[Readable], data: bytes, path: str) -> Opened | None:
+    def _by_any(self, candidates: list[Readable], data: bytes, path: str, secret: bool) -> Opened | None:
         """Read the bytes as the first of the candidates that fits to their last byte; return None where none does."""
         for readable in candidates:
             try:
@@ -133,7 +135,7 @@ class Opener:
                     continue
                 if form.note:
                     self.odd.append(Odd(path, Finding(Kind.DIALECT, facts=KnownForm(form.note))))
-                return self._opened(form, data, value, path)
+                return self._opened(form, data, value, path, secret)
         return None
 
     def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
@@ -149,14 +151,14 @@ class Opener:
             return self.seal(data, path) if secret else data
         from ..wire.readings.spans import inspect
 
-        secret = secret or has_secrets(reading.grammar)
-        inspection = inspect(reading.grammar, data, opaque=secret, spans=False)
+        may, secret = secret, secret or has_secrets(reading.grammar)
+        inspection = inspect(reading.grammar, data, opaque=secret, spans=False, inner=True)
         broken = next((finding for finding in inspection.findings if finding.kind.shifts), None)
         if broken is not None:
             self.odd.append(Odd(path, broken, reading.name))
             return self.seal(data, path) if secret else data
         self.odd += [Odd(path, finding) for finding in inspection.findings]
-        return self._opened(reading, data, inspection.value, path)
+        return self._opened(reading, data, inspection.value, path, may)
 
     def seal(self, data: bytes, path: str) -> Sealed:
         """Return bytes that no view may show, and mark their path: nothing below it may be shown either."""
@@ -164,9 +166,11 @@ class Opener:
         self.sealed.add(path)
         return Sealed(data)
 
-    def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str) -> Opened:
-        """Return the payload, with the payloads inside it opened too."""
+    def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str, secret: bool) -> Opened:
+        """Return the payload, with the payloads inside it opened too; with `secret` its unknown tags are secrets."""
         outside, self.secret = self.secret, has_secrets(reading.grammar)
+        if secret and without_tags(value) is not value:
+            self.secret = True
         walk = plan(reading.grammar)
         if walk is not None:
             self.depth += 1

@@ -11,10 +11,14 @@ from uuid import UUID
 
 from ..grammars.payloads import CONTROL as CONTROL_RECORDS
 from ..grammars.payloads import TOPICS
+from ..grammars.payloads.topics import SECRETIVE
 from ..wire.language.payload import RecordPayloads
 from ..wire.nodes import join
-from ..wire.records.sets import CONTROL
+from ..wire.records.sets import CODEC_MASK, CONTROL
 from .payloads import Opener, ValuePath, path_of
+from .suspicion import FRAME, is_metadata
+
+METADATA = TOPICS[SECRETIVE]
 
 
 def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
@@ -22,11 +26,33 @@ def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
     topic = opener.context.topics.get(opener.topic) if isinstance(opener.topic, UUID) else opener.topic
     kinds = TOPICS.get(topic) if topic is not None else None
     for i, entry in enumerate(entries or ()):
-        control = entry.get("magic") == 2 and entry["attributes"] & CONTROL
-        chosen = CONTROL_RECORDS if control else kinds
+        chosen = recognised(entry) if opener.topic is None else kinds
+        if entry.get("magic") == 2 and entry["attributes"] & CONTROL:  # one bit of it may be wrong
+            chosen = CONTROL_RECORDS._replace(secret=chosen is not None and chosen.secret)
         if chosen is not None:
             _open_entry(opener, chosen, entry, f"{path_of(place)}[{i}]")
     return entries
+
+
+def recognised(entry: dict[str, Any]) -> RecordPayloads | None:
+    """Return what the records of an entry are that no topic tells: those of the KRaft log, if any looks so.
+
+    Of compressed ones that nobody can read they may be.
+    """
+    unread = entry.get("raw_records") or entry.get("raw") or entry.get("partial") or b""
+    lost = "compressed_records" in entry and "records" not in entry
+    return METADATA if lost or is_metadata(unread) or tells_metadata(entry) else None
+
+
+def tells_metadata(entry: dict[str, Any]) -> bool:
+    """Return whether a record of a batch, or of a message, looks like one of the KRaft log."""
+    return any(looks_like_metadata(record) for record in entry.get("records") or ())
+
+
+def looks_like_metadata(record: dict[str, Any]) -> bool:
+    """Return whether a record has no key, and a value that begins as those of the KRaft log do."""
+    value = record.get("value")
+    return not record.get("key") and isinstance(value, bytes) and FRAME.match(value) is not None
 
 
 def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], path: str) -> None:
@@ -48,6 +74,8 @@ def _open_record(opener: Opener, kinds: RecordPayloads, record: dict[str, Any], 
     for name, holding in (("key", kinds.key), ("value", kinds.value)):
         if record.get(name):
             record[name] = opener.open(holding, record[name], join(path, name), secret=kinds.secret)
+    for i, header in enumerate((kinds.secret and record.get("headers")) or ()):  # which none of Kafka's own has
+        _seal_one(opener, header, "value", f"{path}.headers[{i}]")
     opener.around.pop()
 
 
@@ -56,6 +84,8 @@ def _seal(opener: Opener, entry: dict[str, Any], path: str) -> None:
     compressed = "compressed_records" if entry.get("magic") == 2 else "value"
     if opener.secret or "records" not in entry:
         _seal_one(opener, entry, compressed, f"{path}.{compressed}")
+    if "records" not in entry and (entry.get("magic") == 2 or entry.get("attributes", 0) & CODEC_MASK):
+        opener.seal(b"", f"{path}.records")  # of what is inside a hexdump would tell
     for name, place in (("partial", path), ("raw", path), ("raw_records", f"{path}.records")):
         _seal_one(opener, entry, name, place)
 

@@ -9,6 +9,7 @@ import orjson
 
 from ..messages import exchange as captured
 from ..render.jsonlines import json_line
+from ..render.look import Look
 from ..render.shown import html, render
 from ..wire.readings.topic_names import names_by_then
 
@@ -28,6 +29,7 @@ class Exchange(captured.Exchange):
         self = cls(found.peers, found.api, found.version, found.correlation_id, found.client_id)
         self.number, self.answered, self.findings = found.number, found.answered, found.findings
         self.request, self.response, self._learnt = found.request, found.response, topics
+        self.lines, self.told_latency = found.lines, found.told_latency
         return self
 
     @property
@@ -41,7 +43,7 @@ class Exchange(captured.Exchange):
 
         `kdbg.encode` takes a body out of it back to the same bytes, unless something in it is hidden.
         """
-        found: dict[str, Any] = orjson.loads(json_line(self, self._topics, show_secrets=show_secrets))
+        found: dict[str, Any] = orjson.loads(json_line(self, self._topics, Look(show_secrets=show_secrets)))
         return found
 
     def text(self, format: str = "tree", *, show_secrets: bool = False) -> str:

@@ -8,12 +8,14 @@ from typing import Any
 import orjson
 
 from .. import grammars
-from ..capture.pasted import read_bytes
 from ..errors import InputError
 from ..findings import Finding
+from ..guess.named import api_or_structure, told_as
 from ..guess.pieces import Piece, pieces
-from ..guess.told import Guess, Told
+from ..guess.told import Guess, Told, words_of
 from ..messages.message import Message
+from ..pasted.search import takes_of
+from ..pasted.take import Take
 from ..render.explained import Explained
 from ..render.look import Look
 from ..render.shown import html
@@ -68,19 +70,30 @@ def explain(
     direction: Direction | None = None,
     header: bool = True,
 ) -> list[Explanation]:
-    """Explain bytes, or text that holds some (hex, base64, a literal, a hexdump): the pieces one after another.
+    """Explain bytes, or those that stand in a text, as `kdbg explain` does: the pieces one after another.
 
-    What is known of them may be said: `api`, `version`, `direction`, and `header=False` for a body alone.
+    A text may be hex, base64, a literal or a hexdump, with log lines or code around it; where it holds bytes in several
+    places, positions count from the first byte of each. What is known of them may be said: `api` (or a payload, by its
+    name), `version`, `direction`, and `header=False` for a body alone.
 
     Raises `InputError` for text without bytes in it, `UnknownApi` for an API that is not known.
     """
     if version is not None and api is None:
         raise InputError("version of which API? Say so with api")
-    told = Told(grammars.api(api) if api is not None else None, version, direction, header)
-    raw = data if isinstance(data, bytes) else read_bytes(data).data
-    if not raw:
+    known, named = api_or_structure(api, grammars.api) if api is not None else (None, None)
+    told = Told(known, version, direction, header)
+    if isinstance(data, bytes):
+        takes = [Take(data, "bytes", 0, len(data))]
+    else:
+        takes, told = takes_of(data), told._replace(named=words_of(data))
+    if not any(take.data for take in takes):
         raise InputError("there are no bytes to explain")
-    return [_explanation(raw, piece) for piece in pieces(raw, told)]
+    found: list[Explanation] = []
+    for take in takes:
+        of_take = told._replace(cut=take.cut)
+        of_take = of_take if named is None else told_as(named, take.data, of_take)
+        found += [_explanation(take.data, piece) for piece in pieces(take.data, of_take)]
+    return found
 
 
 def _explanation(data: bytes, piece: Piece) -> Explanation:

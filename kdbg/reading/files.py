@@ -10,8 +10,12 @@ from ..capture import Capture
 from ..capture.source import Source, open_source
 from ..errors import InputError
 from ..filters.chosen import Filters
+from ..logs.log import Log, has_lines
 
 if TYPE_CHECKING:
+    from ..engine.driver import Pairing
+    from ..engine.engine import Watch
+    from ..engine.sides import Depth
     from ..segments import File
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
@@ -47,17 +51,37 @@ def chosen(source: Named, filters: Filters) -> tuple[Named, Filters]:
     return found[0], filters.but(exchange=found[1])
 
 
-def open_any(name: Named) -> Capture | BrokerFile:
-    """Open a file, "-" or a binary stream; raise `CaptureError` where it is neither a capture nor a broker's file."""
+def open_any(name: Named) -> Capture | Log | BrokerFile:
+    """Open a file, "-" or a binary stream; raise `CaptureError` where it is no capture, broker's file or log."""
     source = open_source(name)
     try:
         if source.feed.ahead(4).startswith(CAPTURES):
             return Capture(source)
         found = recognised(source)
-        return Capture(source) if found is None else BrokerFile(source, found)
+        if found is not None:
+            return BrokerFile(source, found)
+        return Log(source) if has_lines(source) else Capture(source)
     except BaseException:
         source.close()
         raise
+
+
+def engine_of(
+    opened: Capture | Log | BrokerFile, filters: Filters, reads: Depth | None, watch: Watch | None = None
+) -> Pairing:
+    """Return what makes exchanges of what was opened; raise as `KeyLog.use` for key logs that cannot be read.
+
+    `reads` and `watch` are as for `Engine`.
+    """
+    if isinstance(opened, Log):
+        from ..logs.conversations import Conversations
+
+        return Conversations()
+    from ..engine.engine import Engine, nobody_watches
+    from ..engine.tls import NO_KEYS
+
+    keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else NO_KEYS
+    return Engine(ports=filters.port or (), watch=watch or nobody_watches, reads=reads, keys=keys)
 
 
 def recognised(source: Source) -> File | None:

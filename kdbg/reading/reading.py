@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
 
 from ..capture import Capture
-from ..engine.driver import PAUSE, Drive
-from ..engine.engine import Engine
+from ..engine.driver import PAUSE, Drive, Pairing
 from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.tally import Seen, Unmatched
 from ..findings import Finding
-from ..messages.exchange import Peers
+from ..logs.log import Log
+from ..messages.peers import Peers
 from .exchange import Exchange
-from .files import BrokerFile, chosen, open_any
+from .files import BrokerFile, chosen, engine_of, open_any
 from .log import LogEntry, entries
 
 if TYPE_CHECKING:
@@ -36,35 +36,35 @@ class Reading(Iterator[Read], Generic[Read]):
     far.
     """
 
-    def __init__(self, opened: Capture | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None) -> None:
+    def __init__(
+        self, opened: Capture | Log | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None
+    ) -> None:
         self._opened, self._where = opened, where
         plain = filters.but(limit=None)
         reads_all = where is None and not plain.asks
-        self._engine = Engine(ports=filters.port or (), reads="shallow" if reads_all else None)
-        if isinstance(opened, Capture):
-            self._engine.keys = opened.secrets(filters.tls_keys)
+        self._engine = engine_of(opened, plain, "shallow" if reads_all else None)
         self._seen = Seen()
         self._left = filters.limit
         self._items: Iterator[Any] = (
-            _exchanges(opened, self._engine, plain, self._seen)
-            if isinstance(opened, Capture)
-            else _entries(opened, plain)
+            _entries(opened, plain)
+            if isinstance(opened, BrokerFile)
+            else _exchanges(opened, self._engine, plain, self._seen)
         )
 
     @property
     def name(self) -> str:
         """The name of the file, as it was given."""
-        return self._opened.name if isinstance(self._opened, Capture) else self._opened.source.name
+        return self._opened.source.name
 
     @property
     def is_capture(self) -> bool:
-        """Whether it is a capture; else it is a file of a broker's disk."""
+        """Whether it is a capture; else it is a log, or a file of a broker's disk."""
         return isinstance(self._opened, Capture)
 
     @property
     def problems(self) -> tuple[Finding, ...]:
         """What is wrong with the file, as far as it was read."""
-        return tuple(self._opened.problems) if isinstance(self._opened, Capture) else ()
+        return () if isinstance(self._opened, BrokerFile) else tuple(self._opened.problems)
 
     @property
     def findings(self) -> tuple[tuple[Peers, Finding], ...]:
@@ -96,7 +96,7 @@ class Reading(Iterator[Read], Generic[Read]):
     def close(self) -> None:
         """Close the file; nothing more comes out."""
         self._left = 0
-        (self._opened if isinstance(self._opened, Capture) else self._opened.source).close()
+        (self._opened.source if isinstance(self._opened, BrokerFile) else self._opened).close()
 
     def __del__(self) -> None:
         """Close a file that nobody reads on, as in `next(kdbg.read(path))`."""
@@ -112,7 +112,8 @@ class Reading(Iterator[Read], Generic[Read]):
         self.close()
 
     def __repr__(self) -> str:
-        what = "capture" if isinstance(self._opened, Capture) else self._opened.file.kind.title
+        opened = self._opened
+        what = opened.file.kind.title if isinstance(opened, BrokerFile) else "capture" if self.is_capture else "log"
         return f"<Reading of {self.name!r}, a {what}, {'closed' if self._left == 0 else 'open'}>"
 
     def to_arrow(self, table: str = TABLE) -> pa.Table:
@@ -120,7 +121,7 @@ class Reading(Iterator[Read], Generic[Read]):
         from .frames import arrow
 
         if not isinstance(self._opened, Capture):
-            raise CaptureError(self.name, "is no capture, and has no exchanges", "read its entries one by one")
+            raise CaptureError(self.name, "is no capture: there are no tables of it", "read it one by one")
         return arrow(self.name, self, self._engine.topic_names, table)  # type: ignore[arg-type]
 
     def to_pandas(self, table: str = TABLE) -> pd.DataFrame:
@@ -128,8 +129,8 @@ class Reading(Iterator[Read], Generic[Read]):
         return self.to_arrow(table).to_pandas()
 
 
-def _exchanges(capture: Capture, engine: Engine, filters: Filters, seen: Seen) -> Iterator[Exchange]:
-    """Yield the exchanges of a capture that pass the filters, and close it at the end."""
+def _exchanges(capture: Capture | Log, engine: Pairing, filters: Filters, seen: Seen) -> Iterator[Exchange]:
+    """Yield the exchanges of a capture or a log that pass the filters, and close it at the end."""
     drive = Drive(
         engine,
         capture.blocks(pause=PAUSE),
@@ -152,7 +153,7 @@ def _entries(opened: BrokerFile, filters: Filters) -> Iterator[LogEntry]:
 def open_reading(
     source: str | os.PathLike[str] | BinaryIO, filters: Filters, where: Callable[[Any], bool] | None
 ) -> Reading[Any]:
-    """Open a capture or a broker's file; raise `CaptureError` where it cannot be read, or be asked these filters."""
+    """Open a capture, a log or a broker's file; raise `CaptureError` where that fails, or filters cannot be asked."""
     source, filters = chosen(source, filters)
     filters.dated(0).checks()  # an unknown API is refused before anything is read
     return Reading(open_any(source), filters, where)

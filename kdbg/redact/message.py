@@ -49,6 +49,9 @@ def redact(half: CapturedMessage, made: Substitutes) -> Redacted:
 class Message:
     """The buffers of a message with their edits made; from the innermost out, each is packed into the one around it."""
 
+    made: Substitutes
+    lost: int
+
     def __init__(self, inspection: Inspection, found: list[Edit], made: Substitutes) -> None:
         self.made = made
         self.old = [buffer.data for buffer in inspection.buffers]

@@ -7,9 +7,11 @@ capture holds only the beginning, as right as they were.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..capture.links import IPV4, IPV6, TCP, UDP, VLAN_TAGS, VXLAN_PORTS
+from ..capture.frames import Piece
+from ..capture.links import IPV4, IPV6, RAW, TCP, UDP, VLAN_TAGS, VXLAN_PORTS
 from ..capture.packet import Packet
 from ..capture.write import checksum
 from .substitutes import Substitutes
@@ -21,6 +23,8 @@ HARDWARE = {1: ((0, 6), (6, 12)), 113: ((6, 14),), 276: ((12, 20),)}
 KINDS = {1: 12, 113: 14, 276: 0}
 """Where an ethertype says what follows; other links say it by the IP version."""
 VXLAN, UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 8, 16, 6, 10
+FRAGMENT = 44
+"""The header of IPv6 in front of a piece."""
 UNCHECKED = b"\0\0"
 
 
@@ -53,6 +57,29 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     for network in reversed(networks):
         _prove(new, data, network)
     return bytes(new)
+
+
+def pieces_rewritten(
+    pieces: Iterable[Piece], whole: bytes, packet: Packet | None, payload: bytes, made: Substitutes
+) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of the frames that hold the pieces of an IP packet, in which `packet` stands.
+
+    A frame is left out in which nothing says where its piece begins.
+    """
+    network = _network(whole, 0)
+    new = rewritten(RAW, whole, packet, payload, made)
+    for frame, fragment in pieces:
+        networks, _ = _networks(frame.link, frame.data)
+        stop = networks[-1].stop if networks else 0
+        start = stop - len(fragment.data)
+        if network is None or frame.data[max(start, 0) : stop] != fragment.data:
+            continue
+        place = network.end + fragment.offset
+        data = bytearray(frame.data[:start] + new[place : place + len(fragment.data)] + bytes(len(frame.data) - stop))
+        _hide(data, frame.link, networks, made)
+        for each in reversed(networks):
+            _prove(data, frame.data, each)
+        yield frame.number, bytes(data)
 
 
 def _networks(link: int, data: bytes) -> tuple[list[Network], int]:
@@ -151,8 +178,10 @@ def _prove(new: bytearray, data: bytes, network: Network) -> None:
 def _tcp_at(data: bytes, network: Network) -> int | None:
     """Return where a TCP header begins right behind an IP header, or behind extension headers of IPv6."""
     place, carries = network.end, network.carries
-    while network.addresses[1] == 16 and carries in (0, 43, 60) and place + 2 <= len(data):
-        carries, place = data[place], place + (data[place + 1] + 1) * 8
+    while network.addresses[1] == 16 and carries in (0, 43, 60, FRAGMENT) and place + 8 <= len(data):
+        if carries == FRAGMENT and (data[place + 2] or data[place + 3] & ~6):  # a piece, and no packet in one piece
+            return None
+        carries, place = data[place], place + (data[place + 1] * (carries != FRAGMENT) + 1) * 8
     return place if carries == TCP else None
 
 

@@ -30,6 +30,9 @@ _FIRST6 = ((0x1, 0x10), (0x10, 0x100), (0x100, 0x1000), (0x1000, 0xFE00))
 class Substitutes:
     """Gives substitutes; `names`: names get pseudonyms, else blanks; `addresses`: those of packets are replaced."""
 
+    names: bool
+    addresses: bool
+
     def __init__(self, seed: str, *, names: bool = False, addresses: bool = False) -> None:
         self.names, self.addresses = names, addresses
         self._seed = seed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -27,6 +28,7 @@ LEAST = 8
 ANY_WIDTH = 1 << 20
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that a spreadsheet calculates."""
+NUMBER = re.compile(r"[+-]\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 LARGEST = 1 << 63
 
 
@@ -71,7 +73,7 @@ def blocks(names: Sequence[str], texts: Sequence[Sequence[str]], look: Look) -> 
     )
 
 
-def csv_line(values: AnswerRow, *, raw: bool = True) -> str:
+def csv_line(values: AnswerRow, *, raw: bool = False) -> str:
     """Return one line of CSV, newline included; if not `raw`, without texts that spreadsheets take for formulas.
 
     Null is an empty field; lists, mappings, bytes and booleans are written as JSON.
@@ -85,7 +87,7 @@ def csv_line(values: AnswerRow, *, raw: bool = True) -> str:
 
 def guarded(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula: with an apostrophe before what begins like one."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
 
 
 def json_line(columns: Sequence[str], row: AnswerRow) -> bytes:

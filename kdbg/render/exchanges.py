@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange, Peers
+from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import Message, grammar_of, header_grammar
+from ..messages.peers import Peers
 from ..records.sets import record_sets
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -18,9 +19,11 @@ from ..wire.readings.topic_names import ALWAYS, Topics
 from .drawn import Drawing, Texts, drawing
 from .findings import finding_line
 from .heading import Headings, encode, findings_of, kind, title_values
+from .lines import lines_text
 from .look import Look
 from .tree import Tree
 from .values import Memo
+from .without_values import shown_body
 
 
 class TreeView:
@@ -41,7 +44,7 @@ class TreeView:
 
     def __call__(self, exchange: Exchange) -> bytes:
         request, response = exchange.request, exchange.response
-        if request is None or response is None or exchange.findings:
+        if request is None or response is None or exchange.findings or exchange.lines:
             return self.in_parts(exchange)
         out = [self._tops[kind(exchange)] % (*title_values(exchange), *self.headings.values(request))]
         self.half(request, out)
@@ -61,6 +64,8 @@ class TreeView:
         request, response = exchange.request, exchange.response
         out = [headings.title(exchange)]
         out += [encode(f"\n  {finding_line(finding, self.look)}") for finding in exchange.findings]
+        if exchange.lines:
+            out.append(encode(f"\n  {self.look.paint('dim', lines_text(exchange))}"))
         out += mid, headings.half(request, exchange, "request"), b"\n"
         if request is not None:
             self.half(request, out)
@@ -97,7 +102,7 @@ class TreeView:
         """Return what draws such messages straight from their bytes; None where there is no such thing."""
         if version not in api.versions or not api.reads(direction, version) or api.headerless:
             return None
-        if self.look.read is not None and record_sets(grammar_of(api, version, direction)):
+        if self.look.alters_records and record_sets(grammar_of(api, version, direction)):
             return None
         header = header_grammar(api, version, direction)
         return drawing(self.texts, header, grammar_of(api, version, direction), self.below(direction))
@@ -111,7 +116,7 @@ class TreeView:
         message, below = half.message(), self.below(half.direction)
         if message is None:
             return ""
-        body = message.body if self.look.show_secrets else message.open_body
+        body = shown_body(message, self.look)
         if self.look.read is not None:
             from ..records.reading import read_in_place
 

@@ -29,6 +29,7 @@ from .look import Look
 from .mistakes import cause_lines
 from .tree import Tree
 from .values import escape, quote
+from .without_values import shown_body
 
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
@@ -218,7 +219,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     found = Explained(data, piece)
     message, tree = found.message, Tree(look, ALWAYS)
     tree.lines += [found.heading(look), *_dim(found.why(), look)]
-    body = message.body if look.show_secrets else message.open_body
+    body = shown_body(message, look)
     if message.header is not None:
         header = header_grammar(found.guess.api, found.guess.version, found.guess.direction)
         tree.struct(header)(message.header, f"{tree.mid}{look.paint('heading', 'header')}", tree.mid_below)
@@ -245,7 +246,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
     return dump({
         "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
         "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
-        "header": message.header, "body": json_body(message, show_secrets=look.show_secrets),
+        "header": message.header, "body": json_body(message, look),
         "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
         "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip

@@ -8,9 +8,11 @@ filled by strided copies, eight bytes in one go.
 from __future__ import annotations
 
 from binascii import hexlify
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TypeAlias
 
+from ..wire.readings.runtime import Unreadable
 from .look import Look
 
 WIDE, WIDER = 110, 130
@@ -27,6 +29,8 @@ SEGMENT = 0x10000
 """Places that are written with the same digits in front of the last four."""
 FEW, MOST = 8, 1 << 9
 """Lines that are made one by one, and lines that are made in one go."""
+HUGE, PIECE = 1 << 22, 1 << 16
+"""Bytes of a field from which on not all of its lines are held at once, and bytes of which they are made then."""
 
 
 PLACE, NEAR = b"%04x", 4096
@@ -94,6 +98,8 @@ class Grid:
         rows are gathered, nor are its bytes copied meanwhile.
         """
         size = self.per_line
+        if stop - start > HUGE:
+            raise Unreadable  # an inspection's lines are made piece by piece
         few = stop - start <= FEW * size
         raw = data[start : stop if few else start + size]
         hexed, text = hexlify(raw, b" "), raw.translate(PRINTABLE)
@@ -153,6 +159,30 @@ class Grid:
         lines[:0] = more
         del lines[-len(more) :]
         return lines
+
+
+class Block:
+    """The lines below the first one of a huge field, made piece by piece when they are asked for."""
+
+    __slots__ = ("data", "grid", "hidden", "place", "start", "style")
+
+    def __init__(self, grid: Grid, data: bytes, start: int, place: int, style: str, hidden: bool) -> None:
+        self.grid, self.data, self.start, self.place = grid, data, start, place
+        self.style, self.hidden = style, hidden
+
+    def __iter__(self) -> Iterator[str]:
+        for at in range(self.start, len(self.data), PIECE):
+            piece, place = self.data[at : at + PIECE], self.place + at - self.start
+            yield self.grid.rest(place, piece, self.style, hidden=self.hidden).decode()[:-1]
+
+
+def spread(lines: Iterable[str | Block]) -> Iterator[str]:
+    """Yield lines, those of blocks many at a time."""
+    for line in lines:
+        if isinstance(line, Block):
+            yield from line
+        else:
+            yield line
 
 
 class Rest:

@@ -8,14 +8,16 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ..findings import Finding
-from ..messages.exchange import CapturedMessage, Exchange, Peers
-from ..messages.exchange import endpoint as endpoint
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.lines import UNNUMBERED, UNTIMED
 from ..messages.message import Message
+from ..messages.peers import Peers, Via
+from ..messages.peers import endpoint as endpoint
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS
 from .clock import Clock
 from .look import Look
-from .values import Memo, quote
+from .values import Memo, escape, quote
 
 _seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
 clocks = Memo(lambda millisecond: f"{_seconds[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
@@ -78,7 +80,10 @@ class Headings:
 
     def title(self, exchange: Exchange) -> bytes:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
-        return self.title_template(*kind(exchange)) % title_values(exchange)
+        template = self.title_template(*kind(exchange))
+        if exchange.correlation_id == UNNUMBERED:
+            template = template.replace(b" \xc2\xb7 correlation id %d", b"%.0a", 1)
+        return template % title_values(exchange)
 
     def title_template(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
         """Return the template of the titles of exchanges of a kind."""
@@ -86,24 +91,48 @@ class Headings:
         if api is None:
             words = f"Response{self.plain}{correlation}"
         elif api.key >= 0:
-            words = f"{template(api.name)} v{version}{self.plain}{correlation}"
+            said_version = f" v{version}" if version >= 0 else ""
+            words = f"{template(api.name)}{said_version}{self.plain}{correlation}"
         else:
             words = f"{template(api.name)}{self.plain}%.0a"
         client = "" if client_id is None else f"client {quote(client_id, self.look.max_text)} · "
-        ends = f"{endpoint(peers.client)} → {endpoint(peers.broker)}"
+        ends = " → ".join(endpoint(end) for end in (peers.client, peers.broker) if end[0])
         tls = f" · decrypted, {peers.tls.version}" if peers.tls is not None else ""
-        who = template(f"{client}{ends} · connection c{peers.number}{tls}")
+        who = template(f"{client}{ends}{' · ' * bool(ends)}connection c{peers.number}{tls}{proxy(peers.via)}")
         return encode(f"{self.bold}#%d {words}%b\n{self.dim}{who}{self.undim}")
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
-        return encode(self._missing(exchange, name)) if half is None else self.halves[name] % self.values(half)
+        if half is None:
+            return encode(self._missing(exchange, name))
+        if exchange.lines and not half.data:
+            return encode(self._told(half, name))
+        return self.halves[name] % self.values(half)
+
+    def _told(self, half: CapturedMessage, name: str) -> str:
+        """Return the heading of a half without bytes: its size and time, as far as a log tells."""
+        zone = "" if self.look.local else " UTC"
+        said = [f"{half.size:,} bytes"] if half.size else []
+        if half.first_time != UNTIMED:
+            second, of_zone = _local_moment(half.first_time // SECOND) if self.look.local else (b"", b"")
+            when = f"{second.decode()}.{half.first_time // 1000 % 1_000_000:06d}" if second else moment(half.first_time)
+            said.append(f"{when}{zone}{of_zone.decode()}")
+        return f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said)
 
     def _missing(self, exchange: Exchange, name: str) -> str:
         """Return the heading of a half that there is not."""
         if name == "response" and not exchange.answered:
             return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
         return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
+
+
+def proxy(via: Via | None) -> str:
+    """Return what a proxy told of a connection, behind the other words on it."""
+    if via is None:
+        return ""
+    target = f" to {escape(via.target)}" if via.target and not via.source else ""
+    source = f", for {escape(via.source)}" if via.source else ""
+    return f" · via {via.protocol}{target}{source}"
 
 
 def kind(exchange: Exchange) -> tuple[Peers, Api | None, int, str | None]:

@@ -20,10 +20,12 @@ from .dumped import Dumping, Texts, dumping
 from .findings import finding_line
 from .grid import BYTES_AT
 from .heading import Headings, encode, kind, title_values
-from .hexdump import hexdump, note
+from .hexdump import note, pieces
+from .lines import lines_text
 from .look import Look
 from .values import Memo
 
+NO_BYTES = "      a log has no bytes: a tree shows the fields it tells"
 SIZE = 4
 """Bytes of the size in front of a message, with which places begin in a hexdump."""
 
@@ -44,16 +46,25 @@ class HexView:
 
     def pieces(self, exchange: Exchange) -> Iterator[bytes]:
         """Return the text in pieces."""
-        above = [self._titles[kind(exchange)] % title_values(exchange)]
+        above = [self._title(exchange)]
         above += [encode(f"  {finding_line(finding, self.look)}\n") for finding in exchange.findings]
+        if exchange.lines:
+            above.append(encode(f"  {self.look.paint('dim', lines_text(exchange))}\n"))
         parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-            if half is None:
+            if half is None or (exchange.lines and not half.data):
                 parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
+                if half is not None:
+                    parts.append([encode(f"{self.look.paint('dim', NO_BYTES)}\n")])
             else:
                 parts += [self._halves[name] % self.headings.values(half)], self.half(half, exchange)
         parts.append([b"\n"])
         return chain.from_iterable(parts)
+
+    def _title(self, exchange: Exchange) -> bytes:
+        if exchange.lines:
+            return self.headings.title(exchange) + b"\n"
+        return self._titles[kind(exchange)] % title_values(exchange)
 
     def half(self, half: CapturedMessage, exchange: Exchange) -> Iterable[bytes]:
         """Return the lines below the heading of one half, in pieces."""
@@ -69,7 +80,8 @@ class HexView:
             else:
                 return self.with_notes(lines, findings) if findings else lines
         asked = half.data, api, version, half.direction, self.look, self.topics
-        return [encode(f"{line}\n") for line in hexdump(*asked, size=half.size - 4, text=True, context=half.context)]
+        found = pieces(*asked, size=half.size - 4, text=True, context=half.context)
+        return (encode(f"{line}\n") for line in found)
 
     def with_notes(self, lines: Iterable[bytes], findings: Iterable[Finding]) -> Iterator[bytes]:
         """Yield the lines of a message, with each finding below the row that begins at its byte, in pieces."""
@@ -86,7 +98,7 @@ class HexView:
         """Return what dumps such messages straight from their bytes; None where nothing does."""
         if version not in api.versions or not api.reads(direction, version) or api.headerless:
             return None
-        if self.look.read is not None and record_sets(grammar_of(api, version, direction)):
+        if self.look.alters_records and record_sets(grammar_of(api, version, direction)):
             return None
         return dumping(self.texts, header_grammar(api, version, direction), grammar_of(api, version, direction))
 

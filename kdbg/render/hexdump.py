@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import textwrap
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from ..findings import Finding, Kind
 from ..findings.facts import SizeWrong
@@ -27,9 +27,10 @@ from ..wire.readings.spans import Inspection, Span
 from . import values
 from .beside import ByteLine, Describer, count
 from .findings import finding_line, style
-from .grid import BYTES_AT, Grid, printable
+from .grid import BYTES_AT, HUGE, Block, Grid, printable, spread
 from .look import FIELD_COLOURS, Look
 from .meanings import INDEX, meanings
+from .without_values import conceal_values
 
 MAX_LINES = 8
 """Lines of one field's bytes that are shown where long things are shortened."""
@@ -41,7 +42,7 @@ ENOUGH, LEAST_NAME = 16, 3
 """Columns of a text's beginning that say enough, and letters of a name's end."""
 
 
-def hexdump(
+def pieces(
     data: bytes,
     api: Api | None,
     version: int,
@@ -55,8 +56,10 @@ def hexdump(
     tail: bool = False,
     text: bool | None = False,
     context: Context | None = None,
-) -> list[str]:
-    """Return the lines for one message; `size` is the length in front of it, None where there was none.
+) -> Iterator[str]:
+    """Yield the lines for one message, those of a huge field many at a time.
+
+    `size` is the length in front of it, None where there was none.
 
     `offset` is what the first byte is counted as. `tail` shows only the last two fields, where the message breaks.
     `text` shows the bytes as text too, even where that leaves little room for their meaning; None: where names and
@@ -67,7 +70,7 @@ def hexdump(
         _fill(dump, data, api, version, direction, size, header, context)
         if dump.grid.fits and not dump.cut:
             break
-    return dump.lines
+    return spread(dump.lines)
 
 
 def _fill(
@@ -79,19 +82,29 @@ def _fill(
     if api is not None:
         grammar, inspection = explain(api, version, direction, data, header=header)
         open_inspection(grammar, inspection, context)
+        if look.hide_values:
+            conceal_values(inspection)
         dump.read(grammar, inspection)
         dump.inspection(inspection, size)
         if look.meanings and not dump.tail:
             fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
             dump.lines += meanings(fields, inspection.spans, look)
         return
+    dump.message(data, unknown_spans(data), [], size)
+
+
+def unknown_spans(data: bytes) -> list[Span]:
+    """Return the fields of a response whose API nobody knows: what it answers, and bytes that may be secret."""
     number = int.from_bytes(data[:4], "big", signed=True)
-    secret = not look.show_secrets
-    spans = [
+    return [
         Span("correlation_id", 0, min(4, len(data)), "INT32", number),
-        Span("body", 4, len(data), "BYTES", data[4:], role="raw", secret=secret),
+        Span("body", 4, len(data), "BYTES", data[4:], role="raw", secret=True),
     ]
-    dump.message(data, spans, [], size)
+
+
+def hexdump(*message: Any, **how: Any) -> list[str]:
+    """Return the lines for one message, as `pieces` yields them."""
+    return [*pieces(*message, **how)]
 
 
 def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
@@ -153,6 +166,10 @@ def note(finding: Finding, column: int, look: Look) -> list[str]:
     return [" " * column + look.paint(painted, "^"), *below]
 
 
+PlacedLine: TypeAlias = tuple[int, "str | Block"]
+"""Where a line of bytes ends, and the line, or all lines below the first of a huge field."""
+
+
 class Columns(NamedTuple):
     """How wide the names and the meanings are."""
 
@@ -176,7 +193,7 @@ class Dump:
         self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False, text: bool = False
     ) -> None:
         self.look, self.offset, self.tail = look, offset, tail
-        self.lines: list[str] = []
+        self.lines: list[str | Block] = []
         self.shift = self.colour = 0
         self.cut = False
         self.grid: Grid = Grid(look, text=text)
@@ -245,7 +262,7 @@ class Dump:
         left = self.room - 2 - name
         return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
 
-    def _lines(self, row: ByteLine, columns: Columns) -> list[tuple[int, str]]:
+    def _lines(self, row: ByteLine, columns: Columns) -> list[PlacedLine]:
         """Return (end, line) for each line of a field; `end` is the place up to which the line shows bytes."""
         style = f"field{self.colour % FIELD_COLOURS}"
         self.colour += 1
@@ -253,10 +270,13 @@ class Dump:
         count_of = len(range(0, len(row.data), size)) or 1
         shown = count_of if self.look.full or count_of <= MAX_LINES else MAX_LINES - 1
         data, place = row.data[: shown * size], row.start + self.shift
+        if count_of == shown and len(row.data) > HUGE:
+            first = self._first(f"{place:04x}", data[:size], self._beside(row, columns), style, row.hidden)
+            return [(row.start + size, first), (row.end, Block(self.grid, data, size, place + size, style, row.hidden))]
         texts = [self._first(f"{place:04x}", data[:size], self._beside(row, columns), style, row.hidden)]
         if shown > 1:
             texts += self.grid.rest(place + size, data[size:], style, hidden=row.hidden).decode().split("\n")[:-1]
-        lines = [(min(row.start + at * size, row.end), text) for at, text in enumerate(texts, 1)]
+        lines: list[PlacedLine] = [(min(row.start + at * size, row.end), text) for at, text in enumerate(texts, 1)]
         if shown < count_of:
             rest = len(row.data) - shown * size
             lines.append((row.end, self.look.paint("dim", f"{'':{BYTES_AT}}… {count(rest, 'more byte')}")))
@@ -284,17 +304,20 @@ class Dump:
         meaning = f"{meaning:<{columns.meaning}}"
         return self.grid.beside(name, len(name), meaning, type if len(type) <= left or look.full else "", columns.name)
 
-    def _insert(self, lines: list[tuple[int, str]], finding: Finding, row: ByteLine, above: int) -> None:
+    def _insert(self, lines: list[PlacedLine], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""
         place = start = finding.start or 0
         if (
             finding.kind is Kind.TRUNCATED
             and finding.path
-            and len(lines) == len(range(0, len(row.data), self.per_line))
+            and (len(lines) == len(range(0, len(row.data), self.per_line)) or isinstance(lines[-1][1], Block))
         ):
             place = row.end
         index = next((i for i, (end, _) in enumerate(lines) if place < end), len(lines) - 1)
-        column = BYTES_AT + 3 * max(min(place - row.start - index * self.per_line, self.per_line), 0)
+        before = index * self.per_line
+        if isinstance(lines[index][1], Block):
+            before = (min(place, row.end - 1) - row.start) // self.per_line * self.per_line
+        column = BYTES_AT + 3 * max(min(place - row.start - before, self.per_line), 0)
         below = note(finding, column, self.look)
         broken = self.describe.broken
         if broken is not None and (start, finding.kind) == (broken.start, broken.kind):

@@ -10,8 +10,9 @@ from orjson import dumps
 
 from ..findings import Finding
 from ..grammars.payloads import TOPICS
-from ..messages.exchange import CapturedMessage, Exchange, Peers, connection_object
+from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
+from ..messages.peers import Peers, connection_object
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.readings.noted import Odd
@@ -19,7 +20,7 @@ from ..wire.readings.walk import UNREADABLE
 from .findings import finding_object, note
 from .heading import SECOND, iso_seconds
 from .json_source import JsonWriter, json_writer
-from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable
+from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable, record_sets
 from .look import Look
 
 MOST = 4096
@@ -42,19 +43,19 @@ class JsonView:
     """Renders exchanges, each as one line of JSON."""
 
     def __init__(self, look: Look, topics: Topics) -> None:
-        self.topics, self.show_secrets = topics, look.show_secrets
+        self.topics, self.look = topics, look
         self._writers: dict[tuple[Api, int], Writers] = {}
         self._heads: dict[tuple[int, Api, int, str | None], bytes] = {}
 
     def __call__(self, exchange: Exchange) -> bytes:
         """Return the line of an exchange, newline included."""
         line = self._straight(exchange)
-        return json_line(exchange, self.topics, show_secrets=self.show_secrets) if line is None else line
+        return json_line(exchange, self.topics, self.look) if line is None else line
 
     def _straight(self, exchange: Exchange) -> bytes | None:
         """Return the line made without values; None for what is odd, or cannot be said without them."""
         request, response, api = exchange.request, exchange.response, exchange.api
-        if request is None or request.missing or api is None:
+        if request is None or request.missing or api is None or exchange.lines:
             return None
         if response is not None and response.missing:
             return None
@@ -101,12 +102,12 @@ class JsonView:
 
     def _compiled(self, api: Api, version: int) -> Writers:
         """Return the writers of an API's version, made on first use."""
-        if version not in api.versions:
+        sides = grammar_of(api, version, "request"), grammar_of(api, version, "response")
+        if version not in api.versions or (self.look.hide_values and any(map(record_sets, sides))):
             found = Writers(None, None, False)
         else:
-            grammars = grammar_of(api, version, "request"), grammar_of(api, version, "response")
             asks, answers = (self._writer(api, version, side) for side in ("request", "response"))
-            found = Writers(asks, answers, any(map(has_uuids, grammars)))
+            found = Writers(asks, answers, any(map(has_uuids, sides)))
         self._writers[api, version] = found
         return found
 

@@ -13,15 +13,17 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 
 from ..findings import Finding
 from ..messages.error_codes import errors_in
-from ..messages.exchange import CapturedMessage, Exchange, connection_object
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.lines import UNNUMBERED, UNTIMED
 from ..messages.message import Message
+from ..messages.peers import connection_object
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct
 from ..wire.nodes.children import children
@@ -31,18 +33,24 @@ from ..wire.readings.secrets import Hidden, veil
 from ..wire.records.node import RecordsNode
 from .findings import finding_object, note
 from .heading import findings_of, iso
+from .lines import line_object
+from .look import Look
+from .values import Escapes
+from .without_values import shown_body
 
 Path = tuple[str, ...]
 Topics = Mapping[UUID, str]
 NO_TOPICS: Topics = {}
+HIDDEN = Look()
+"""Secrets are hidden unless something else is said."""
 DELETE = b"\x7f"
 """The one control character of ASCII that JSON does not escape."""
 
 
-def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: bool = False) -> bytes:
+def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDEN) -> bytes:
     """Return one exchange as one line of JSON, newline included; `topics` maps topic ids to names."""
-    request, odd, names = _half(exchange.request, topics, show_secrets)
-    response, more, more_names = _half(exchange.response, topics, show_secrets)
+    request, odd, names = _half(exchange.request, topics, look)
+    response, more, more_names = _half(exchange.response, topics, look)
     names |= more_names
     latency, api = exchange.latency, exchange.api
     findings = (*exchange.findings, *odd, *more)
@@ -50,35 +58,45 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, *, show_secrets: b
         "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
-        "api_version": exchange.version if api is not None and api.key >= 0 else None,
+        "api_version": exchange.version if api is not None and api.key >= 0 <= exchange.version else None,
         "number": exchange.number,
-        "correlation_id": exchange.correlation_id if api is None or api.key >= 0 else None,
+        "correlation_id": _correlation_id(exchange),
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
         "errors": errors_of(exchange, topics),
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
+        **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
         "request": request,
         "response": response,
-    }, show_secrets=show_secrets)  # fmt: skip
+    }, show_secrets=look.show_secrets)  # fmt: skip
+
+
+def _correlation_id(exchange: Exchange) -> int | None:
+    """Return the correlation id; None of SASL tokens without header, and where nobody says."""
+    spoken = exchange.api is None or exchange.api.key >= 0
+    return exchange.correlation_id if spoken and exchange.correlation_id != UNNUMBERED else None
 
 
 def _half(
-    half: CapturedMessage | None, topics: Topics, show_secrets: bool
+    half: CapturedMessage | None, topics: Topics, look: Look
 ) -> tuple[dict[str, Any] | None, list[Finding], dict[str, str]]:
     """Return (one half as a JSON object, its findings, the names of topics that it names only by id)."""
     if half is None:
         return None, [], {}
+    timed = half.first_time != UNTIMED
     shown: dict[str, Any] = {
-        "time": half.first_time / 1e9, "time_utc": iso(half.first_time),
-        "packets": (half.first_packet, half.last_packet), "size": half.size, "body": None,
+        "time": half.first_time / 1e9 if timed else None, "time_utc": iso(half.first_time) if timed else None,
+        "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
+        "size": half.size or None, "body": None,
     }  # fmt: skip
     message = half.take()  # record keys and values are turned into text in place
     if message is None:
         return shown, [], {}
     names = _topic_names(message, topics)
-    shown["body"] = json_body(message, show_secrets=show_secrets)
+    if half.data or message.body:  # of a half without bytes a log may tell no field at all
+        shown["body"] = json_body(message, look)
     return shown, findings_of(half, message), names
 
 
@@ -108,9 +126,9 @@ def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
     return {str(topic_id): topics[topic_id] for topic_id in ids}
 
 
-def json_body(message: Message, *, show_secrets: bool = False) -> Any:
+def json_body(message: Message, look: Look = HIDDEN) -> Any:
     """Return a message's body in a form for `dump`; changes the record sets of `message` in place."""
-    body = message.body if show_secrets else message.open_body
+    body = shown_body(message, look)
     for path in record_sets(message.grammar):
         _texts(body, path)
     return plain(body) if has_floats(message.grammar) else body
@@ -137,12 +155,17 @@ def printable(line: bytes) -> bytes:
     text = line.decode()
     if text.isprintable():
         return line
-    return "".join([letter if letter.isprintable() else _escaped(letter) for letter in text]).encode()
+    return text.translate(ESCAPED).encode()
 
 
 def _escaped(letter: str) -> str:
-    """Return the JSON escape of a character."""
+    """Return a character of JSON, as an escape unless it is printable."""
+    if letter.isprintable():
+        return letter
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
+
+
+ESCAPED: Final = Escapes(_escaped)
 
 
 def _veiled(value: Any) -> Any:

@@ -53,6 +53,7 @@ class Look:
     messages: local time in place of UTC; what stands in fields is in UTC all the same.
     `compact` folds in trees what says nothing beyond its default, `depth` is how many levels of them are drawn, and
     `only_errors` leaves of them what failed. `read` reads keys and values of records, which else are text or bytes.
+    `hide_values` shows them by their lengths alone.
     """
 
     colors: str = ""
@@ -66,6 +67,12 @@ class Look:
     compact: bool = False
     depth: int | None = None
     only_errors: bool = False
+    hide_values: bool = False
+
+    @property
+    def alters_records(self) -> bool:
+        """Whether records are shown otherwise than their bytes are: read by a reader, or by their lengths alone."""
+        return self.read is not None or self.hide_values
 
     @property
     def max_items(self) -> int:

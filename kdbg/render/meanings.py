@@ -44,11 +44,17 @@ def sentence(field: Field) -> str:
 
 def meanings(grammars: Iterable[WireStruct], spans: Iterable[Span], look: Look) -> list[str]:
     """Return the lines below a hexdump that say what each field in it means, in record sets and payloads too."""
+    rows = named(by_path(grammars, spans).items())
+    return ["", *aligned(rows, look, ("name", "dim"))] if rows else []
+
+
+def by_path(grammars: Iterable[WireStruct], spans: Iterable[Span]) -> dict[str, str]:
+    """Return what each field means by its path, in which `[]` stands for every index; "" where nothing is said."""
     known = {path: field for grammar in grammars for path, field, _ in walk(grammar)}
     entries: dict[str, str] = {}
     format: RecordFormat | None = None
     for span in spans:
-        path = INDEX.sub("[]", span.path)
+        path = general(span.path)
         format = span.node.format if isinstance(span.node, RecordsNode) else format
         if format is not None:
             known |= _of_entry(format, path)
@@ -56,8 +62,12 @@ def meanings(grammars: Iterable[WireStruct], spans: Iterable[Span], look: Look) 
             known |= {here: field for here, field, _ in walk(span.value.grammar, path)}
         field = known.get(path.removesuffix("[]"))
         entries.setdefault(path.removesuffix("[]"), sentence(field) if field else "")
-    rows = named(entries.items())
-    return ["", *aligned(rows, look, ("name", "dim"))] if rows else []
+    return entries
+
+
+def general(path: str) -> str:
+    """Return the path of a field for all indices: `topics[].name`."""
+    return INDEX.sub("[]", path)
 
 
 def _of_entry(format: RecordFormat, path: str) -> dict[str, Field]:

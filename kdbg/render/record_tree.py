@@ -139,7 +139,10 @@ class RecordTree:
         head = f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}\n"
         self.pair(record, head, below, last=not headers)
         if headers:
-            pairs = (f"{values.quote(item['key'])}{EQUALS}{show(item['value'])}" for item in headers)
+            named = (
+                (values.quote(key) if isinstance(key := item["key"], str) else show(key), item) for item in headers
+            )
+            pairs = (f"{name}{EQUALS}{show(item['value'])}" for name, item in named)
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
 
     def time(self, record: Mapping[str, Any]) -> str:

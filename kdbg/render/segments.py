@@ -10,17 +10,20 @@ from typing import Any
 
 from ..grammars.records import record_format
 from ..messages.message import Message
+from ..messages.without_values import entry_without
 from ..segments import File, Piece
 from ..segments.log import IN_FRONT
 from ..wire.readings.secrets import Hidden
 from . import values
 from .findings import finding_line, finding_object, note
+from .grid import spread
 from .hexdump import Dump, plain_hexdump
 from .jsonlines import dump, json_body
 from .look import Look
 from .meanings import meanings
 from .record_tree import entry_drawer
 from .tree import Draw, Tree, is_plain
+from .without_values import conceal_entry
 
 
 def title(number: int, piece: Piece, file: File, look: Look) -> str:
@@ -53,7 +56,8 @@ class Trees:
                 from ..records.reading import read_in_place
 
                 read_in_place(message.grammar, message.body, {}, self.look.read)
-            self.entry(message.body["records"][0], head, "")
+            entry = message.body["records"][0]
+            self.entry(entry_without(entry) if self.look.hide_values else entry, head, "")
         elif all(is_plain(field.node) for field in message.grammar.fields) and not self.look.meanings:
             lines.append(self.line(piece, message))
         else:
@@ -89,7 +93,8 @@ class Hexdumps:
         if self.file.is_log:
             lines = [title(number, piece, self.file, self.look), ""]
         if message is None or not piece.whole:
-            if self.file.secret and not self.look.show_secrets:
+            hidden = self.file.hides(piece) and not self.look.show_secrets
+            if hidden or (self.look.hide_values and self.file.is_log):
                 lines.append(values.octets(Hidden(piece.size)))
             else:
                 lines += plain_hexdump(piece.data, self.look, piece.position)
@@ -98,9 +103,11 @@ class Hexdumps:
             shown = Dump(self.look, {}, piece.position, text=True)
             inspection = self.file.kind.inspection(piece)
             inspection.findings = [*piece.findings, *inspection.findings]
+            if self.look.hide_values and self.file.is_log:
+                conceal_entry(inspection)
             shown.read(message.grammar, inspection, IN_FRONT)
             shown.inspection(inspection)
-            lines += shown.lines
+            lines += spread(shown.lines)
             if self.look.meanings:
                 lines += meanings([message.grammar], inspection.spans, self.look)
         return "\n".join([*lines, "", ""] if self.file.is_log else [*lines, ""])
@@ -126,7 +133,7 @@ class JsonLines:
         if message is None:
             shown["zeros"] = piece.zeros
         elif self.file.is_log:
-            shown["batch"] = json_body(message, show_secrets=self.look.show_secrets)["records"][0]
+            shown["batch"] = json_body(message, self.look)["records"][0]
         else:
             shown |= kind.facts(message, place.base_offset)
             shown["entry"] = json_body(message) if piece.whole else piece.data

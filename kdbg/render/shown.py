@@ -15,6 +15,7 @@ from .jsonlines import dump, json_body
 from .look import Look
 from .tree import Tree
 from .views import view
+from .without_values import shown_body
 
 
 class HasText(Protocol):
@@ -50,9 +51,9 @@ def render(
     if format not in ("tree", "json"):
         raise InputError(f"a message has no view {format!r}; there are tree and json")
     if shown.data:
-        return _text(dump(json_body(what, show_secrets=show_secrets), show_secrets=show_secrets))
+        return _text(dump(json_body(what, look), show_secrets=show_secrets))
     tree = Tree(look, topics)
-    body = what.body if show_secrets else what.open_body
+    body = shown_body(what, look)
     tree.struct(what.grammar)(body, f"{what.api.name} {what.direction} v{what.version}", "")
     return tree.take()
 

@@ -12,10 +12,12 @@ from uuid import UUID
 
 from ..findings import Finding
 from ..messages.exchange import Exchange
+from ..messages.lines import UNTIMED
 from ..wire import Api
 from ..wire.readings.outline import Outline
 from .clock import Clock
 from .heading import endpoint
+from .lines import line_words
 from .look import Look
 from .subjects import About, Topics, Wrong, about
 from .values import MOST_KEPT, cells, cut, escape
@@ -107,6 +109,11 @@ class Summary:
         room = self.look.width - cells(beginning)
         return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
 
+    def told(self, exchange: Exchange) -> About:
+        """Return what the last column of its line is made of."""
+        key = exchange.peers.number, exchange.api, exchange.version, exchange.client_id
+        return self._about(exchange, self._kinds.get(key) or self._met(exchange)).about
+
     def begin(self, time: int) -> None:
         """Take the day of the first exchange, in nanoseconds since 1970, for that of the header."""
         self.clock.begin(time // 1_000_000_000)
@@ -133,16 +140,16 @@ class Summary:
     def _beginning(self, exchange: Exchange, kind: str) -> str:
         """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
         request, response = exchange.request, exchange.response
-        if request is not None and response is not None:
+        if request is not None and response is not None and exchange.told_latency is None:
             sent, got, latency = request.size, response.size, response.first_time - request.last_time
-            if sent < WHOLE > got and 9_950 <= latency < 999_500:
+            if 0 < sent < WHOLE > got > 0 and 9_950 <= latency < 999_500:
                 clock = self._times[request.first_time // 1_000_000]
                 return f"{exchange.number:5d} {clock} {kind}{sent:4d} {got:4d} {latency / 1e3:3.0f}µs "
-        sent_text, got_text = (size(half.size) if half is not None else "–" for half in (request, response))
-        return (
-            f"{exchange.number:5d} {self._times[exchange.time // 1_000_000]} {kind}"
-            f"{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
+        sent_text, got_text = (
+            size(half.size) if half is not None and half.size else "–" for half in (request, response)
         )
+        clock = self._times[exchange.time // 1_000_000] if exchange.time != UNTIMED else f"{'–':<12}"
+        return f"{exchange.number:5d} {clock} {kind}{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
 
     def _met(self, exchange: Exchange) -> Kind:
         """Return what exchanges have in common of which this is the first, and remember it."""
@@ -166,6 +173,8 @@ class Summary:
         words = said(exchange, kind.fields) if kind.fields is not None else []
         if kind.held and (wait := waited(exchange)):
             words.append(wait)
+        if exchange.lines:
+            words.append(line_words(exchange))
         if facts is not None:
             key: tuple[Any, ...] = facts if not words else (*facts, *words)
             known = self._lines.get(key)
@@ -200,7 +209,7 @@ def _api(exchange: Exchange, room: int) -> str:
         return "?"
     if api.key < 0:
         return api.name
-    version = f" v{exchange.version}"
+    version = f" v{exchange.version}" if exchange.version >= 0 else ""
     return cut(api.name, room - len(version)) + version
 
 

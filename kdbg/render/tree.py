@@ -291,6 +291,8 @@ class Tree:
                 return self.null
             if type(data) is ReadValue:
                 return self.said(data)
+            if type(data) is not bytes and isinstance(shown := self.veiled(data), Hidden):
+                return f"{on}{values.octets(shown)}{off}"
             try:
                 text = data.decode()
             except UnicodeDecodeError:

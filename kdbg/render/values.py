@@ -74,7 +74,21 @@ def escape(text: str) -> str:
     """Return the text with backslashes doubled and every character that is not printable as an escape."""
     if text.isprintable() and "\\" not in text:
         return text
-    return "".join(map(_escaped, text))
+    return text.translate(ESCAPED)
+
+
+class Escapes(dict[int, str]):
+    """How letters are shown, by their code points, for `translate`: the cheapest in memory; not many are remembered."""
+
+    def __init__(self, escape: Callable[[str], str]) -> None:
+        super().__init__()
+        self.escape: Callable[[str], str] = escape
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        found = self[code] = self.escape(chr(code))
+        return found
 
 
 def _escaped(letter: str) -> str:
@@ -87,6 +101,9 @@ def _escaped(letter: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00  # a byte that is not UTF-8, kept as a surrogate
     return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+ESCAPED: Final = Escapes(_escaped)
 
 
 def quote(text: str | None, most: int = 1 << 62) -> str:
@@ -120,6 +137,8 @@ def content(data: bytes | None, most: int = 1 << 62) -> str:
     """Return a record's key or value in quotes if it is valid UTF-8, else as `octets` does."""
     if data is None:
         return "null"
+    if isinstance(data, Hidden):
+        return octets(data)
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -6,7 +6,7 @@ of a broker's file and of explained bytes. What an entry needs is imported when 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -31,6 +31,12 @@ LONG = 1 << 16
 """Bytes of an exchange from which on its text is not held whole where it can be had in pieces."""
 PieceView: TypeAlias = "Callable[[int, FilePiece, Message | None], Text]"
 """Renders a piece of a broker's file, given its number and what it says; zeros say nothing."""
+
+
+def texts(render: ExchangeView, exchange: Exchange) -> Iterable[Text]:
+    """Return the text of an exchange: that of a long one in pieces, where the view has them."""
+    pieces: Callable[[Exchange], Iterable[Text]] | None = getattr(render, "pieces", None)
+    return pieces(exchange) if pieces is not None and exchange.size > LONG else (render(exchange),)
 
 
 @dataclass(frozen=True)

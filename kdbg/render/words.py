@@ -39,7 +39,7 @@ SAID = {
     24: Fields(*_TRANSACTION),  # AddPartitionsToTxn
     25: Fields(*_TRANSACTION),  # AddOffsetsToTxn
     26: Fields(("transactional_id", "committed"), ()),  # EndTxn
-    28: Fields(("transactional_id", *_MEMBER), ()),  # TxnOffsetCommit
+    28: Fields(("transactional_id", "generation_id_or_member_epoch", *_MEMBER[1:]), ()),  # TxnOffsetCommit
     68: Fields(*_OF_NEW_GROUPS),  # ConsumerGroupHeartbeat
     76: Fields(*_OF_NEW_GROUPS),  # ShareGroupHeartbeat
     88: Fields(*_OF_NEW_GROUPS),  # StreamsGroupHeartbeat

@@ -43,10 +43,9 @@ class File:
         """Whether its pieces are batches and messages, and no entries."""
         return isinstance(self.kind, Log)
 
-    @property
-    def secret(self) -> bool:
+    def hides(self, piece: Piece) -> bool:
         """Whether bytes of it that cannot be read may hold secrets."""
-        return isinstance(self.kind, Log) and self.kind.secret
+        return isinstance(self.kind, Log) and self.kind.hides(piece)
 
     def pieces(self) -> Iterator[Piece]:
         return self.kind.pieces(self.read)
@@ -56,7 +55,7 @@ def open_file(name: str, head: bytes, read: Read) -> File | None:
     """Recognise a file by its first bytes; return None if it is no broker's. `read` gives the file from its start."""
     place = place_of(name)
     kind = recognise(head, place)
-    return None if kind is None else File(Log(place.topic) if kind is log else kind, place, read)
+    return None if kind is None else File(Log(place.topic, head) if kind is log else kind, place, read)
 
 
 def more_wanted(head: bytes) -> bool:

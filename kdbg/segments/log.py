@@ -5,14 +5,19 @@ Where its entries are, walk.py finds out; what they say is read as in a message,
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
+from ..budget import MEMORY
 from ..findings import Finding
+from ..grammars.payloads import TOPICS
 from ..grammars.records import record_format
 from ..guess.headerless import records_api
 from ..messages.message import Message, explain, read_slowly
 from ..messages.payloads import open_inspection, open_payloads
+from ..messages.record_payloads import tells_metadata
+from ..messages.suspicion import is_metadata
 from ..wire import TopicName
 from ..wire.language.payload import Sealed
 from ..wire.language.types import At
@@ -39,10 +44,17 @@ class Log:
     title: str = "log segment"
     timed = True
 
-    def __init__(self, topic: str | None = None) -> None:
-        self.topic = topic
-        self.secret: bool = topic == METADATA_TOPIC
+    def __init__(self, topic: str | None = None, head: bytes = b"") -> None:
+        """Name the topic by the file's folder, which is believed of Kafka's own; `head` is how the file begins."""
+        self.topic = topic if topic in TOPICS else METADATA_TOPIC if is_metadata_log(head) else None
+        self.named: str | None = self.topic or topic
+        """What readers of keys and values go by; records are opened by `topic` alone."""
+        self.secret: bool = self.topic == METADATA_TOPIC
         """Whether bytes that cannot be read may hold secrets: the KRaft log has SCRAM credentials and tokens."""
+
+    def hides(self, piece: Piece) -> bool:
+        """Return whether the bytes of a piece that is no entry may hold secrets."""
+        return self.secret or (self.topic is None and is_metadata(piece.data))
 
     def begins(self, head: bytes) -> bool:
         """Whether an entry stands first."""
@@ -54,6 +66,7 @@ class Log:
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
         if not piece.whole:
             return self._message(piece, [{"raw": piece.data}])
+        MEMORY.begin()
         try:
             entries = decode(piece.data, record_format, record_readers(), cut=False, shallow=shallow)
         except UNREADABLE:
@@ -65,11 +78,12 @@ class Log:
             message = self._message(piece, entries)
         if not shallow:
             message = open_payloads(message, piece.data)
+            message.body["topic"] = self.named
         message.findings = tuple(map(shortened, message.findings))
         return message
 
     def _message(self, piece: Piece, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()) -> Message:
-        for entry in entries if self.secret else ():
+        for entry in entries if self.hides(piece) and (self.secret or not piece.whole) else ():
             entry.update({name: Sealed(entry[name]) for name in UNREAD if name in entry})
         body = {"topic": self.topic, "records": entries}
         return Message(records_api, 0, "response", None, body, WITH_TOPIC, piece.size, findings)
@@ -78,6 +92,7 @@ class Log:
         found = explain(records_api, 0, "response", piece.data, header=False)[1]
         found.value["topic"] = self.topic
         open_inspection(WITH_TOPIC, found)
+        found.value["topic"] = self.named
         found.spans = [
             span._replace(
                 path=span.path.removeprefix(IN_FRONT), secret=span.secret or (self.secret and span.role == "raw")
@@ -98,6 +113,20 @@ class Log:
         times += [record.get("timestamp", -1) for record in entry.get("records", ())]
         known = [time for time in times if time >= 0]
         return (min(known), max(known)) if known else None
+
+
+def is_metadata_log(head: bytes) -> bool:
+    """Return whether a file that begins so is of the KRaft log, by its records, wherever it was copied to."""
+    stream = io.BytesIO(head)
+    pieces = [piece for piece in Walk(stream.read).pieces() if piece.whole]
+    for piece in pieces:
+        try:
+            entries = decode(piece.data, record_format, record_readers(), cut=False)
+        except UNREADABLE:
+            continue
+        if any(tells_metadata(entry) for entry in entries):
+            return True
+    return False
 
 
 def shortened(finding: Finding) -> Finding:

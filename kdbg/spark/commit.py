@@ -10,16 +10,19 @@ it is none of theirs; what a killed run left behind is cleared away by the next 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from pyarrow import fs
 
 from .. import __version__
+from ..errors import SparkError
 from ..tables.columns import STATE, TABLES
 from .archive.store import identity, refusals, resolve
 
@@ -64,6 +67,36 @@ class Output:
         files = self._files(f"{self.root}/{table}")
         return [path for path in files if path.rpartition("/")[2].rpartition("-")[0] in runs]
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs out of the folder meanwhile; raise `SparkError` where another is at work in it.
+
+        The system lets go of the lock when the process ends, however that is. Object stores have none: there a run that
+        comes late is refused when it commits files that the tables hold by then.
+        """
+        if self.system.type_name != "local":
+            yield
+            return
+        with refusals(self.out):
+            self.system.create_dir(self.root)
+        lock = os.open(self.root, os.O_RDONLY)
+        try:
+            self._lock(lock)
+            yield
+        finally:
+            os.close(lock)
+            with suppress(OSError):  # it is not empty, as a rule
+                os.rmdir(self.root)  # noqa: PTH106 - a name of pyarrow's
+
+    def _lock(self, folder: int) -> None:
+        """Lock the folder, if its file system can do that."""
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SparkError(f"another run writes to {self.out}", "wait for its end, or take another --out") from None
+        except OSError:
+            return
+
     def begin(self) -> None:
         """Make the run's folder, and delete what killed runs have left."""
         with refusals(self.out):
@@ -90,6 +123,11 @@ class Output:
     def commit(self, files: Iterable[str], run: dict[str, Any], *, append: bool) -> None:
         """Move the files of finished tasks into the tables, in place of or beside those that are there."""
         before = self.state().get("runs", []) if append else []
+        twice = {name for other in before for name in other["files"]} & run["files"].keys()
+        if twice:
+            raise SparkError(
+                f"another run has added {min(twice)} to {self.out} meanwhile", "the tables are as it left them"
+            )
         state = {
             "kdbg": __version__,
             "runs": [*before, {"run": self.run, "started": self.started.isoformat()} | run],

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..budget import MEMORY, VARIABLE
 from ..errors import SparkError
 from ..extras import install
 
@@ -79,6 +80,7 @@ def start(
     else:
         _check_java()
         builder = builder.master(master) if master else builder
+        settings = {f"spark.executorEnv.{VARIABLE}": f"{MEMORY.limit}B"} | settings  # of each task that reads
         settings = CONFIGURATION | (LOCAL if master and master.startswith("local") else {}) | settings
     for name, value in settings.items():
         builder = builder.config(name, value)

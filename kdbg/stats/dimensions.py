@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
+from ..messages.lines import UNTIMED
 from ..wire import Api
 
 SECOND, MINUTE, HOUR = (unit * 1_000_000_000 for unit in (1, 60, 3600))
@@ -48,8 +49,8 @@ class Dimension:
     grain: int = 0
 
 
-def _times(grain: int) -> Callable[[Around], int]:
-    return lambda around: around.time // grain * grain
+def _times(grain: int) -> Callable[[Around], int | None]:
+    return lambda around: around.time // grain * grain if around.time != UNTIMED else None
 
 
 DIMENSIONS: dict[str, Dimension] = {

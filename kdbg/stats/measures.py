@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ..grammars.errors import error_name
-from .tally import Tally
+from .tally import NEVER, Tally
 
 
 class Unit(Enum):
@@ -65,9 +65,9 @@ MEASURES: dict[str, Measure] = {
                 "error codes but normal steps of a protocol"),
         Measure("steps", "steps", Unit.COUNT, lambda tally: sum(tally.steps.values()),
                 "error codes that are normal steps of a protocol"),
-        Measure("first_time", "first", Unit.MOMENT, lambda tally: tally.first if tally.exchanges else None,
+        Measure("first_time", "first", Unit.MOMENT, lambda tally: tally.first if tally.first != NEVER else None,
                 "the first request"),
-        Measure("last_time", "last", Unit.MOMENT, lambda tally: tally.last if tally.exchanges else None,
+        Measure("last_time", "last", Unit.MOMENT, lambda tally: tally.last if tally.first != NEVER else None,
                 "the last message"),
         Measure("error_names", "which", Unit.NAMES, lambda tally: named(tally.errors), "errors by name"),
     )

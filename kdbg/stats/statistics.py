@@ -12,6 +12,7 @@ from uuid import UUID
 
 from ..findings import Finding
 from ..messages.exchange import Exchange
+from ..messages.lines import UNTIMED
 from ..messages.software import software_of
 from ..messages.waiting import beyond_wait
 from ..wire import Api
@@ -133,7 +134,7 @@ class Sums:
         if sound and self._erring:
             return
         time = exchange.time
-        when = time // self._grain * self._grain if self._grain else 0
+        when = time // self._grain * self._grain if self._grain and time != UNTIMED else UNTIMED if self._grain else 0
         kind = exchange.peers.number, exchange.api, exchange.version, exchange.client_id, when
         if sound and self._plain:
             tally = self._tally(kind, (), whole, exchange)
@@ -185,7 +186,7 @@ class Sums:
         tally.exchanges += 1
         if request is not None:
             tally.request_bytes += request.size
-        if time < tally.first:
+        if UNTIMED != time < tally.first:
             tally.first = time
         last = time
         if response is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..findings import Finding
 from ..grammars import api
-from ..messages.exchange import Decrypted, Exchange, Peers
+from ..messages.exchange import Exchange
+from ..messages.peers import Decrypted, Peers
 from ..messages.software import software_of
 from ..tcp.table import Connection
 from .cells import AddRow, TableRow

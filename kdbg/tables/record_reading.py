@@ -27,6 +27,7 @@ class Amounts(Batches):
     """Writes the function of record sets: bytes, number of records, last offset, codec; every record is proved."""
 
     result = "None"
+    makes = False
 
     def __init__(self, node: RecordsNode) -> None:
         super().__init__(node.format, cut=node.cut)
@@ -55,6 +56,7 @@ class Recorded(Amounts):
     """Writes a function that gathers the columns of records too; keys and values only with `values`."""
 
     result = "records"
+    makes = True
 
     def __init__(self, node: RecordsNode, *, values: bool) -> None:
         super().__init__(node)

@@ -17,8 +17,9 @@ from ..findings import Finding
 from ..grammars.errors import error_name
 from ..grammars.payloads import TOPICS
 from ..messages.error_codes import errors_in
-from ..messages.exchange import CapturedMessage, Exchange, Known, Peers
+from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.message import Message
+from ..messages.peers import Peers
 from ..messages.waiting import WAITS, beyond_wait
 from ..render.heading import endpoint
 from ..render.values import escape

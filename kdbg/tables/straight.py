@@ -68,6 +68,7 @@ class Telling(Facts):
     """
 
     notes = False
+    factor = 0.5
 
     def __init__(self, body: WireStruct, columns: Columns | None, wanted: Wanted) -> None:
         super().__init__()

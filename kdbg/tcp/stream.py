@@ -11,6 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final, NamedTuple, Protocol
 
+from kdbg.budget import SMALL, Held
+
 MASK = 0xFFFFFFFF
 BEHIND = 1 << 30
 """The largest TCP window: nothing sent again lies further back, so what seems to is far ahead, after a great loss."""
@@ -73,14 +75,17 @@ class Stream:
     """
 
     __slots__ = (
-        "_acknowledged", "_fin", "_held", "_runs", "_segments", "_size", "certain", "deadline", "due", "ended", "first",
-        "receiver", "regular",
+        "_acknowledged", "_fin", "_held", "_ledger", "_runs", "_segments", "_size", "certain", "deadline", "due",
+        "ended", "first", "receiver", "regular",
     )  # fmt: skip
     certain: bool
     ended: bool
     regular: bool
 
-    def __init__(self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES) -> None:
+    def __init__(
+        self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES, held: Held | None = None
+    ) -> None:
+        self._ledger = held
         self.receiver = receiver
         self._segments, self._size = segments, size
         self.due = 0
@@ -153,7 +158,14 @@ class Stream:
         if seen < self.deadline:
             return
         self.deadline = NEVER
-        while (goal := self._goal()) is not None and goal.start <= self._acknowledged:
+        self._give_up(self._acknowledged)
+
+    def give_up(self, ack: int) -> None:
+        """Give up the holes before `ack`: the other side had what is missing, and it was waited for."""
+        self._give_up(self._place(ack))
+
+    def _give_up(self, place: int) -> None:
+        while (goal := self._goal()) is not None and goal.start <= place:
             self._skip(goal)
         self._settle()
 
@@ -172,7 +184,7 @@ class Stream:
 
     def position(self, seq: int) -> int:
         """Return the position of a sequence number that is near the current one."""
-        return self._place(seq & MASK)
+        return self._place(seq & MASK) if self.first is not None else seq & MASK
 
     def _place(self, seq: int) -> int:
         return self.due + ((seq - self.due + BEHIND) & MASK) - BEHIND
@@ -213,6 +225,14 @@ class Stream:
         self.regular = False
         if len(self._runs) > self._segments or self._held > self._size:
             self._settle()
+        elif self._held > SMALL and self._ledger is not None:
+            self._ledger.hold(self, self._held)
+
+    def let_go(self) -> None:
+        """Give up the holes before most of what waits."""
+        while self._held > SMALL:
+            self._skip(self._runs[0])
+        self._settle()
 
     def _insert(self, run: Run) -> None:
         """Insert the parts of a run that no other run has: the runs stay in order and never overlap."""
@@ -239,6 +259,8 @@ class Stream:
             self._skip(self._runs[0])
         if self._fin is not None and self._goal() is None:
             self._end(self._fin.time, self._fin.number)
+        if self._ledger is not None:
+            self._ledger.hold(self, self._held if self._held > SMALL else 0)
         self.regular = not (self.ended or self._runs or self._fin)
         if self.regular:
             self.deadline = NEVER
@@ -280,5 +302,7 @@ class Stream:
     def _forget(self) -> None:
         self._runs = NOTHING
         self._held = 0
+        if self._ledger is not None:
+            self._ledger.hold(self, 0)
         self._fin, self.deadline = None, NEVER
         self.receiver = NOBODY

@@ -6,19 +6,30 @@ connection on the same ports, and when the table is full the least recently acti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
 
+from kdbg.budget import Held
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, endpoint, reverse
 from kdbg.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 
 CONNECTIONS = 65_536
 LATE_SYN, LATE_BYTES = 64, 1 << 20
 """A SYN that comes after data is the same connection's if it was shuffled by no more packets and bytes than these."""
+SHUFFLED = 64
+"""Packets of the capture that are waited for what belongs before those at hand: where a connection's data begins, if
+nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it."""
+BEFORE = 1 << 20
+"""Bytes of the other end that data may wait for, which acknowledges them before they were captured."""
 UNUSUAL = FIN | SYN | RST
 EPHEMERAL = 32_768
 """Linux gives connecting sockets ports from here on; other systems start higher."""
 
+NO_PACKETS: Final = list[Packet]()
+"""What waits of a connection whose beginning is known."""
+NEVER = 1 << 62
+"""More packets than a capture can have."""
 OpenedBy: TypeAlias = Literal["syn", "syn-ack", "data"]
 
 
@@ -28,11 +39,13 @@ class Connection:
     `initiator` opened it and `acceptor` was listening: certain if `handshake`, otherwise a guess (see `_by_port`).
     `sent` and `answered` are the streams of the initiator and of the acceptor. `bytes` counts TCP payload as sent,
     repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
+    `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge
+    is there; `lossy` says that it did not come, and `reset` that one end hung up.
     """
 
     __slots__ = (
-        "acceptor", "answered", "bytes", "first_packet", "handshake", "initiator", "last_packet", "last_time", "number",
-        "opened_by", "packets", "sent", "start",
+        "acceptor", "answered", "bytes", "early", "first_packet", "handshake", "initiator", "last_packet", "last_time",
+        "lossy", "number", "opened_by", "packets", "reset", "sent", "start",
     )  # fmt: skip
 
     def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
@@ -50,6 +63,9 @@ class Connection:
         self.bytes: int = 0
         self.sent: Stream = sent
         self.answered: Stream = answered
+        self.early: list[Packet] = NO_PACKETS
+        self.lossy: bool = False
+        self.reset: bool = False
 
     @property
     def ended(self) -> bool:
@@ -58,6 +74,7 @@ class Connection:
 
     def ignore(self) -> None:
         """Free what waits and deliver nothing from now on, not even the end; for receivers that want no more."""
+        self.early = NO_PACKETS
         self.sent.ignore()
         self.answered.ignore()
 
@@ -72,10 +89,10 @@ TrackedConnection: TypeAlias = tuple[Connection, Stream, Stream]
 
 
 class Table:
-    """Feed it with `receive` and, at the end, `close`.
+    """Feed it with `receive` and, at the end, `close`; `settle` where no packets come for a while.
 
     `accept` is called once for a new connection and says who receives what the initiator sends and what the acceptor
-    sends. `segments` and `size` bound what one stream holds back behind a hole.
+    sends. `segments` and `size` bound what one stream holds back behind a hole, `held` what all of them do.
     """
 
     def __init__(
@@ -85,30 +102,49 @@ class Table:
         connections: int = CONNECTIONS,
         segments: int = SEGMENTS,
         size: int = BYTES,
+        held: Held | None = None,
     ) -> None:
+        self._held = held or Held()
         self._accept = accept
         self._most, self._segments, self._size = connections, segments, size
         self._entries: dict[bytes, TrackedConnection] = {}
         self._count = 0
+        self._waiting: deque[tuple[int, Connection]] = deque()
+        """Connections with packets that wait, or that were reset, and up to which packet of the capture they may."""
+        self._due = NEVER
 
     def receive(self, packet: Packet) -> None:
         """Take the next packet of the capture."""
-        number, time, flow, seq, ack, flags, payload, length = packet
+        number, time, flow, seq, _, flags, _, length = packet
+        if self._due <= number:
+            self._settle(number)
         entry = self._entries.get(flow)
         if flags & SYN:
-            seq = (seq + 1) & MASK
-            entry = self._shake_hands(entry, seq, packet)
+            entry = self._shake_hands(entry, (seq + 1) & MASK, packet)
         elif entry is None:
             if not length or flags & RST:
                 return
             entry = self._open(packet, "data")
-        connection, stream, other = entry
-        connection.packets = seen = connection.packets + 1
+        connection = entry[0]
+        connection.packets += 1
         connection.bytes += length
         connection.last_time, connection.last_packet = time, number
+        if connection.early or ((length or flags & FIN) and not _is_due(entry, packet)):
+            self._keep(connection, packet)
+        else:
+            self._take(entry, packet)
+
+    def _take(self, entry: TrackedConnection, packet: Packet) -> None:
+        """Give a packet's bytes, and what else it says, to the streams of its connection."""
+        number, time, _, seq, ack, flags, payload, length = packet
+        connection, stream, other = entry
+        seen = connection.packets
+        if flags & SYN:
+            seq = (seq + 1) & MASK
         if flags & RST:
-            if stream.near(seq):
-                connection.close()
+            if stream.near(seq) and not connection.reset:
+                connection.reset = True
+                self._await(connection, number)
             return
         if length:
             stream.receive(seq, payload, length, time, number)
@@ -122,32 +158,47 @@ class Table:
         if stream.deadline <= seen:
             stream.overdue(seen)
 
-    def receive_all(self, packets: Iterable[Packet]) -> None:
+    def receive_all(self, packets: Sequence[Packet]) -> None:
         """Take the next packets of the capture.
 
         Bytes that come in order, and packets without any, are handled here, as in `receive`, with fewer calls.
         """
+        left = iter(packets)
+        while (self._due == NEVER or self._take_slowly(left)) and self._take_fast(left):
+            pass
+
+    def _take_slowly(self, packets: Iterator[Packet]) -> bool:
+        """Take packets while something waits; return whether there may be more of them."""
+        for packet in packets:
+            self.receive(packet)
+            if self._due == NEVER:
+                return True
+        return False
+
+    def _take_fast(self, packets: Iterator[Packet]) -> bool:
+        """Take packets until something waits; return whether there may be more of them."""
         entries, receive = self._entries, self.receive
         for packet in packets:
-            number, time, flow, seq, _, flags, payload, length = packet
+            number, time, flow, seq, ack, flags, payload, length = packet
             entry = entries.get(flow)
             if entry is not None and not flags & UNUSUAL:
                 connection, stream, other = entry
-                if not (stream.regular and other.regular):
-                    receive(packet)
-                elif not length:
-                    connection.packets += 1
-                    connection.last_time, connection.last_packet = time, number
-                elif seq == stream.due & MASK and len(payload) == length:
-                    connection.packets += 1
-                    connection.bytes += length
-                    connection.last_time, connection.last_packet = time, number
-                    stream.due += length
-                    stream.receiver.data(payload, time, number)
-                else:
-                    receive(packet)
-            else:
-                receive(packet)
+                if stream.regular and other.regular:
+                    if not length:
+                        connection.packets += 1
+                        connection.last_time, connection.last_packet = time, number
+                        continue
+                    if seq == stream.due & MASK and len(payload) == length and ack <= other.due:
+                        connection.packets += 1
+                        connection.bytes += length
+                        connection.last_time, connection.last_packet = time, number
+                        stream.due += length
+                        stream.receiver.data(payload, time, number)
+                        continue
+            receive(packet)
+            if self._due < NEVER:
+                return True
+        return False
 
     def place(self, packet: Packet) -> tuple[Connection, Stream, int] | None:
         """Return connection and stream of a packet that was received last, and the position of its first byte there.
@@ -160,26 +211,94 @@ class Table:
         connection, stream, _ = entry
         return connection, stream, stream.position(packet[3] + bool(packet[5] & SYN))
 
+    def settle(self) -> None:
+        """Take the data that waits for its beginning as all there is: none is there for now that belongs before it."""
+        for _, connection in list(self._waiting):
+            if connection.early:
+                self._give_up(connection, NEVER)
+
     def close(self) -> None:
         """End every connection; for the end of the capture."""
+        self._settle(NEVER)
         for connection, stream, _ in list(self._entries.values()):
             if stream is connection.sent:
                 connection.close()
         self._entries.clear()
 
+    def _keep(self, connection: Connection, packet: Packet) -> None:
+        """Let a packet wait behind those that do; take what need not wait any more."""
+        if not connection.early:
+            connection.early = []
+            self._await(connection, packet[0])
+        connection.early.append(packet)
+        self._take_due(connection)
+        if len(connection.early) > SHUFFLED:  # the packets' numbers do not count them
+            self._give_up(connection, NEVER)
+
+    def _take_due(self, connection: Connection) -> None:
+        early, entries = connection.early, self._entries
+        while due := next((one for one in early if _is_due(entries[one[2]], one)), None):
+            early.remove(due)
+            self._take(entries[due[2]], due)
+        if not early:
+            connection.early = NO_PACKETS
+
+    def _give_up(self, connection: Connection, number: int) -> None:
+        """Take the packets that have waited long enough at this one.
+
+        Nothing stands before the first of their bytes, unless something told so; what they acknowledge is not captured.
+        """
+        for flow in dict.fromkeys(packet[2] for packet in connection.early):
+            stream, first = self._entries[flow][1], _lowest(connection.early, flow)
+            if stream.first is None and first is not None:
+                stream.start(first)
+        self._take_due(connection)
+        while early := connection.early:
+            if early[0][0] + SHUFFLED > number:
+                self._await(connection, early[0][0])
+                return
+            self._entries[early[0][2]][2].give_up(early[0][4])
+            connection.lossy = not _is_due(self._entries[early[0][2]], early[0])
+            self._take_due(connection)
+
+    def _await(self, connection: Connection, number: int) -> None:
+        """Come back to a connection some packets after this one."""
+        self._waiting.append((number + SHUFFLED, connection))
+        self._due = self._waiting[0][0]
+
+    def _settle(self, number: int) -> None:
+        """Take what has waited long enough at this packet, and end what was reset and is silent since."""
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= number:
+            since, connection = waiting.popleft()
+            if connection.early:
+                self._give_up(connection, number)
+            if connection.reset and not connection.ended:
+                if number < NEVER and connection.last_packet + SHUFFLED > since:
+                    self._await(connection, connection.last_packet)
+                else:
+                    connection.close()
+        self._due = waiting[0][0] if waiting else NEVER
+
+    def _end(self, connection: Connection) -> None:
+        """End a connection: no packets of its own come any more."""
+        if connection.early:
+            self._give_up(connection, NEVER)
+        connection.close()
+
     def _shake_hands(self, entry: TrackedConnection | None, first: int, packet: Packet) -> TrackedConnection:
         """Take a SYN or SYN-ACK; `first` is the sequence number of the first byte to come."""
         ack = packet[4] if packet[5] & ACK else None
-        if entry is None or not _same(entry, first):
+        if entry is None or not _same(entry, first, packet[2]):
             if entry is not None:
-                entry[0].close()
+                self._end(entry[0])
             entry = self._open(packet, "syn" if ack is None else "syn-ack")
         connection, stream, other = entry
         stream.start(first)
         stream.certain = True
         if ack is not None:
             other.start(ack)
-        if stream is (connection.sent if ack is None else connection.answered):
+        if stream is (connection.sent if ack is None else connection.answered) and stream.first == first:
             connection.handshake = True
         return entry
 
@@ -190,7 +309,7 @@ class Table:
         if len(self._entries) >= 2 * self._most:
             self._make_room()
         self._count += 1
-        sent, answered = (Stream(segments=self._segments, size=self._size) for _ in range(2))
+        sent, answered = (Stream(segments=self._segments, size=self._size, held=self._held) for _ in range(2))
         connection = Connection(self._count, flow, opened_by, packet, sent, answered)
         self._entries[reverse(flow)] = connection, answered, sent
         self._entries[flow] = connection, sent, answered
@@ -204,7 +323,7 @@ class Table:
         ours = (flow for flow, (connection, stream, _) in self._entries.items() if stream is connection.sent)
         silent = sorted(ours, key=lambda flow: self._entries[flow][0].last_packet)
         for flow in silent[: max(1, len(silent) // 4)]:
-            self._entries[flow][0].close()
+            self._end(self._entries[flow][0])
             del self._entries[flow]
             self._entries.pop(reverse(flow), None)
 
@@ -218,12 +337,39 @@ def _by_port(flow: bytes) -> bool:
     return source < destination and source < EPHEMERAL
 
 
-def _same(entry: TrackedConnection, first: int) -> bool:
+def _is_due(entry: TrackedConnection, packet: Packet) -> bool:
+    """Return whether nothing is missing that comes before a packet: the beginning of its end's data, what it answers.
+
+    A connection is not `lossy` any more once data came for all that was said before. Where sequence numbers wrapped
+    at 32 bits, nothing waits.
+    """
+    connection, stream, other = entry
+    _, _, _, _, ack, flags, _, length = packet
+    if stream.first is None and length and not stream.ended:
+        return False
+    ahead = ack - other.due if flags & ACK and other.first is not None and not other.ended else 0
+    if not (length or flags & FIN) or not 0 < ahead <= BEFORE:
+        connection.lossy = connection.lossy and not length
+        return True
+    return connection.lossy
+
+
+def _same(entry: TrackedConnection, first: int, flow: bytes) -> bool:
     """Whether a SYN belongs to this connection, sent again or captured late; if not, the ports are used anew."""
     connection, stream, _ = entry
-    if stream.first is None:
-        return not connection.ended
-    if stream.first == first:
+    begun = stream.first if stream.first is not None else _lowest(connection.early, flow)
+    if begun is None:
+        return not (connection.ended or connection.reset)
+    if begun == first:
         return True
-    late = 0 < (stream.first - first) & MASK <= LATE_BYTES and connection.packets <= LATE_SYN
+    late = 0 < (begun - first) & MASK <= LATE_BYTES and connection.packets <= LATE_SYN
     return late and not stream.certain
+
+
+def _lowest(packets: list[Packet], flow: bytes) -> int | None:
+    """Return the sequence number of the first byte that these packets have of a direction, None for none."""
+    found: int | None = None
+    for _, _, its_flow, seq, _, _, _, length in packets:
+        if length and its_flow == flow and (found is None or 0 < (found - seq) & MASK <= LATE_BYTES):
+            found = seq
+    return found

@@ -45,6 +45,8 @@ class Owner(Protocol):
 class Cutter:
     """Cuts one direction into records."""
 
+    owner: Owner
+
     __slots__ = ("_base", "_data", "_ignored", "_marks", "_needed", "_passed", "_searching", "owner")
 
     def __init__(self, owner: Owner) -> None:

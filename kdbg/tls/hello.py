@@ -117,6 +117,12 @@ def server_hello(body: bytes) -> Hello | None:
         return None
 
 
+def hello(message: bytes) -> Hello | None:
+    """Return what a whole ClientHello or ServerHello says, None for any other bytes."""
+    reads = {CLIENT_HELLO: client_hello, SERVER_HELLO: server_hello}.get(message[0]) if message else None
+    return reads(message[4:]) if reads is not None else None
+
+
 def encrypted_extensions(body: bytes) -> tuple[str, ...]:
     """Return the protocols (ALPN) that EncryptedExtensions name."""
     try:

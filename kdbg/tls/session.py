@@ -94,6 +94,10 @@ class Session:
     `closes` where there will not be any.
     """
 
+    keys: Keys
+    budget: Budget
+    decided: bool
+
     def __init__(
         self, keys: Keys, budget: Budget, opens: Callable[[Session], None], closes: Callable[[Session, Why], None]
     ) -> None:
@@ -138,8 +142,10 @@ class Session:
             self._protocols = shake.encrypted_extensions(body)
         elif kind == shake.CERTIFICATE and side is self._server:
             self._names = shake.certificate_names(body, tls_1_3=self._is_1_3)
-        elif self._is_1_3 and kind in (shake.FINISHED, shake.KEY_UPDATE):
-            side.advance()
+        elif self._is_1_3 and kind == shake.FINISHED:
+            side.finish()
+        elif self._is_1_3 and kind == shake.KEY_UPDATE:
+            side.update()
 
     def alert(self, side: Side, body: bytes) -> None:
         """Take an alert."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kdbg.tcp.stream import NOBODY, Receiver
 from kdbg.tls.cutter import HEAD, Cutter, Record
-from kdbg.tls.hello import Messages
+from kdbg.tls.hello import Messages, hello
 
 if TYPE_CHECKING:
     from kdbg.tls.openers import Opener, Plain
@@ -31,6 +31,8 @@ Event: TypeAlias = tuple[bytes | int | None, int, int]
 
 class Tries:
     """How many more numbers may be tried: what a hostile capture could make of each gap is bounded by it."""
+
+    left: int
 
     __slots__ = ("left",)
 
@@ -81,6 +83,9 @@ class Listener(Protocol):
 
 class Side:
     """A tcp.Receiver. `receiver` takes the plain bytes. `sealed`: what follows is encrypted; `over`: nothing does."""
+
+    sealed: bool
+    over: bool
 
     def __init__(self, session: Listener) -> None:
         self._session = session
@@ -172,13 +177,23 @@ class Side:
         if at_once:
             self.sealed, self._number = True, 0
 
-    def advance(self) -> None:
-        """Open what follows by the next key: that of an update where no other is known."""
-        self.messages.again()
+    def finish(self) -> None:
+        """Open what follows by the next key that is known; a Finished that comes later, of a client that was asked who
+        it is, changes none."""
         if len(self._openers) > 1:
             del self._openers[0]
-        elif self._openers and (following := self._openers[0].following()) is not None:
+            self._begin_anew()
+
+    def update(self) -> None:
+        """Open what follows by the key that follows from the one in use."""
+        following = self._openers[0].following() if self._openers else None
+        if following is not None:
             self._openers = [following]
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Count from the first record under a key."""
+        self.messages.again()
         self._number = 0
 
     def seal(self) -> None:
@@ -213,8 +228,10 @@ class Side:
 
     def proves(self, record: Record, passed: int) -> bool:
         """Return whether a record behind a gap can be opened, and go on with its number; what was missed is a gap."""
-        if self.over or not self._openers:
+        if self.over:
             return False
+        if not self._openers:
+            return self._begins(record)
         most = passed // (HEAD + SMALLEST) + 1
         found = self._search(record, most)
         if found is None:
@@ -224,6 +241,13 @@ class Side:
         self._go_to(found)
         if missed > 0 and (length := passed - missed * (HEAD + opener.overhead)) > 0:
             self.receiver.gap(length, *record.marks[0][1:])
+        return True
+
+    def _begins(self, record: Record) -> bool:
+        """Return whether a hello stands in a record behind a gap: a client asks twice where the server asks it to."""
+        if record.kind != HANDSHAKE or hello(record.body) is None:
+            return False
+        self.messages.again()
         return True
 
     def lost(self, length: int, time: int, number: int) -> None:

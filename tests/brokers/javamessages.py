@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from uuid import UUID
@@ -23,7 +23,6 @@ from ..peers.dice import all_fields, comparable
 from .classpath import classpath
 from .java import QUICK, java
 
-NOTHING: Mapping[str, str] = {}
 SOURCE = Path(__file__).with_name("Messages.java")
 
 
@@ -142,12 +141,12 @@ def through(node: Node, value: Any, change: Callable[[Node, Any], Any]) -> Any:
     return value
 
 
-def from_java(node: Node, value: Any, renamed: Mapping[str, str] = NOTHING) -> Any:
+def from_java(node: Node, value: Any) -> Any:
     """The JSON of Kafka's converters as kdbg has the value; a name that kdbg has not is a KeyError."""
-    return comparable(node, _from_java(node, value, renamed))
+    return comparable(node, _from_java(node, value))
 
 
-def _from_java(node: Node, value: Any, renamed: Mapping[str, str]) -> Any:
+def _from_java(node: Node, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(node, WireStruct):
@@ -155,8 +154,8 @@ def _from_java(node: Node, value: Any, renamed: Mapping[str, str]) -> Any:
         found = {}
         for java, item in value.items():
             name = snake_case(java[0].upper() + java[1:])
-            name = renamed.get(name, name if name in nodes else name.removesuffix("_size_in_bytes"))
-            found[name] = _from_java(nodes[name], item, renamed)
+            name = name if name in nodes else name.removesuffix("_size_in_bytes")
+            found[name] = _from_java(nodes[name], item)
         return found
     if isinstance(node, UuidNode):
         return UUID(bytes=base64.urlsafe_b64decode(f"{value}=="))
@@ -164,4 +163,4 @@ def _from_java(node: Node, value: Any, renamed: Mapping[str, str]) -> Any:
         return float(value)
     if isinstance(value, str) and node.bnf.endswith("BYTES"):
         return base64.b64decode(value)
-    return through(node, value, lambda inner, item: _from_java(inner, item, renamed))
+    return through(node, value, _from_java)

@@ -45,11 +45,11 @@ def test_a_closed_cluster_leaves_no_process_and_no_file(kafka: Release) -> None:
 
 
 def test_a_broker_answers_and_has_the_topic_that_was_created(broker: Broker) -> None:
-    broker.create_topic("orders", partitions=2)
+    broker.create_topic("created", partitions=2)
     seen = probe.metadata(broker.port)
     assert seen.nodes == {1: broker.port}
-    assert seen.leaders["orders"] == {0: 1, 1: 1}
-    assert {"orders-0", "orders-1"} <= {folder.name for folder in broker.data.iterdir()}
+    assert seen.leaders["created"] == {0: 1, 1: 1}
+    assert {"created-0", "created-1"} <= {folder.name for folder in broker.data.iterdir()}
 
 
 def test_a_topic_that_is_asked_for_is_created(broker: Broker) -> None:

@@ -7,7 +7,7 @@ The versions that Kafka 4 has no classes for any more are compared with those of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,11 +31,6 @@ its generated class reads and writes it."""
 LARGEST_TAG = 2**31 - 2
 """Of the tags that Java reads: the next is one that it refuses by name, those beyond become negative."""
 RELEASES = release("4.4"), release("3.9")
-RENAMED = {
-    (28, "request"): {"generation_id_or_member_epoch": "generation_id"},
-    (88, "response"): {"acceptable_recovery_lag_legacy": "acceptable_recovery_lag"},
-}
-"""Names that Kafka 4.4 changed of fields which releases before it had; kdbg goes by the older ones."""
 KEYS = sorted(grammars.ENTRIES)
 Classes = dict[Message, tuple[JavaMessages, str, int]]
 """Message -> the JVM that has a class for it, the class, and the version of the header in front of it."""
@@ -61,10 +56,6 @@ def known(messages: JavaMessages) -> Classes:
 def known_of(key: int, direction: Direction, classes: Classes) -> list[Message]:
     """The versions of a message that Java has classes for."""
     return [message for message in classes if (message.key, message.direction) == (key, direction)]
-
-
-def renamed(message: Message) -> Mapping[str, str]:
-    return RENAMED.get((message.key, message.direction), {})
 
 
 def test_kdbg_has_every_version_that_java_has_and_what_java_has_is_claimed(classes: Classes) -> None:
@@ -95,7 +86,7 @@ def test_what_java_writes_is_read(key: int, direction: Direction, classes: Class
         for seed in range(ROUNDS):
             data, value = java.random(name, version, seed)
             body = message.decode(data)
-            assert as_java(message.grammar, body) == from_java(message.grammar, value, renamed(message)), message
+            assert as_java(message.grammar, body) == from_java(message.grammar, value), message
             assert message.encode(body) == data, message
 
 
@@ -108,7 +99,7 @@ def test_what_is_written_java_reads(key: int, direction: Direction, classes: Cla
         for i in range(ROUNDS):
             value = RandomMaker(Dice(f"{message} {i}")).value(message.grammar)
             again, read = java.read(name, version, message.encode(value))
-            assert from_java(message.grammar, read, renamed(message)) == as_java(message.grammar, value), message
+            assert from_java(message.grammar, read) == as_java(message.grammar, value), message
             assert again == message.encode(without_defaults(message.grammar, value)), message
 
 

@@ -151,10 +151,17 @@ def in_pieces(frame: bytes) -> list[ScapyPacket]:
     return list(fragment(packet, fragsize=64))
 
 
-def test_a_frame_that_holds_a_piece_is_no_packet() -> None:
+def test_frames_that_hold_pieces_make_a_packet_with_the_last_of_them() -> None:
     pieces = IN_PIECES["IPv4"](512)
     found = Dissectors()
-    assert [found.packet(Frame(1, 0, 101, piece, len(piece))) for piece in pieces] == [None] * len(pieces)
+    frames = [Frame(number, 0, 101, piece, len(piece)) for number, piece in enumerate(pieces, 1)]
+    assert [found.packet(frame) for frame in frames[1:]] == [None] * (len(frames) - 1)
+    packet = found.packet(frames[0])
+    assert packet is not None
+    assert (packet[0], packet[6]) == (1, BODY)
+    assert sorted(piece.frame for piece in found.pieces) == frames
+    assert found.is_piece
+    assert found.lost == 0
 
 
 @given(st.binary(max_size=200))

@@ -236,7 +236,7 @@ def test_the_checksum_makes_a_sum_of_ones(data: bytes) -> None:
 def test_sequence_numbers_wrap(path: Path) -> None:
     with CaptureWriter(path) as writer:
         writer.tap(CLIENT, BROKER, True, ask(1), NOW)
-        talk = writer._talks[CLIENT, BROKER]
+        talk = writer._talks._talks[CLIENT, BROKER]
         talk._used[0] = (1 << 32) + 4
         writer.tap(CLIENT, BROKER, True, b"behind", NOW)
     with open_capture(path) as capture:
@@ -361,3 +361,10 @@ def test_a_new_file_is_its_owners_alone(path: Path) -> None:
     """There may be passwords in it."""
     CaptureWriter(path).close()
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_was_there_becomes_its_owners_alone(path: Path) -> None:
+    path.write_bytes(b"anything")
+    path.chmod(0o644)
+    CaptureWriter(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600

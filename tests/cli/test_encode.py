@@ -19,6 +19,7 @@ from kdbg.cli import run
 from kdbg.cli.reencode import Reencoder
 from kdbg.messages.exchange import CapturedMessage
 from kdbg.render.jsonlines import json_line
+from kdbg.render.look import Look
 
 MAIN = Path(__file__).resolve().parents[2]
 FOLDERS = (MAIN / "captures", MAIN.parent / "shared" / "captures", MAIN.parent / "shared" / "captures" / "public")
@@ -175,7 +176,7 @@ def test_every_message_of_a_capture_comes_back_byte_for_byte(capture: Path) -> N
     complaints: list[str] = []
     compared = 0
     for exchange in kdbg.read(capture):
-        (halves,) = Reencoder(complaints.append).lines([json_line(exchange, show_secrets=True)])
+        (halves,) = Reencoder(complaints.append).lines([json_line(exchange, look=Look(show_secrets=True))])
         for direction, half in (("request", exchange.request), ("response", exchange.response)):
             if half is not None and whole(half):
                 assert halves[direction] == half.data, (exchange.number, direction)

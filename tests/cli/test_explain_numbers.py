@@ -20,7 +20,7 @@ def test_numbers_of_error_logs_are_explained(explain: Any) -> None:
     assert explain("1213486160") == (0, HTTP)
     status, text = explain("369295616")
     assert (status, text.splitlines()[0]) == (
-        0, "369295616 = 0x16030100, the bytes 16 03 01 00: TLS (handshake, TLS 1.0 or later)",
+        0, "369295616 = 0x16030100, the bytes 16 03 01 00: TLS (handshake, TLS 1.0 to 1.3)",
     )  # fmt: skip
     assert "security.protocol" in text
     assert "Invalid" not in text
@@ -75,7 +75,7 @@ def test_digits_are_hex_when_something_is_said_about_them(explain: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (bytes.fromhex("160301020001000000"), "9 bytes that look like TLS (handshake, TLS 1.0 or later)"),
+        (bytes.fromhex("160301020001000000"), "9 bytes that look like TLS (handshake, TLS 1.0 to 1.3)"),
         (b"HTTP/1.1 400 Bad Request\r\n", "26 bytes that look like an HTTP response"),
         (b"\x1f\x8b\x08\0\0\0\0\0", "8 bytes that look like gzip"),
         (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that no known layout reads to the end"),

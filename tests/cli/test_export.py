@@ -122,10 +122,47 @@ def test_wireshark_reads_whole_connections_as_it_reads_the_capture(tmp_path: Pat
     assert any("\t1\t" in line for line in tshark(target)), "a Fetch is shown"
 
 
-def tshark(path: Path) -> list[str]:
+def tshark(path: Path, capture: Path = ERRORS) -> list[str]:
     command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-Y", "tcp"]
-    for port in {one.peers.broker[1] for one in exchanges(ERRORS)}:
+    for port in {one.peers.broker[1] for one in exchanges(capture)}:
         command += ["-d", f"tcp.port=={port},kafka"]
     for field in ("frame.time_epoch", "kafka.api_key", "kafka.correlation_id", "kafka.len", "tcp.seq"):
         command += ["-e", field]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_what_tls_hid_is_written_in_the_clear(version: str, tmp_path: Path) -> None:
+    path, target = CAPTURES / "tls" / f"real-tls-{version}.pcap", tmp_path / "plain.pcap"
+    keys = path.with_name(f"real-tls-{version}.keys")
+    done = call("export", path, target, "--tls-keys", keys, "--tls-plain")
+    assert done.status == 0, done.err
+    assert decoded(target) == decoded(path, "--tls-keys", keys)
+    assert sum(facts(one)[0] == "Produce" for one in exchanges(target)) == 4
+    if shutil.which("tshark") is not None:
+        said = {word for line in tshark(target, target) for word in line.split("\t")[2].split(",")}
+        assert said >= {str(one.correlation_id) for one in exchanges(target)}
+
+
+def decoded(path: Path, *options: object) -> str:
+    return call("decode", path, "--format", "summary", *options).out
+
+
+def test_of_tls_only_what_is_wanted_is_written(tmp_path: Path) -> None:
+    path, target = CAPTURES / "tls" / "real-tls-1.3.pcap", tmp_path / "plain.pcapng"
+    wanted = "--tls-keys", path.with_suffix(".keys"), "--tls-plain", "--api", "Fetch"
+    whole = export(target, path, *wanted)
+    assert {facts(one)[0] for one in whole} > {"Fetch", "Metadata"}
+    only = export(target, path, *wanted, "--only-exchanges")
+    assert {facts(one) for one in only} >= {facts(one) for one in whole if facts(one)[0] == "Fetch"}
+    assert len(only) < len(whole)
+
+
+def test_tls_that_is_written_encrypted_is_told(tmp_path: Path) -> None:
+    path, target = CAPTURES / "tls" / "real-tls-1.3.pcap", tmp_path / "made.pcap"
+    keys = path.with_suffix(".keys")
+    done = call("export", path, target, "--tls-keys", keys)
+    assert "22 TLS connections written encrypted: --tls-plain" in done.err
+    assert decoded(target, "--tls-keys", keys) == decoded(path, "--tls-keys", keys)
+    assert "written encrypted" not in call("export", path, target).err, "no key told what is in them"
+    assert list(exchanges(target)) == []

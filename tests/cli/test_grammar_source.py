@@ -8,6 +8,7 @@ import uuid
 import pytest
 
 from kdbg import grammars
+from kdbg.budget import MEMORY
 from kdbg.render.sources import SOURCES, source_of
 
 from .calls import call
@@ -17,6 +18,7 @@ def test_the_source_of_a_reading_can_be_run() -> None:
     printed = call("grammar", "heartbeat", "--version", 0, "--source", "--request").out
     names = {"struct": struct, "UUID": uuid.UUID, "unpack_hhih": struct.Struct(">hhih").unpack_from,
              "unpack_h": struct.Struct(">h").unpack_from, "unpack_ih": struct.Struct(">ih").unpack_from}  # fmt: skip
+    names["memory"] = MEMORY
     exec(compile(printed, "printed", "exec"), names)
     body = {"group_id": "g", "generation_id": 7, "member_id": "m"}
     data = grammars.api("heartbeat").at("request", 0).build(body)

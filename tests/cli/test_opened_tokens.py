@@ -52,7 +52,7 @@ def test_plain_in_bare_tokens(cli: Cli, path: Path) -> None:
 
 def test_oauthbearer_and_delegation_tokens_by_java(cli: Cli) -> None:
     out = cli("decode", BEARERS).out
-    assert '│       │   └── [0]  name "traceId"  value "7"' in out
+    assert '│       │   └── [0]  name "traceId"  value <1 byte hidden>' in out  # nobody knows what it holds
     assert '"{"status":"invalid_token"}"' in out.replace("\\", "")
     assert "OAuthBearerErrorAcknowledgement, 1 byte" in out
     assert out.count('├── tokenauth  "true"') == 2

@@ -13,7 +13,8 @@ import pytest
 
 import kdbg
 from kdbg import grammars
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import Peers
 from kdbg.render.look import Look
 from kdbg.render.views import view
 from kdbg.wire.language.api import Direction

@@ -16,7 +16,6 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.cli.sending.apioptions import ABOUT, own_options, required
-from kdbg.cli.sending.assign import assign, in_order, parse
 from kdbg.cli.sending.captured import by_name, captured
 from kdbg.cli.sending.options import Options
 from kdbg.cli.sending.request import FromBody, FromOptions
@@ -25,6 +24,7 @@ from kdbg.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
 from kdbg.client.forms import FORMS
 from kdbg.client.settings import Sasl, Settings, Tls
 from kdbg.errors import InputError, KdbgError
+from kdbg.messages.assign import assign, in_order, parse
 
 from .calls import CAPTURES, COMMAND, ENVIRONMENT
 

@@ -10,8 +10,8 @@ import pytest
 from kdbg import grammars
 from kdbg.client import Cluster, Settings
 from kdbg.client.defaults import waits
-from kdbg.client.settings import show
-from kdbg.errors import CannotConnect, TimedOut
+from kdbg.client.settings import Sasl, show
+from kdbg.errors import CannotConnect, ClientError, TimedOut
 
 from .brokers import Brokers
 from .clusters import QUICK, SETTINGS, errors, port_of, produce, started
@@ -125,3 +125,52 @@ async def test_a_request_that_lets_the_broker_take_longer_than_it_is_waited_for(
         assert str(caught.value).endswith(told)
         with pytest.raises(TimedOut, match="kept silent; try --timeout"):
             await cluster.send("create-topics", {"timeout_ms": 400}, version=2)
+
+
+class TestHostsThatBrokersName:
+    """A broker that lies about where the others are gets the user's password sent anywhere."""
+
+    async def send(self, settings: Settings, notes: list[str]) -> list[str]:
+        """What a host got that the user did not name, though its port is that of somebody he named."""
+        got: list[str] = []
+
+        async def other(peer: Peer) -> None:
+            while True:
+                got.append((await peer.request()).api.name)
+
+        async def misled(peer: Peer) -> None:
+            while True:
+                request = await peer.request()
+                topics = [{"name": "orders", "partitions": [{"partition_index": 0, "leader_id": 1}]}]
+                versions = [{"api_key": key, "min_version": 0, "max_version": 1} for key in (0, 3, 17, 18, 36)]
+                told = {"ApiVersions": {"api_keys": versions}, "SaslHandshake": {"mechanisms": ["PLAIN"]},
+                        "SaslAuthenticate": {}}  # fmt: skip
+                name = request.api.name
+                peer.tell(request.response(told[name]) if name in told else metadata(
+                    request, (1, ("localhost", elsewhere[1])), topics=topics))  # fmt: skip
+
+        async with (
+            server(other) as elsewhere,
+            server(misled) as address,
+            Cluster(show(address), settings, note=notes.append) as cluster,
+        ):
+            with pytest.raises(ClientError) as caught:
+                await cluster.send("produce", produce())
+        self.said = str(caught.value)
+        return got
+
+    @in_loop
+    async def test_whoever_gets_credentials_is_told(self) -> None:
+        notes: list[str] = []
+        settings = Settings(timeout=0.5, sasl=Sasl("PLAIN", "alice", "hunter2"))
+        assert await self.send(settings, notes)
+        assert any(note.startswith("credentials go to localhost:") for note in notes)
+        assert not any(HOST in note for note in notes)
+
+    @in_loop
+    async def test_only_named_ones_get_any(self) -> None:
+        notes: list[str] = []
+        settings = Settings(timeout=0.5, sasl=Sasl("PLAIN", "alice", "hunter2"), only_named=True)
+        assert await self.send(settings, notes) == []
+        assert "--only-named" in self.said
+        assert "\n" not in self.said

@@ -11,7 +11,8 @@ from kdbg.engine.framing import Framer
 from kdbg.engine.pairing import Pairing
 from kdbg.engine.search import MAX_FRAME
 from kdbg.engine.sides import RequestSide, ResponseSide
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import Peers
 
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 FIRST_ID = 0x5A3C0700
@@ -40,8 +41,8 @@ class LoggedRequests(RequestSide, Log):
     def take(self, *args: Any) -> bool:
         return self.logged(super().take(*args))
 
-    def skipped(self, length: int) -> None:
-        super().skipped(length)
+    def skipped(self, length: int, beginning: bytes) -> None:
+        super().skipped(length, beginning)
         self.events.append(length)
 
 
@@ -54,8 +55,8 @@ class LoggedResponses(ResponseSide, Log):
     def take(self, *args: Any) -> bool:
         return self.logged(super().take(*args))
 
-    def skipped(self, length: int) -> None:
-        super().skipped(length)
+    def skipped(self, length: int, beginning: bytes) -> None:
+        super().skipped(length, beginning)
         self.events.append(length)
 
 

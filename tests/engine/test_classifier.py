@@ -190,7 +190,7 @@ OTHERS = {
     "HTTP GET": b"GET / HTTP/1.1\r\nHost: example\r\n\r\n",
     "HTTP POST": b"POST /topics/orders HTTP/1.1\r\n\r\n",
     "SSH": b"SSH-2.0-OpenSSH_9.6\r\n",
-    "PROXY": b"PROXY TCP4 10.0.0.1 10.0.0.2 51514 9092\r\n",
+    "PROXY": b"PROXY TCP4 10.0.0.1 10.0.0.2 51514\r\n",
 }
 
 
@@ -285,6 +285,7 @@ def test_all_openings_together_hold_only_so_much() -> None:
     books = [Playbook(1 << 15, syn=False, path=flow(40000 + n), session=session) for n in range(100)]
     for book in books:
         book << rubbish
+    session.idle()
     assert session.other_connections == 100 - limit // len(rubbish) - 0
     good = Playbook(path=flow(39000), session=session) >> request(5) << response(5)
     assert good.seen == ["5><"]
@@ -328,6 +329,7 @@ def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
     playbook = Playbook(1 << 16, syn=False)
     for _ in range(HELD >> 16):
         playbook << bytes(1 << 16)
+    playbook.session.idle()
     left = playbook.session.budget.left
     assert left == opening.HELD_BY_ALL - HELD, "all of it is still held"
     playbook << bytes(1)
@@ -344,6 +346,7 @@ def acknowledge(playbook: Playbook) -> None:
 def test_an_odd_request_before_a_loss_proves_itself_as_nothing_follows_it() -> None:
     """A byte too long, it waits for the next one to speak for it: behind a loss none can."""
     playbook = Playbook(syn=False) >> framed(request(5)[4:] + b"x")
+    assert playbook.session.idle() == []
     assert playbook.session.connections == 0
     playbook >> Lost(1000) >> bytes(100)
     acknowledge(playbook)
@@ -375,3 +378,26 @@ def test_what_is_recent_survives_the_giving_up() -> None:
     playbook << response(7)
     assert playbook.close() == ["6><", "7><"]
     assert sum(playbook.lengths("skipped")) == HELD
+
+
+@pytest.mark.parametrize(
+    ("answered", "what"),
+    [
+        (bytes.fromhex("15030300020228"), "TLS (alert, TLS 1.2 or 1.3)"),
+        (b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "an HTTP response"),
+    ],
+)
+def test_what_answers_a_request_and_is_no_broker_is_named(answered: bytes, what: str) -> None:
+    playbook = Playbook() >> request(5) << answered
+    playbook.fin()
+    assert playbook.close() == ["5>"]
+    (finding,) = [one for one in playbook.exchanges[0].findings if one.kind != "unanswered"]
+    assert finding.kind == "not-kafka"
+    assert finding.text == f"{len(answered)} bytes from the broker are no Kafka: they look like {what}"
+
+
+def test_what_looks_like_another_protocol_amid_responses_is_not_named() -> None:
+    playbook = Playbook() >> request(5) << response(5) >> request(6) << b"HTTP/1.1 400 Bad Request\r\n\r\n"
+    playbook.fin()
+    assert playbook.close() == ["5><", "6>"]
+    assert [one.kind for one in playbook.exchanges[1].findings] == ["skipped", "unanswered"]

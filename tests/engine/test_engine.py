@@ -130,6 +130,7 @@ def test_whoever_watches_is_told_of_connections_and_which_end_is_the_client(clie
     session = Engine(watch=lambda connection, which: said.append((connection.number, which)))
     talk, other = (Playbook(syn=False, path=flow(*ends), session=session) for ends in ((51514, 9092), (51515, 9093)))
     talk.send(not client, request(5)).send(bool(client), response(5))
+    session.idle()
     other >> b"\x16\x03\x01\x02\0" << request(6)
     assert said == [(1, None), (1, client), (2, None)]
 

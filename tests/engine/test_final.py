@@ -277,7 +277,15 @@ def test_pauses_change_nothing_in_sound_traffic(name: str) -> None:
     if name in ("segmented-lossy.pcap", "midstream.pcap", "pipelined-acks0.pcap"):
         packets = packets[: len(packets) // 4]
     watched = Watched().take(Engine().run(with_pauses(packets, random.Random(5))))
-    assert watched.shots == Watched().take(Engine().run([packets])).shots
+    assert by_connection(watched.shots) == by_connection(Watched().take(Engine().run([packets])).shots)
+
+
+def by_connection(shots: list[Shot]) -> dict[int, list[Shot]]:
+    """What each connection said; where a capture begins within some, a pause decides which of them is told first."""
+    found: dict[int, list[Shot]] = {}
+    for _, peers, *rest in shots:
+        found.setdefault(peers.number, []).append((peers, *rest))
+    return found
 
 
 def test_a_name_learnt_later_does_not_change_what_was_handed_out() -> None:

@@ -85,8 +85,8 @@ def test_tls(record: int, version: int) -> None:
     [
         (1213486160, "an HTTP response"),
         (1195725856, "an HTTP GET request"),
-        (369295616, "TLS (handshake, TLS 1.0 or later)"),
-        (352518400, "TLS (alert, TLS 1.0 or later)"),
+        (369295616, "TLS (handshake, TLS 1.0 to 1.3)"),
+        (352518400, "TLS (alert, TLS 1.0 to 1.3)"),
         (50331667, "a remote desktop connection (TPKT)"),
     ],
 )

@@ -24,7 +24,8 @@ from kdbg.findings.facts import (
     ResponsesLost,
 )  # fmt: skip
 from kdbg.grammars import by_key
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import Peers
 
 from .damage import Line
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response, told

@@ -10,7 +10,8 @@ from kdbg.engine.pairing import Pairing
 from kdbg.engine.responses import GROUPS
 from kdbg.engine.search import MAX_FRAME, WEAK_FRAME
 from kdbg.engine.sides import RequestSide, ResponseSide
-from kdbg.messages.exchange import Exchange, Peers
+from kdbg.messages.exchange import Exchange
+from kdbg.messages.peers import Peers
 
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 

@@ -24,7 +24,7 @@ from kdbg.engine.states import (
 TABLES: list[tuple[Transitions[Any, Any], type[Enum], type[Enum], set[Enum], set[Enum]]] = [
     (
         CLASSIFICATION, Classification, Sign, {Classification.UNKNOWN},
-        {Classification.KAFKA, Classification.TLS, Classification.FOREIGN},
+        {Classification.KAFKA, Classification.TLS, Classification.PROXIED, Classification.FOREIGN},
     ),
     (FRAMING, Framing, Step, {Framing.SYNCED, Framing.SEARCHING}, {Framing.ENDED}),
     (ENDS, Ends, Ending, {Ends.OPEN}, {Ends.CLOSED}),

@@ -41,9 +41,14 @@ SCRIPTED = {"controlled-shutdown"}
 
 def layouts() -> Evidence:
     """Messages laid out as Kafka's definitions say."""
-    from ..grammars.test_layouts import expected
+    from ..grammars.test_layouts import expected, newly_named
 
-    found = {Message(row["api_key"], row["type"], row["version"]): expected(row["rows"]) for row in facts.layouts()}
+    found = {
+        Message(row["api_key"], row["type"], row["version"]): newly_named(
+            row["api_key"], row["type"], row["version"], expected(row["rows"])
+        )
+        for row in facts.layouts()
+    }
     return {message for message, fact in found.items() if list(layout(message.grammar)) == fact}
 
 

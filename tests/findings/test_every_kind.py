@@ -13,7 +13,7 @@ from kdbg.engine.engine import Engine
 from kdbg.findings import Finding, Kind, Severity, faults, pack, unpack
 from kdbg.findings import facts as of
 from tests.segments.made import pieces
-from tests.test_findings import MADE, OF_FILES
+from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
 from tests.traffic import client_hello, pcap
 
 TOPIC = "topics[0].name"
@@ -54,6 +54,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "kdbg has no grammar for API key 31999; 4 bytes of body left unread"),
         ("unknown-version", ERROR, ("request", "body", 17, 1), faults.NoVersion("Metadata", 99, 1),
             "kdbg has no grammar for version 99 of Metadata; 1 bytes of body left unread"),
+        ("fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"), "done by the proxy: Fetch: delay 500ms"),
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
         ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
         ("unused-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
@@ -81,6 +82,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             " port without TLS"),
         ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
             "the file ends inside packet 4"),
+        ("memory", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
+            "given up: more than 512 MiB for what one message becomes; --max-memory allows more"),
         ("order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),
             "relative_offset 10 behind 20: offsets only grow"),
     ]
@@ -96,6 +99,8 @@ def found_in(data: bytes) -> list[Finding]:
 
 
 def made(kind: str) -> list[Finding]:
+    if kind in OF_THE_PROXY:
+        return [EXPECTED[kind][1]]
     if kind in OF_FILES:
         entries = b"".join(struct.pack(">ii", 10 * n, 4096 * n) for n in (1, 2, 1))
         return [finding for piece in pieces(entries, f"{0:020}.index") for finding in piece.findings]
@@ -129,7 +134,7 @@ TRAITS: dict[str, set[str]] = {
     "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
     "breaks": {"truncated", "bad-length", "bad-value"},
     "harmless": {"not-utf8", "non-minimal-varint", "unused-bits", "unknown-tag", "payload", "dialect"},
-    "unread": {"unknown-api", "unknown-version", "unknown-tag"},
+    "unread": {"unknown-api", "unknown-version", "unknown-tag", "memory"},
     "cut": {"truncated", "record-set"},
 }
 
@@ -140,7 +145,7 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 
 def test_the_exit_status_goes_by_the_severity() -> None:
-    mild = {"dialect", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
+    mild = {"dialect", "fault", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
 

@@ -14,7 +14,8 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.findings import Finding, Kind
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.messages.peers import Peers
 from kdbg.render.exchanges import TreeView
 from kdbg.render.hex_view import HexView
 from kdbg.render.json_view import JsonView

@@ -93,3 +93,12 @@ def test_a_wrong_field_in_front_of_the_checksum_is_named(at: int, path: str, sho
 @pytest.mark.parametrize("data", [bytes(5), b"\0\0\0\1", b"x" * 7])
 def test_few_bytes_are_not_weighed(data: bytes) -> None:
     assert [guess for guess in infer(data) if guess.cut] == []
+
+
+@pytest.mark.parametrize("end", range(11, 18))
+def test_a_request_without_its_size_that_ends_in_its_client_id_is_named(end: int) -> None:
+    header = {"correlation_id": 1, "client_id": "kafka-7"}
+    whole = kdbg.encode({}, api="ApiVersions", version=3, direction="request", header=header)
+    guesses = next(pieces(whole[:end])).guesses
+    assert (guesses[0].api.name, guesses[0].direction, guesses[0].cut) == ("ApiVersions", "request", True)
+    assert sureness(guesses) is not Sure.CERTAIN

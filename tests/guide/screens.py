@@ -13,8 +13,11 @@ from itertools import product
 
 from rich.console import Console
 from rich.text import Text
+from textual.pilot import Pilot
 
+from kdbg.tui.app import Browser
 from tests.cli.terminal import on_terminal
+from tests.tui.driving import drive, press
 
 from .blocks import TOP
 
@@ -28,18 +31,38 @@ SCREENS = {
     "explain": "kdbg explain 00000016 0003 0001 00000002 0004 6b646267 00000001 0003 666f",
     "records": "kdbg records captures/transactions.pcap",
     "diff": "kdbg diff captures/first-contact.pcap#6 captures/errors.pcap#6",
+    "browse": "kdbg browse captures/errors.pcap",
 }
 """Commands by the names of their pictures."""
+WALKED = {"browse": ["e", "e", "enter", "r", *["down"] * 10]}
+"""The keys that are pressed before a picture of a screen is taken."""
 ALL = [(name, *size) for name, size in product(SCREENS, SIZES)]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def printed(name: str, columns: int, rows: int) -> list[str]:
-    """Return the lines of a screen, with colours; the command stands above them."""
+    """Return the lines of a screen, with colours; the command stands above them, if they were printed."""
+    if name in WALKED:
+        return walked(name, columns, rows)
     _, *arguments = shlex.split(SCREENS[name])
     terminal = on_terminal(*arguments, out=True, columns=columns, rows=rows, KDBG_PAGER="cat",
                            TERM="xterm-256color", COLORTERM="truecolor").terminal  # fmt: skip
     return [f"\x1b[1m$ {SCREENS[name]}\x1b[0m", *terminal.splitlines()][:rows]
+
+
+def walked(name: str, columns: int, rows: int) -> list[str]:
+    """Return the lines of a screen that keys are pressed on."""
+    console = Console(file=StringIO(), force_terminal=True, color_system="truecolor")
+    found: list[str] = []
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        for key in WALKED[name]:
+            await press(app, pilot, key)
+        found.extend(strip.render(console) for strip in app.screen._compositor.render_strips())
+
+    file = TOP / shlex.split(SCREENS[name])[-1]
+    drive(steps, file, size=(columns, rows), named=[str(file.relative_to(TOP))])
+    return found
 
 
 def drawn(name: str, columns: int, rows: int) -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from kdbg.grammars import by_key
 from kdbg.messages import message as room
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import Peers
 
 from ..engine.playbook import request, response
 

@@ -137,9 +137,10 @@ class TestUnknown:
         assert read(grammars.api("ApiVersions"), 99, "response", bytes(4) + b"\x77abc").body == {"body": b"wabc"}
 
     def test_a_body_that_may_hold_secrets_is_secret(self) -> None:
-        for name, secret in (("SaslAuthenticate", True), ("Metadata", False)):
+        """Whatever it says it is: a bit of its key or version may be wrong."""
+        for name in ("SaslAuthenticate", "Metadata"):
             _, inspection = explain(grammars.api(name), 99, "request", b"hunter2", header=False)
-            assert [span.secret for span in inspection.spans] == [secret]
+            assert [span.secret for span in inspection.spans] == [True]
 
     def test_the_library_refuses_what_it_does_not_know(self) -> None:
         with pytest.raises(UnknownVersion, match="Metadata has no version 99"):

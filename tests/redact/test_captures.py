@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from kdbg.cli import run
+from kdbg.capture import open_capture
+from kdbg.capture.frames import Dissectors, Frames
+from kdbg.capture.saved import FrameWriter
+from kdbg.cli import commands, run
+from kdbg.engine.engine import Engine
 from kdbg.findings import Kind
 from kdbg.messages.exchange import Exchange
 
@@ -126,27 +131,101 @@ def test_bytes_of_other_connections_and_packets_are_blank(tmp_path: Path) -> Non
     assert len(made.read_bytes()) == len(path.read_bytes())
 
 
-def test_pieces_of_ip_packets_are_blank(tmp_path: Path) -> None:
-    """An engine puts them together; what stands in them is not kept."""
-    path, made = tmp_path / "pieces.pcap", tmp_path / "shared.pcap"
-    talk = Talk()
-    talk.ask("Metadata", 1, topics=[{"name": "warehouse"}])
-    *_, (whole, at) = talk.segments
-    cut = 20 + 24
-    pieces = [
-        whole[:4] + b"\0\7" + b"\x20\0" + whole[8:cut],
-        whole[:4] + b"\0\7" + (3).to_bytes(2, "big") + whole[8:20] + whole[cut:],
-    ]
-    for i, piece in enumerate(pieces):
-        pieces[i] = piece[:2] + len(piece).to_bytes(2, "big") + piece[4:]
-    talk.segments[-1:] = [Segment(piece, at) for piece in pieces]
-    path.write_bytes(pcap(talk))
-    assert len(list(exchanges(path))) == 1, "it is put together"
-    assert run(["redact", str(path), str(made)]) == 0
+def test_tls_is_blank_and_told_whether_its_secrets_stand_in_the_capture_or_not(tmp_path: Path) -> None:
+    path, made = CAPTURES / "tls" / "real-tls-1.3.pcap", tmp_path / "shared.pcapng"
+    held = tmp_path / "held.pcapng"
+    with Frames(path) as frames, FrameWriter(held, pcapng=True) as writer:
+        for frame in frames:
+            writer.add(frame)
+    keys = path.with_suffix(".keys").read_bytes()
+    body = struct.pack("<II", 0x544C534B, len(keys)) + keys + bytes(-len(keys) % 4)
+    section = held.read_bytes()[:28]
+    block = struct.pack("<II", 10, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+    held.write_bytes(section + block + held.read_bytes()[28:])
+    with open_capture(held) as capture:
+        assert len(list(Engine(keys=capture.keys).run(capture.blocks()))) == 90, "they are read there"
+    for source in (path, held):
+        done = CliRunner().invoke(commands, ["redact", str(source), str(made)])
+        assert done.exit_code == 0
+        assert "22 TLS connections blank: kdbg export --tls-plain" in done.stderr
+        assert b"CLIENT_TRAFFIC_SECRET_0" not in made.read_bytes()
+        with Frames(made) as frames, Frames(path) as before:
+            dissectors = Dissectors()
+            for frame, old in zip(frames, before, strict=True):
+                packet = dissectors.packet(frame)
+                assert packet is None or not packet[6].strip(b"\xff"), "nothing but blanks"
+                assert (frame.time, len(frame.data)) == (old.time, len(old.data))
+
+
+def in_pieces(talk: Talk, size: int) -> Talk:
+    """The same packets, in pieces of so many bytes, IPv4 or IPv6."""
+    from scapy.layers.inet import IP, fragment
+    from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
+
+    found: list[Segment] = []
+    for place, (data, at) in enumerate(talk.segments):
+        if data[0] >> 4 == 4:
+            pieces = fragment(IP(data[:4] + place.to_bytes(2) + data[6:]), fragsize=size)
+        else:
+            whole = IPv6(data)
+            whole.plen, whole.nh, body = None, 44, whole.payload
+            whole.remove_payload()
+            pieces = fragment6(whole / IPv6ExtHdrFragment(id=place) / body, size)
+        found += [Segment(bytes(piece), at) for piece in pieces]
+    talk.segments = found
+    return talk
+
+
+def warehouse(ends: tuple[tuple[str, int], tuple[str, int]]) -> Talk:
+    talk = Talk(*ends).ask("Metadata", 1, topics=[{"name": f"warehouse-{number}"} for number in range(90)])
+    talk.answer(brokers=[{"node_id": 1, "host": "warehouse.example", "port": 9092}])
+    return talk.ask("Heartbeat", 0, group_id="warehouse", member_id="m").answer().end()
+
+
+IPV4 = ("10.0.0.1", 40_000), ("10.0.0.2", 9092)
+IPV6 = ("2001:db8::1", 40_000), ("2001:db8::2", 9092)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+@pytest.mark.parametrize("ends", [IPV4, IPV6], ids=["IPv4", "IPv6"])
+def test_packets_in_pieces_are_redacted_as_whole_ones_are(
+    ends: tuple[tuple[str, int], tuple[str, int]], options: list[str], tmp_path: Path
+) -> None:
+    path, part = tmp_path / "pieces.pcap", tmp_path / "part.pcap"
+    addresses = slice(12, 20) if ends == IPV4 else slice(8, 40)
+    path.write_bytes(pcap(in_pieces(warehouse(ends), 256)))
+    before = seen(path)
+    assert len(before.exchanges) == 2, "they are put together"
+    made = redacted(path, tmp_path, *options)
+    after = seen(made)
+    assert (after.exchanges, after.findings) == (before.exchanges, before.findings)
     assert b"warehouse" in path.read_bytes()
     assert b"warehouse" not in made.read_bytes()
+    with Frames(path) as frames, Frames(made) as others:
+        for frame, other in zip(frames, others, strict=True):
+            assert (frame.time, len(frame.data), frame.sent) == (other.time, len(other.data), other.sent)
+            assert bool(options) is (frame.data[addresses] != other.data[addresses])
+    if shutil.which("tshark") is not None:
+        wrong = tshark(made, (), "-Y", "tcp.checksum.status == 0 || ip.checksum.status == 0 || _ws.malformed")
+        assert wrong == []
+    assert run(["export", str(path), str(part)]) == 0
+    with Frames(path) as frames, Frames(part) as others:
+        assert list(others) == list(frames)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_pieces_without_their_others_are_blank(missing: int, tmp_path: Path) -> None:
+    path, made = tmp_path / "pieces.pcap", tmp_path / "shared.pcap"
+    talk = in_pieces(warehouse(IPV4), 256)
+    first = next(place for place, segment in enumerate(talk.segments) if len(segment.data) > 200)
+    del talk.segments[first + missing]
+    path.write_bytes(pcap(talk))
+    done = CliRunner().invoke(commands, ["redact", str(path), str(made)])
+    assert "IP fragments blank: the others of their packets are not in the capture" in done.stderr
+    assert b"warehouse" not in made.read_bytes()
     assert len(made.read_bytes()) == len(path.read_bytes())
-    assert run(["export", str(path), str(tmp_path / "part.pcap")]) == 0
+    assert len(seen(made).exchanges) == len(seen(path).exchanges)
+    assert "left out" in CliRunner().invoke(commands, ["export", str(path), str(tmp_path / "part.pcap")]).stderr
 
 
 def test_it_is_refused_to_write_a_capture_over_itself(tmp_path: Path) -> None:
@@ -156,7 +235,14 @@ def test_it_is_refused_to_write_a_capture_over_itself(tmp_path: Path) -> None:
     assert path.read_bytes() == (CAPTURES / "first-contact.pcap").read_bytes()
 
 
-def test_help_says_what_stays() -> None:
-    from kdbg.cli import commands
+def test_files_that_are_no_captures_are_refused_by_what_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    segment = next((CAPTURES / "real-segments-4.4.0").rglob("*.log"))
+    assert run(["redact", str(segment), str(tmp_path / "made.pcap")]) == 2
+    assert "is a log segment, no capture" in capsys.readouterr().err
+    assert not (tmp_path / "made.pcap").exists()
 
+
+def test_help_says_what_stays() -> None:
     assert "Numbers stay" in CliRunner().invoke(commands, ["redact", "--help"]).output

@@ -113,3 +113,16 @@ def test_a_table_holds_to_its_width_and_csv_to_its_fields(row: list[Any]) -> Non
     assert all(cells(line) <= 80 for line in table(names, [row], NARROW).splitlines())
     [fields] = csv.reader(io.StringIO(csv_line(row)))
     assert len(fields) == len(row)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1"])
+def test_csv_has_no_formulas_unless_asked_for(text: str) -> None:
+    escaped = text.replace("\t", "\\t").replace("\r", "\\r")
+    for raw, shown in ((False, f"'{escaped}"), (True, escaped)):
+        [fields] = csv.reader(io.StringIO(csv_line([text, 1], raw=raw), newline=""))
+        assert fields == [shown, "1"]
+
+
+@pytest.mark.parametrize("number", ["-5", "+1.5", "-2e10", -7])
+def test_numbers_in_csv_stay_numbers(number: str | int) -> None:
+    assert csv_line([number]).strip() == str(number)

@@ -13,7 +13,8 @@ from kdbg.cli.decoding import Run
 from kdbg.cli.output import Writer
 from kdbg.filters.chosen import Filters
 from kdbg.grammars.payloads import TOPICS
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import Peers
 from kdbg.render.dumped import Dumping
 from kdbg.render.hex_view import HexView
 from kdbg.render.look import Look

@@ -20,6 +20,7 @@ from kdbg.grammars.errors import error_name
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.message import read
 from kdbg.render.jsonlines import dump, json_body, json_line, text
+from kdbg.render.look import Look
 from kdbg.wire.language.api import Direction
 from kdbg.wire.readings.secrets import Hidden
 
@@ -127,7 +128,7 @@ class TestLossless:
     def test_every_body_gives_back_its_bytes(self, path: Path) -> None:
         checked = 0
         for exchange in kdbg.read(path):
-            line = json.loads(json_line(exchange, show_secrets=True))
+            line = json.loads(json_line(exchange, look=Look(show_secrets=True)))
             for name, half in (("request", exchange.request), ("response", exchange.response)):
                 message = half.message() if half is not None else None
                 if half is None or message is None or {finding.kind for finding in message.findings} - CLEAN:
@@ -194,7 +195,7 @@ class TestLines:
     def test_notes_are_strings_whatever_they_tell_of(self) -> None:
         from kdbg.findings import Finding, Kind
         from kdbg.findings.facts import Foreign
-        from kdbg.messages.exchange import Peers
+        from kdbg.messages.peers import Peers
 
         exchange = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), None, 0, 0, "\udcff")
         exchange.findings = [Finding(Kind.NOT_KAFKA, facts=Foreign("\udcff\x1b\n"))]
@@ -271,4 +272,4 @@ def test_a_body_is_without_its_secrets_if_nothing_else_is_said() -> None:
     data = kdbg.encode({"auth_bytes": b"s3cret"}, api="sasl-authenticate", version=0, direction="request")
     message = read(grammars.api("sasl-authenticate"), 0, "request", data, header=False)
     assert json_body(message) == {"auth_bytes": Hidden(6)}
-    assert json_body(message, show_secrets=True) == {"auth_bytes": b"s3cret"}
+    assert json_body(message, Look(show_secrets=True)) == {"auth_bytes": b"s3cret"}

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import kdbg
+from kdbg.errors import SparkError
 from kdbg.spark.commit import Output
+from kdbg.spark.follow.followed import Followed
 from kdbg.spark.parquet import MOST_OPEN, ROWS, Tables
 from kdbg.tables.arrow import TABLES as SCHEMAS
 from kdbg.tables.columns import TABLES
@@ -136,3 +140,46 @@ def test_numbers_that_count_are_kept_as_differences_and_words_once(tmp_path: Pat
     assert counting >= {"correlation_id", "request_time", "response_time", "request_packet"}
     assert repeated >= {"capture", "connection_id", "client", "api", "topics.list.element", "errors.list.element"}
     assert file.schema_arrow == SCHEMAS["exchanges"]
+
+
+class TestTwoRunsAtOnce:
+    def test_the_second_one_is_refused_and_a_killed_one_blocks_nobody(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        code = "import sys; from kdbg.spark.commit import Output\n"
+        code += "with Output(sys.argv[1]).alone(): print(1, flush=True); input()"
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as first:
+            assert first.stdout is not None
+            first.stdout.readline()
+            with pytest.raises(SparkError, match="another run writes to"), Output(str(out)).alone():
+                pass
+            first.kill()
+        with Output(str(out)).alone():
+            pass
+        assert not out.exists(), "nothing was written"
+
+    def test_of_two_that_add_the_same_captures_one_wins(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        commit(out, "before")
+        one, other = Output(str(out)), Output(str(out))
+        other.run += "1"
+        other.folder += "1"
+        other._hidden += "1"
+        for output in (one, other):
+            output.begin()
+        one.commit(write(one, "more"), {"files": {"more": 1}}, append=True)
+        with pytest.raises(SparkError, match="another run has added more"):
+            other.commit(write(other, "more"), {"files": {"more": 1}}, append=True)
+        assert groups(out) == ["before", "more"]
+
+
+def test_following_begins_anew_where_nothing_was_committed(tmp_path: Path) -> None:
+    """Spark makes its folders before the first batch; a run that was killed then left them empty."""
+    out = tmp_path / "out"
+    commits = out / ".kdbg-following" / "checkpoint" / "commits"
+    commits.mkdir(parents=True)
+    assert Followed(str(out)).recover() == {}
+    (commits / "0").write_text("v1\n{}")
+    with pytest.raises(SparkError, match="tables that are gone"):
+        Followed(str(out)).recover()

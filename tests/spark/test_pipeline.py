@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -10,10 +11,11 @@ from uuid import UUID
 import pytest
 
 import kdbg
+from kdbg.capture.frames import Frames
 from kdbg.filters.chosen import Filters
 from kdbg.library import read_definitions
 from kdbg.spark import pipeline
-from tests.capture.files import RAW, enhanced, interface, option, section
+from tests.capture.files import RAW, block, enhanced, interface, option, section
 from tests.cli.calls import MAIN, SHARED, SHIPPED, call
 from tests.traffic import Talk, pcap
 
@@ -127,3 +129,21 @@ def test_a_topic_id_goes_by_the_name_that_another_connection_was_told(run: Run, 
     out, _ = run([capture])
     assert ask(out, "SELECT topic, topic_id, high_watermark FROM {partitions}") == [("orders", str(orders), 30)]
     assert ask(out, "SELECT topics FROM {exchanges} WHERE api = 'Fetch'") == [(["orders"],)]
+
+
+def test_secrets_in_a_capture_open_all_of_it_and_no_other(run: Run, tmp_path: Path) -> None:
+    """The block of secrets stands between packets; connections are paired by tasks that did not read it."""
+    whole = MAIN / "captures" / "tls" / "real-tls-1.3.pcap"
+    keys = whole.with_suffix(".keys").read_bytes()
+    with Frames(whole) as frames:
+        packets = [(frame.link, enhanced(frame.data, frame.time // 1000)) for frame in frames]
+    links = interface(packets[0][0])
+    blocks = [block for _, block in packets]
+    held, bare = tmp_path / "a" / "held.pcapng", tmp_path / "b" / "bare.pcapng"
+    for path, secrets in ((held, block(10, struct.pack("<II", 0x544C534B, len(keys)) + keys)), (bare, b"")):
+        path.parent.mkdir()
+        path.write_bytes(section() + links + blocks[0] + secrets + b"".join(blocks[1:]))
+    out, _ = run([held, bare], partitions=8)
+    assert tabled(out) == decoded([held, bare])
+    assert ask(out, "SELECT count(*), count(DISTINCT capture) FROM {exchanges}") == [(90, 1)]
+    assert list(Path(out).rglob("*.keys")) == []

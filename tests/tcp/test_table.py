@@ -6,6 +6,7 @@ import pytest
 
 from kdbg.capture.packet import ACK, FIN, RST, SYN
 from kdbg.tcp.stream import PATIENCE
+from kdbg.tcp.table import SHUFFLED
 
 from .desk import BACK, BROKER, CLIENT, DATA, FLOW, Desk
 
@@ -41,6 +42,7 @@ def test_a_syn_ack_alone_tells_both_ends_and_both_starts(desk: Desk) -> None:
 @pytest.mark.parametrize(("flow", "side"), [(FLOW, 0), (BACK, 1)])
 def test_without_a_handshake_the_lower_port_is_taken_for_the_listening_end(desk: Desk, flow: bytes, side: int) -> None:
     desk(flow, DATA, 7, b"amid")
+    desk.table.settle()
     (connection,) = desk.connections
     assert (connection.initiator, connection.acceptor) == (CLIENT, BROKER)
     assert (connection.handshake, connection.opened_by) == (False, "data")
@@ -189,14 +191,81 @@ def test_a_reset_ends_both_directions(desk: Desk) -> None:
     desk.handshake()
     desk(FLOW, DATA, 105, b"held", 501)
     desk(BACK, RST | ACK, 501, ack=101)
+    silence(desk)
     desk(FLOW, DATA, 101, b"late", 501)
-    assert desk.events == [([4, b"held"], [])]
+    assert desk.events[0] == ([4, b"held"], [])
+    assert desk.ends[0] == (1, 1)
+
+
+def silence(desk: Desk) -> None:
+    """As many packets of another connection as a reset is waited for."""
+    other = FLOW[:8] + (40_000).to_bytes(2, "big") + FLOW[-2:]
+    desk.handshake(flow=other)
+    for n in range(SHUFFLED - 3):
+        assert desk.ends[0] == (0, 0)
+        desk(other, DATA, 101 + n, b"x", 501)
+
+
+def test_what_was_under_way_when_the_other_end_reset_the_connection_is_there(desk: Desk) -> None:
+    desk.handshake()
+    desk(FLOW, DATA, 101, b"ask", 501)
+    desk(FLOW, RST | ACK, 104, ack=501)
+    for n in range(2 * SHUFFLED):
+        desk(BACK, DATA, 501 + n, b"x", 104)
+        desk(FLOW, RST, 104)
+    assert desk.ends == [(0, 0)]
+    assert desk.sides[0][1].bytes == b"x" * 2 * SHUFFLED
+    desk.table.close()
     assert desk.ends == [(1, 1)]
+
+
+def test_ports_that_are_used_anew_end_what_was_reset(desk: Desk) -> None:
+    desk.handshake()
+    desk(FLOW, RST, 101)
+    desk.handshake(9000, 8000)
+    assert desk.ends == [(1, 1), (0, 0)]
+
+
+def test_data_waits_for_its_beginning_for_some_packets_of_the_capture(desk: Desk) -> None:
+    desk(FLOW, DATA, 105, b"second", 501)
+    desk(BACK, DATA, 501, b"answer", 111)
+    desk(FLOW, DATA, 101, b"1st.", 501)
+    assert desk.events == [([], [])]
+    silence(desk)
+    assert desk.events[0] == ([b"1st.", b"second"], [b"answer"])
+
+
+def test_a_handshake_behind_the_data_tells_where_it_begins(desk: Desk) -> None:
+    desk(BACK, DATA, 501, b"answer", 104)
+    desk(FLOW, DATA, 101, b"ask", 501)
+    desk(BACK, SYN | ACK, 500, ack=101)
+    assert desk.events == [([b"ask"], [b"answer"])]
+    assert desk.connections[0].handshake
+
+
+def test_an_answer_waits_for_what_it_acknowledges(desk: Desk) -> None:
+    told = list[str]()
+    desk.handshake()
+    for name, side in zip(("ask", "answer"), desk.sides[0], strict=True):
+        side.data = lambda *_, name=name: told.append(name)  # type: ignore[method-assign]
+    desk(BACK, DATA, 501, b"answer", 104)
+    assert told == []
+    desk(FLOW, DATA, 101, b"ask", 501)
+    assert told == ["ask", "answer"]
+
+
+def test_an_answer_to_what_was_lost_does_not_wait_for_ever(desk: Desk) -> None:
+    desk.handshake()
+    desk(BACK, DATA, 501, b"answer", 104)
+    silence(desk)
+    desk(BACK, DATA, 507, b"another", 104)
+    assert desk.events[0] == ([], [b"answer", b"another"])
 
 
 def test_a_refused_connection_ends(desk: Desk) -> None:
     desk(FLOW, SYN, 100)
     desk(BACK, RST | ACK, 0, ack=101)
+    desk.table.close()
     assert desk.ends == [(1, 1)]
 
 
@@ -255,7 +324,8 @@ def test_a_reset_behind_lost_bytes_is_believed(desk: Desk) -> None:
     desk.handshake()
     desk(FLOW, DATA, 101, b"ask", 501)
     desk(BACK, RST | ACK, 70_501, ack=104)
-    assert desk.ends == [(1, 1)]
+    silence(desk)
+    assert desk.ends[0] == (1, 1)
 
 
 def test_a_table_that_was_closed_begins_anew(desk: Desk) -> None:

@@ -108,6 +108,14 @@ class TlsTalk(Talk):
         assert got == data
         return self
 
+    def show_certificate(self) -> None:
+        """The server asks the client who it is (TLS 1.3), and the client shows its certificate."""
+        self.tls[1].verify_client_post_handshake()
+        for side in (1, 0, 1):
+            with suppress(ssl.SSLWantReadError):
+                self.tls[side].read(1)
+            self._pass_on(side)
+
     def end(self) -> Talk:
         """Both sides say goodbye in TLS, then in TCP."""
         for side in (0, 1):

@@ -9,10 +9,10 @@ from typing import Any
 from ...capture import open_capture
 from ...engine.engine import Engine
 from ...errors import InputError
+from ...messages.assign import Assignment
 from ...messages.exchange import Exchange
 from ...messages.message import strict
 from ...reading.files import numbered
-from .assign import Assignment
 from .request import FromBody
 
 

@@ -13,9 +13,9 @@ from ...client.forms import FORMS, list_offsets
 from ...client.partitioner import PARTITIONERS, Partitioner
 from ...client.producing import carried_by
 from ...errors import InputError
+from ...messages.assign import Assignment
 from ...wire import Api
 from .apioptions import repeated, required
-from .assign import Assignment
 from .request import FromBody, FromOptions, Request
 from .words import TIMES, now
 

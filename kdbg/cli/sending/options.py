@@ -23,6 +23,7 @@ class Options:
 
     broker: str | None
     direct: bool
+    only_named: bool
     timeout: float | None
     client_id: str | None
     max_response: int
@@ -43,6 +44,7 @@ class Options:
     color: str
     full: bool
     show_secrets: bool
+    hide_values: bool
     explain_fields: bool
     depth: int | None
     only_errors: bool
@@ -81,6 +83,7 @@ broker_options: Final = _decorator(
     brokers("--broker", "-b", metavar="HOST:PORT,…", help="Where to begin; else what --config or KDBG_BROKER says. "
             "mock: is a broker inside kdbg (mock:3 three of them), for a first try without Kafka."),
     brokers("--direct", is_flag=True, help="Send to this broker, not to the leader or coordinator it belongs to."),
+    brokers("--only-named", is_flag=True, help="Speak with no host that --broker does not name, whatever brokers say."),
     brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
             help="For connecting, and for each answer; what a request lets a broker wait comes on top. [default: 10]"),
     brokers("--client-id", metavar="TEXT", help="The client id in the header. [default: kdbg]"),
@@ -121,6 +124,7 @@ output_options: Final = _decorator(
             help="Colour the output; auto follows the terminal and NO_COLOR."),
     outputs("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
     outputs("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
+    outputs("--hide-values", is_flag=True, help="Show keys, values and headers of records by their lengths alone."),
     outputs("--explain-fields", is_flag=True, help="Show what each field means: behind it in a tree, below a hexdump."),
     *(outputs(name, **about) for name, about in SCREEN_OPTIONS),
 )  # fmt: skip

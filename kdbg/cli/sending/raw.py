@@ -9,7 +9,8 @@ from ...capture.pasted import read_bytes
 from ...engine.requests import RequestHeader, begins
 from ...errors import InputError
 from ...guess.pieces import pieces
-from ...messages.exchange import CapturedMessage, Exchange, Peers
+from ...messages.exchange import CapturedMessage, Exchange
+from ...messages.peers import Peers
 from ...render import explained
 from ...render.heading import endpoint, latency
 from ..encode import text

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ...client.forms import FORMS, Body
 from ...client.writing import body_bytes
 from ...errors import BuildError, InputError, UnknownVersion
+from ...messages.assign import Assignment, assign, in_order
 from ...messages.guide_names import guide_names, understood
 from ...wire import Api
 from ..reencode import guarded
-from .assign import Assignment, assign, in_order
 
 if TYPE_CHECKING:
     from ...client import Cluster

@@ -14,10 +14,10 @@ from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
 from ...render.look import Look
 from ...render.summary import Summary
-from ...render.views import ExchangeView, View, view
+from ...render.views import ExchangeView, View, texts, view
 from ...wire.readings.outline import outline
 from .. import UNDECODED, printable
-from ..output import Writer, look, on_screen
+from ..output import Writer, look, on_screen, without_values
 from .options import Options
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Screen:
     def __init__(self, options: Options, writer: Writer) -> None:
         shape = look(options.color, options.full, options.show_secrets, options.explain_fields)
         given = {"local": options.local, "only_errors": options.only_errors, "depth": options.depth}
-        self.look = on_screen(shape, options.format or "tree", given)
+        self.look = without_values(on_screen(shape, options.format or "tree", given), options.hide_values)
         self.writer = writer
         self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}
@@ -91,7 +91,8 @@ class Screen:
         if not self._headed:
             self.writer.write(self.view.header(self.look, exchange.time))
             self._headed = True
-        self.writer.write(self.render(exchange))
+        for text in texts(self.render, exchange):
+            self.writer.write(text)
 
     def judge(self, exchange: Exchange) -> None:
         """Set the exit status if the exchange could not be decoded whole."""

@@ -36,6 +36,7 @@ def reach(options: Options) -> tuple[str, Settings]:
         max_response=options.max_response,
         tls=tls(options, base.tls),
         sasl=sasl(options, base.sasl),
+        only_named=options.only_named,
     )
 
 

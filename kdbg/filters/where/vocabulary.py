@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from ...messages.exchange import CapturedMessage, Exchange, connection_object, endpoint
+from ...messages.exchange import CapturedMessage, Exchange
+from ...messages.peers import connection_object, endpoint
 from ...messages.waiting import asked_to_wait, beyond_wait
 from . import shapes
 from .shapes import OPEN, Shape

@@ -18,6 +18,7 @@ from ...wire.nodes.children import contains
 from ...wire.readings.noted import Odd
 from ...wire.readings.secrets import has_secrets
 from ...wire.readings.walk import Unsuited, method_of
+from ...wire.readings.weight import begin
 from ...wire.records.node import RecordsNode
 from ..tree import is_inline, is_plain
 from .leaves import Leaves
@@ -61,6 +62,7 @@ class Drawn(Leaves):
 
     def message(self, header: Node, body: WireStruct, below: str) -> Drawing:
         """Return the function for messages of this header and body, below a prefix."""
+        begin(self, header, body)
         self.prove(header, 1)
         self.line(1, "add = out.append")
         self.fields(body, "", 1)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Protocol, TypeAlias
 
+from ...messages.suspicion import may_hold_secrets
 from ...wire.nodes import Node, WireStruct
 from ...wire.nodes.children import contains
 from ...wire.readings.noted import Odd
 from ...wire.readings.secrets import has_secrets
 from ...wire.readings.walk import Unsuited
+from ...wire.readings.weight import begin
 from ...wire.records.node import RecordsNode
 from ..beside import LEFT_OVER
 from ..hexdump import heading
@@ -75,9 +78,12 @@ class Dumped(Structures):
     """Writes a function that gathers the rows of messages."""
 
     notes = True
+    suspicious: Callable[[bytes], bool]
+    """Tells whether bytes behind a message may be shown."""
 
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body, four bytes of size in front of them."""
+        begin(self, header, body)
         self.line(1, "whole, shift = buffers[0], 4")
         self.line(1, "add, meanings = whole.blocks.append, whole.meanings")
         size, cell = self.fresh("n"), self.fresh_cell()
@@ -88,11 +94,15 @@ class Dumped(Structures):
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)
+        self.suspicious = partial(may_hold_secrets, grammar=body)
         self.end(1)
         return self.define("gather(data, buffers, topics, odd, pos=0)", "None")  # type: ignore[no-any-return]
 
     def end(self, depth: int) -> None:
         self.line(depth, "if pos != len(data):")
+        if not self.texts.describe.look.show_secrets:
+            suspicious = self.named("suspicious", self.suspicious)
+            self.line(depth + 1, f"if {suspicious}(data): raise Unreadable")
         self.line(depth + 1, "surplus(odd, pos, len(data))")
         with self.at(LEFT_OVER):
             self.bytes_row("BYTES", "len(data)", depth + 1)

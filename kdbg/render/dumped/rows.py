@@ -51,6 +51,8 @@ class Rows(Walk):
     none, `inner` the path of the field inside it.
     """
 
+    factor = 3.0
+
     def __init__(self, texts: Texts, **rest: Any) -> None:
         super().__init__(**rest)
         self.texts, self.grid = texts, texts.grid

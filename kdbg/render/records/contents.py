@@ -41,6 +41,8 @@ def header_texts(headers: Any, null: str = "null") -> list[tuple[str, str]]:
 
 
 def _header(value: bytes) -> str:
+    if isinstance(value, Hidden):
+        return octets(value)
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -53,8 +55,8 @@ def header_objects(headers: Any) -> list[dict[str, Any]]:
 
 
 def _plain(value: bytes | None) -> Any:
-    if value is None:
-        return None
+    if value is None or isinstance(value, Hidden):
+        return None if value is None else {"hidden": len(value)}
     try:
         return value.decode()
     except UnicodeDecodeError:

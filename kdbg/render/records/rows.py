@@ -47,8 +47,8 @@ class JsonRecords:
 class CsvRecords:
     """Renders records as CSV; what is no text in a key or value is hex, or JSON where a reader read it."""
 
-    def __init__(self, read: ReadBytes) -> None:
-        self.read = read
+    def __init__(self, read: ReadBytes, *, raw: bool = False) -> None:
+        self.read, self.raw = read, raw
 
     def __call__(self, record: CapturedRecord) -> str:
         """Return the line of a record, newline included."""
@@ -57,7 +57,7 @@ class CsvRecords:
             "key": _cell(key), "value": _cell(value),
             "headers": header_objects(record.headers) if record.headers else None,
         }  # fmt: skip
-        return csv_line([found[name] for name in COLUMNS])
+        return csv_line([found[name] for name in COLUMNS], raw=self.raw)
 
 
 def csv_header() -> str:

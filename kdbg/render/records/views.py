@@ -26,17 +26,18 @@ class Chosen(NamedTuple):
     data: bool
 
 
-def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool) -> Chosen:
+def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool, raw: bool = False) -> Chosen:
     """Return the view of a name, or by a format; raise `InputError` where it is neither.
 
     `watched` says that somebody looks at the output as it comes: what was captured must not reach the screen unescaped.
+    `raw`: CSV keeps what a spreadsheet takes for a formula.
     """
     if format == "lines":
         return Chosen("", _both(Lines(look, read)), data=False)
     if format == "json":
         return Chosen("", _records(JsonRecords(read, secrets=look.show_secrets)), data=True)
     if format == "csv":
-        return Chosen(csv_header(), _records(CsvRecords(read)), data=True)
+        return Chosen(csv_header(), _records(CsvRecords(read, raw=raw)), data=True)
     if "%" in format or "\\" in format:
         return Chosen("", _records(Template(format, look, read, watched=watched)), data=True)
     known = ", ".join(FORMATS)

@@ -25,13 +25,13 @@ def json_row(by: Sequence[Dimension], key: Key | str, tally: Tally, more: dict[s
     return dump(found | {name: measure_data(one, one.of(tally)) for name, one in MEASURES.items()})
 
 
-def csv_row(by: Sequence[Dimension], key: Key | str, tally: Tally) -> str:
-    """Return the line of a row; a text in place of a key stands in its first field."""
+def csv_row(by: Sequence[Dimension], key: Key | str, tally: Tally, *, raw: bool = False) -> str:
+    """Return the line of a row, formulas in it if `raw`; a text in place of a key stands in its first field."""
     values = [key, *[None] * (len(by) - 1)] if isinstance(key, str) else [
         value_data(one, value) for one, value in zip(by, key, strict=True)
     ]  # fmt: skip
     measured = [measure_data(one, one.of(tally)) for one in MEASURES.values()]
-    return csv_line((*values, *measured), raw=False)
+    return csv_line((*values, *measured), raw=raw)
 
 
 def csv_head(by: Sequence[Dimension]) -> str:

@@ -40,14 +40,14 @@ TIMES = "p50, p95, p99, max: beyond the wait that requests asked for, within 1 %
 def screen(
     found: Overview,
     findings: Mapping[str, int],
-    packets: int,
+    packets: int | None,
     look: Look,
     width: int = ANY_WIDTH,
     height: int | None = None,
 ) -> str:
     """Return the screen; with a `height` no more lines than that, as far as every section keeps a row.
 
-    `findings` are all, with those that belong to no exchange; `packets` how many were read.
+    `findings` are all, with those that belong to no exchange; `packets` how many were read, None where nobody knows.
     """
     head, tail = _head(found.total, packets, look), _tail(found, findings, look)
     sections = {name: _section(found, name, look, width) for name in found if found[name].rows}
@@ -64,10 +64,10 @@ def screen(
     return "\n".join([*made, *([""] if airy else []), *tail, ""])
 
 
-def _head(total: Tally, packets: int, look: Look) -> list[str]:
+def _head(total: Tally, packets: int | None, look: Look) -> list[str]:
     """Return the time span, and the totals."""
     if not total.exchanges:
-        return [look.paint("heading", "no exchanges"), count(packets, "packet")]
+        return [look.paint("heading", "no exchanges"), *([] if packets is None else [count(packets, "packet")])]
     begin, end = moment(total.first)[:23], moment(total.last)[:23]
     span = total.last - total.first
     until = end[11:] if end[:10] == begin[:10] else end
@@ -75,7 +75,7 @@ def _head(total: Tally, packets: int, look: Look) -> list[str]:
     parts = [
         f"{count(total.exchanges, 'exchange')}{rate}",
         count(len(total.connections), "connection"),
-        count(packets, "packet"),
+        *([] if packets is None else [count(packets, "packet")]),
         f"{size(total.request_bytes)} asked",
         f"{size(total.response_bytes)} answered",
     ]

@@ -93,7 +93,7 @@ class Followed(Output):
         entry = self.entry()
         if not entry and self.state():
             raise SparkError(f"{self.out} holds tables of other runs", "--follow wants a folder of its own")
-        if not entry and self._there(f"{self._own}/checkpoint/commits"):
+        if not entry and self._committed():
             raise SparkError(f"{self.own} is of tables that are gone", "remove it to begin anew")
         with refusals(self.out):
             self.system.create_dir(self._own)
@@ -106,6 +106,11 @@ class Followed(Output):
                         self.system.delete_file(f"{self.root}/{name}")
                 self.system.delete_file(f"{self._own}/{PENDING}")
         return entry
+
+    def _committed(self) -> bool:
+        """Return whether Spark remembers a batch that it was done with; its folder is there before the first is."""
+        names = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
+        return any(name.isdecimal() for name in names)
 
     def grow(self, files: list[str], entry: dict[str, Any]) -> None:
         """Put a batch's files beside those that there are; once `_kdbg.json` says so, they are part of the tables."""

@@ -23,7 +23,8 @@ from ...engine.engine import Engine
 from ...engine.quiescent import quiescent_at
 from ...findings import Finding, Kind, pack, unpack
 from ...findings.facts import CaptureTrouble
-from ...messages.exchange import Exchange, Peers
+from ...messages.exchange import Exchange
+from ...messages.peers import Peers
 from ...tables.connections import Connections, ConnectionStatistics
 from ...tcp.stream import MASK
 from ...tcp.table import LATE_SYN, Connection

@@ -18,6 +18,7 @@ from ...wire.readings.topic_names import MOST
 from ..parquet import Tables
 from .making import Here, Making
 from .runs import Run
+from .secrets import Overheard
 
 
 class Pairer:
@@ -32,8 +33,10 @@ class Pairer:
         self.counts: Counter[str] = Counter()
         self.topics: dict[UUID, str] = {}
         self._now: tuple[int, bytes] | None = None
-        self._capture = 0
-        self.keys: KeyLog = KeyLog().use(making.filters.tls_keys or ())
+        self._capture = -1
+        self._key_logs = making.filters.tls_keys or ()
+        self._overheard = Overheard(making.folder)
+        self.keys = KeyLog()
         self._session = Engine()
         self._spoken = Connections(numbered=False)
 
@@ -41,10 +44,19 @@ class Pairer:
         """Take the next packets of a connection, or the first of the next one."""
         if (capture, run.key) != self._now:
             self._end()
+            if self._capture != capture:
+                self.keys = self._keys_of(capture)
             self._now, self._capture = (capture, run.key), capture
             self._session = Engine(watch=self._spoken.watch, keys=self.keys)
         self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
+
+    def _keys_of(self, capture: int) -> KeyLog:
+        """Return the secrets that are known for a capture."""
+        keys = KeyLog().use(self._key_logs)
+        for log in self._overheard.of(capture):
+            keys.take(log)
+        return keys
 
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""

@@ -29,6 +29,7 @@ from .pairing import Pairer
 from .pieces import exchanges
 from .reading import Reading
 from .runs import Run
+from .secrets import Heard
 from .spill import LARGE, Claim, Spill
 
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -97,9 +98,11 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            reading, spill = Reading(plan, plan.splits[number], ports), Spill(folder)
+            keys, spill = Heard(folder, plan.splits[number].capture), Spill(folder)
+            reading = Reading(plan, plan.splits[number], ports, keys)
             yield from _batched(_row(run, reading.split.capture, number, spill) for run in reading)
             spill.close()
+            keys.close()
             said = orjson.dumps(reading.report | {"split": number})
             yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
 

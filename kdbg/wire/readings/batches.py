@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
+from ...budget import MEMORY
 from ..nodes import Field, LengthPrefixed, Node, Sized
 from ..records.checksum import castagnoli
 from ..records.compression import decompress
-from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RecordFormat
+from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat
 from .noted import Odd
 from .runtime import Unreadable
 from .walk import Walk
@@ -31,6 +32,8 @@ class Batches(Walk):
     """
 
     deep = True
+    makes = True
+    """Whether anything is made of a record that is kept."""
     unusual = APPEND_TIME | CONTROL
     """Attributes of batches that are unreadable: their records are changed or opened when they are read."""
 
@@ -39,7 +42,7 @@ class Batches(Walk):
         self.format, self.cut = format, cut
         self.fields: dict[str, str] = {}
         self.of_record: dict[str, str] = {}
-        self.names |= {"crc32c": castagnoli(), "decompress": decompress}
+        self.names |= {"crc32c": castagnoli(), "decompress": decompress, "take": MEMORY.take}
 
     # What a reading may add
 
@@ -125,6 +128,8 @@ class Batches(Walk):
         self.line(depth, "whole = data")
         self.line(depth, f"if {attributes} & {CODEC_MASK}:")
         self.line(depth + 1, f"data = decompress({attributes} & {CODEC_MASK}, data[pos:stop])")
+        if self.makes:
+            self.line(depth + 1, f"take({count} * {int(RECORD * self.factor)})")
         self.line(depth + 1, "pos = 0")
         self.line(depth + 1, "last = len(data)")
         self.line(depth, "else:")
@@ -155,6 +160,7 @@ class Prover(Batches):
     """Writes a function that proves batches to the last record, and notes the checksums that are wrong."""
 
     notes = True
+    makes = False
     unusual = 0
 
     def function(self) -> Callable[[bytes, int, int, list[Odd] | None], None]:

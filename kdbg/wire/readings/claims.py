@@ -8,9 +8,12 @@ from ...errors import WireError
 from ...findings import Finding, Kind, Side
 from ...findings.facts import Facts, Stopped
 from ...findings.faults import Leftover
-from ..nodes import Node, Sized, WireStruct, join
+from ..nodes import Node, Sized, UuidNode, WireStruct, join
 from .inspection import Buffer, Inspection, Span
 from .secrets import secret_members
+
+SPANS = 6
+"""How much more memory values take with their places, and the lines of a hexdump."""
 
 
 class Claims:
@@ -28,11 +31,14 @@ class Claims:
     opaque: bool
     ends: list[int]
     spans: list[Span] | None
+    factor: int
+    """How much more memory is taken than by values alone."""
 
     def __init__(self, data: bytes, start: int, opaque: bool, side: Side, spans: bool) -> None:
         self.result: Inspection = Inspection([Buffer("", data)], side)
         self.data, self.pos, self.limit, self.buffer, self.opaque = data, start, len(data), 0, opaque
         self.ends, self.spans = [], self.result.spans if spans else None
+        self.factor = SPANS if spans else 1
         self.body_at = 0
 
     def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:
@@ -75,12 +81,16 @@ class Claims:
             self.unclaimed("" if broken is None else broken.path, result.end, len(self.data))
 
     def conceal(self) -> None:
-        """Make secret all text and bytes of a broken message that may hold secrets: its fields may be misaligned."""
+        """Make secret what a broken message says that may hold secrets: its fields may be misaligned.
+
+        Numbers that stand alone stay: they are few bytes. Those of arrays are as many as a secret has.
+        """
         if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
             return
         spans = self.result.spans
         for i in range(self.body_at, len(spans)):
-            if isinstance(spans[i].node, Sized):
+            span = spans[i]
+            if isinstance(span.node, (Sized, UuidNode)) or ("[" in span.path and span.role == "value"):
                 spans[i] = spans[i]._replace(secret=True)
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any], spans: list[Span]) -> None:

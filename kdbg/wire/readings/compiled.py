@@ -14,6 +14,7 @@ from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArra
 from ..records.node import RecordsNode
 from . import runtime
 from .walk import UNREADABLE, Walk, fixed_size
+from .weight import begin
 
 if TYPE_CHECKING:
     from ..records.sets import Readers
@@ -84,6 +85,7 @@ class Values(Walk):
         return self.define("read(data, pos=0)", f"{result}, pos")  # type: ignore[no-any-return]
 
     def pair_function(self, header: Node, body: Node) -> Reader:
+        begin(self, header, body)
         pair = f"({self.read(header, 1)}, {self.read(body, 1)})"
         self.flush(1)
         return self.define("read(data, pos=0)", f"{pair}, pos")  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from .batches import Batches
 from .noted import Odd
 from .outline import KINDS, Outline, best_name, relevant
 from .walk import Unsuited, Walk
+from .weight import begin
 
 
 class FactsReader(Protocol):
@@ -67,6 +68,7 @@ class Facts(Walk):
     """Writes a function that gathers rows, groups and errors while it passes over all else."""
 
     notes = True
+    factor = 0.25
 
     def function(self, header: Node, body: WireStruct) -> FactsReader:
         """Return the reader of messages of this header and body."""
@@ -77,6 +79,7 @@ class Facts(Walk):
     def gather(self, header: Node, body: WireStruct) -> None:
         """Write what gathers rows, groups and errors, and proves all bytes."""
         self.names["best_name"] = best_name
+        begin(self, header, body)
         self.read(header, 1)
         self.line(1, "rows = []; groups = []; errors = []")
         self.about(body, {}, 1)

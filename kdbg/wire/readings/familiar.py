@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from ...budget import MEMORY
 from ..nodes import Node
 from ..records.sets import RecordFormat, records_of
 from .compiled import UNREADABLE, reader, record_readers
@@ -31,16 +32,22 @@ def sound_part(node: Node, data: bytes, start: int, limit: int) -> tuple[Any, in
 
 
 def sound_records(
-    format: RecordFormat, batch: Mapping[str, Any], data: bytes, start: int, end: int
+    format: RecordFormat, batch: Mapping[str, Any], data: bytes, start: int, end: int, weight: int
 ) -> list[dict[str, Any]] | None:
-    """Return the records of a batch, which take the bytes from `start` to `end`; None if anything in them is odd."""
-    if not _familiar(format.records):
+    """Return the records of a batch, which take the bytes from `start` to `end`; None if anything in them is odd.
+
+    `weight` is the memory that they take.
+    """
+    if not _familiar(format.records) or weight > MEMORY.left:
         return None
     try:
         records, stop = records_of(batch, data, start, format, record_readers())
     except UNREADABLE:
         return None
-    return records if stop == end else None
+    if stop != end:
+        return None
+    MEMORY.take(weight)
+    return records
 
 
 def _familiar(node: Node) -> bool:

@@ -47,7 +47,7 @@ def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], p
         return
     if span.start < start:
         yield span._replace(end=start, value=payload, role="size", secret=False)
-    inner = inspect(payload.grammar, payload, opaque=has_secrets(payload.grammar))
+    inner = inspect(payload.grammar, payload, opaque=payload.secret or has_secrets(payload.grammar), inner=True)
     more = len(inspection.buffers) - 1
     inspection.buffers += [Buffer(join(span.path, buffer.name), buffer.data) for buffer in inner.buffers[1:]]
     for part in inner.spans:

@@ -1,23 +1,20 @@
 """What no view shows by default: which fields of a grammar are secret, and values with those fields hidden.
 
 A field is secret because its declaration says so (`Secret(Bytes)`), always, or when a sibling says so: a boolean
-such as `is_sensitive`, or the name of a configuration key that sounds like one.
+such as `is_sensitive`, or the name of a configuration key that is not known to hold none (public_configs.py).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from copy import copy
 from functools import cache, partial
 from typing import Any
+from uuid import UUID
 
 from ..language.payload import Opened, Sealed
 from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
 from ..nodes.children import Child, children, contains
-
-SENSITIVE = re.compile(r"password|secret|jaas|credential|token|private|keystore\.key|oauth", re.IGNORECASE)
-"""Names of configuration keys whose values Kafka itself treats as passwords, and their look-alikes."""
 
 
 class Hidden(bytes):
@@ -34,7 +31,13 @@ def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
     if not node.when or node.when not in siblings:
         return True
     says = siblings[node.when]
-    return bool(SENSITIVE.search(says)) if isinstance(says, str) else bool(says)
+    return not _is_public(says) if isinstance(says, str) else bool(says)
+
+
+def _is_public(name: str) -> bool:
+    from .public_configs import is_public
+
+    return is_public(name)
 
 
 @cache
@@ -66,8 +69,14 @@ def hide(node: Node, value: Any, siblings: Mapping[str, Any] = {}) -> Any:
 
     `siblings` is the structure that the value stands in, which may decide whether it is secret.
     """
-    if value is None or not has_secrets(node):
+    return _hide(node, value, siblings) if has_secrets(node) else value
+
+
+def _hide(node: Node, value: Any, siblings: Mapping[str, Any]) -> Any:
+    if value is None:
         return value
+    if not has_secrets(node):
+        return without_tags(value)
     if is_secret(node, siblings):
         return _hidden(value)
     inside: Mapping[str, Any] = value if isinstance(node, WireStruct) else siblings
@@ -75,8 +84,24 @@ def hide(node: Node, value: Any, siblings: Mapping[str, Any] = {}) -> Any:
     if isinstance(node, WireStruct) and TAGGED in shown:  # nobody knows what stands in those
         shown[TAGGED] = {tag: Hidden(len(data)) for tag, data in shown[TAGGED].items()}
     for child in children(node):
-        shown = child.replaced(shown, partial(hide, child.node, siblings=inside))
+        shown = child.replaced(shown, partial(_hide, child.node, siblings=inside))
     return shown
+
+
+def without_tags(value: Any) -> Any:
+    """Return a value beside which secrets stand with its unknown tagged fields hidden: damage may have moved one there.
+
+    What has none is shared.
+    """
+    if isinstance(value, dict):
+        shown = {key: without_tags(item) for key, item in value.items() if key != TAGGED}
+        if TAGGED in value:
+            shown[TAGGED] = {tag: Hidden(len(data)) for tag, data in value[TAGGED].items()}
+        return shown if any(shown[key] is not value[key] for key in value) else value
+    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
+        items = [without_tags(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
 
 
 def _hidden(item: Any) -> bytes:
@@ -90,15 +115,17 @@ def veil(data: Any) -> Any:
         return Hidden(len(data))
     if not isinstance(data, Opened) or not data.secret:
         return data
-    return Opened.of(bytes(len(data)), data.name, data.grammar, hide(data.grammar, data.value), secret=True)
+    return Opened.of(bytes(len(data)), data.name, data.grammar, _hide(data.grammar, data.value, {}), secret=True)
 
 
 def hide_all(value: Any) -> Any:
-    """Return the value with every string and all bytes hidden: for broken messages of a grammar that has secrets."""
+    """Return the value with every string, id and all bytes hidden: for broken messages that may hold secrets."""
     if isinstance(value, Mapping):
         return {key: hide_all(item) for key, item in value.items()}
     if isinstance(value, list):
         return [hide_all(item) for item in value]
     if isinstance(value, str):
         return Hidden(len(value.encode("utf-8", "surrogateescape")))
+    if isinstance(value, UUID):
+        return Hidden(16)
     return Hidden(len(value)) if isinstance(value, bytes) else value

@@ -12,6 +12,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from ...budget import MEMORY
 from ...errors import BadLength, Truncated, WireError
 from ...findings import Kind, Side
 from ...findings.faults import (
@@ -49,6 +50,7 @@ from ..records.node import RecordsNode
 from .claims import Claims
 from .familiar import sound_part
 from .inspection import Buffer, Inspection, Span
+from .weight import cost_of
 
 __all__ = ["Buffer", "Inspection", "Span", "Walker", "inspect"]
 PENDING: Any = object()
@@ -64,13 +66,17 @@ def inspect(
     opaque: bool = False,
     side: Side = "",
     spans: bool = True,
+    inner: bool = False,
 ) -> Inspection:
     """Read a message with its places: its header, if that is given, and its body.
 
     `opaque` says that the message carries secrets: bytes of it that no field claims are then secret too. `side` is
     which message of an exchange it is, for its findings. Without `spans` none are made, and everything else is the
     same: familiar parts are then read at once, by their generated readings, where these find nothing odd in them.
+    `inner` bytes are a part of the message at hand, and take of the memory that is for it.
     """
+    if not inner:
+        MEMORY.begin()
     walker = Walker(data, start, opaque, side, spans)
     root: dict[str, Any] = {}
     try:
@@ -199,17 +205,29 @@ class Walker(Claims):
         holder[key] = None if count < 0 else []
         self.items(node.item, count, path, holder[key])
 
-    def items(self, item: Node, count: int, path: str, items: list[Any]) -> None:
+    def items(self, item: Node, count: int, path: str, items: list[Any], *, reckoned: bool = False) -> None:
+        """Read so many items; without `reckoned`, the memory that they take is reckoned here."""
+        cost = 0 if reckoned else cost_of(item) * self.factor
         many = count > 1 and isinstance(item, (WireStruct, LengthPrefixed))  # an only one is odd, or its array were not
         read = self.part if many else self.read
         for i in range(count):
+            if i > len(self.data):  # an item takes a byte at least, unless a definition leaves it without fields
+                raise Truncated(f"{path}[{i}]", self.pos, item.bnf, count - i, 0)
             items.append(PENDING)
             try:
+                self.reckon(cost, path)
                 read(item, f"{path}[{i}]", items, i)
             except WireError:
                 if items[-1] is PENDING:
                     items.pop()
                 raise
+
+    def reckon(self, cost: int, path: str) -> None:
+        """Take memory for a part; raise the error with its place where it is spent."""
+        try:
+            MEMORY.take(cost)
+        except WireError as error:
+            raise WireError(path, self.pos, error.fault, kind=error.kind) from None
 
     def structure(self, node: WireStruct, path: str, holder: Any, key: Any) -> None:
         holder[key] = {}

@@ -69,6 +69,7 @@ class Walk:
     returns is an expression that is good once `flush` was called.
     """
 
+    factor = 1.0  # how much memory what it makes takes, as a multiple of what plain values take
     notes = False
     """Whether the function has an argument `odd` for what is odd and yet readable; without it that is unreadable."""
 

@@ -10,7 +10,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import BadValue, BuildError, WireError
+from ...budget import MEMORY
+from ...errors import BuildError, WireError
 from ..nodes import INT64, build, to_bytes
 from .checksum import crc32, crc32c
 from .compression import CODECS, compress, decompress
@@ -19,6 +20,7 @@ from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, inner_message
 
 def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
     """Return the bytes of a record set's value; raise `BuildError` naming the field that does not fit."""
+    MEMORY.begin()  # what is compressed already is compared
     return b"".join(_build_entry(entry, format, f"{path}[{i}]") for i, entry in enumerate(value))
 
 
@@ -106,7 +108,7 @@ def _unpacked(codec: int, data: bytes) -> bytes | None:
     """Return the decompressed bytes, None where they do not decompress."""
     try:
         return decompress(codec, data)
-    except BadValue:
+    except WireError:
         return None
 
 

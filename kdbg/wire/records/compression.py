@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
+from ...budget import MEMORY
 from ...errors import BadValue, BuildError
 from ...findings.faults import (
     BlockCut,
@@ -42,6 +43,7 @@ XERIAL_HEADER = XERIAL + struct.pack(">ii", 1, 1)  # version, and the oldest ver
 XERIAL_BLOCK = 32 * 2**10  # snappy-java's default, which Java's producer keeps
 SNAPPY_RATIO = 22  # a copy of three bytes yields 64: snappy can't do better
 
+TooMuch = TooMuchInside | BlockTooLarge
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 50 to 5f
 ZSTD_RLE = 1
@@ -50,19 +52,28 @@ ZSTD_RLE = 1
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = LIMIT) -> bytes:
     """Return `data` decompressed; `magic` is that of the message or batch around it, which matters for lz4.
 
-    Raise `BadValue` for an unknown codec, bad data, or more than `limit` bytes inside.
+    Raise `BadValue` for an unknown codec, bad data, or more than `limit` bytes inside; `WireError` of the kind `memory`
+    for more than the message at hand may still take.
     """
     if codec not in CODECS:
         raise BadValue("", 0, UnknownCodec(codec))
-    data, parts, length = bytes(data), [], 0
+    data, parts, length, most = bytes(data), [], 0, min(limit, MEMORY.left)
     if not data and codec:
         raise _bad(codec, StreamEmpty())
-    for part in _READERS[codec](data, magic, limit):
-        length += len(part)
-        if length > limit:
-            raise _bad(codec, TooMuchInside(limit))
-        parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    try:
+        for part in _READERS[codec](data, magic, most):
+            length += len(part)
+            if length > most:
+                raise _bad(codec, TooMuchInside(limit))
+            parts.append(part)
+    except BadValue as error:
+        if most < limit and isinstance(error.fault, CodecFault) and isinstance(error.fault.fault, TooMuch):
+            raise MEMORY.refuse() from None
+        raise
+    plain = parts[0] if len(parts) == 1 else b"".join(parts)
+    if codec:
+        MEMORY.take_text(plain)
+    return plain
 
 
 def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int | None = None) -> bytes:

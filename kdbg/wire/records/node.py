@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...budget import MEMORY
 from ...errors import BadLength, BuildError
 from ...findings.faults import NullForbidden
 from ..language.types import At, Declaration
@@ -61,6 +62,7 @@ class RecordsNode(Node):
             if not self.nullable:
                 raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
             return None
+        MEMORY.begin()
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)
 
     def _build(self, value: Any, stream: Any, context: Any, path: str) -> Any:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...budget import MEMORY
 from ...errors import BadLength, BadValue
 from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, NestedTooDeep, NoEntry, NoMessageInside
 from ..language.types import Array, At, Struct
@@ -41,6 +42,10 @@ CONTROL_TYPES = {
 MAX_NESTING = 4
 """Kafka's own clients nest once; deeper than this is an attack on the reader, not a message set."""
 PREAMBLE = struct.Struct(">qi")
+RECORD, MESSAGE = 800, 2000
+"""Bytes of memory that a record takes, and a message of magic 0 or 1, with what a view writes of it."""
+LEAST_RECORD, LEAST_MESSAGE = 7, 26
+"""The fewest bytes that either has."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ def decode(
         if entry.magic == 2:
             found.append(_batch(data, entry, format, readers, shallow))
         elif entry.magic is not None:
+            MEMORY.take(MESSAGE)
             found.append(_message(data, entry, format, readers, 0))
         elif entry.partial and cut:
             found.append({"partial": data[entry.start :]})
@@ -145,6 +151,7 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
         batch["compressed_records"] = data[start:end]
         data = decompress(codec, data[start:end])
         start, end = 0, len(data)
+    MEMORY.take(records_weight(batch["records_count"], end - start))
     batch["records"], stop = records_of(batch, data, start, format, readers)
     if stop != end:
         raise BadLength("records", stop, BatchUnfilled())
@@ -234,7 +241,23 @@ def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
     """Return the decompressed message set of a compressed message; raise `BadValue` where it is nested too deep."""
     if depth >= MAX_NESTING:
         raise BadValue("value", 0, NestedTooDeep(MAX_NESTING))
-    return decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
+    data = decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
+    MEMORY.take(messages_weight(data))
+    return data
+
+
+def records_weight(count: int, size: int) -> int:
+    """Return the memory that so many records in so many bytes take; a count that cannot be is not believed."""
+    return RECORD * min(max(count, 0), size // LEAST_RECORD)
+
+
+def messages_weight(data: bytes) -> int:
+    """Return the memory that the messages of a message set take, going by their sizes alone."""
+    weight = at = 0
+    while at + LEAST_MESSAGE <= len(data):
+        weight += MESSAGE
+        at += PREAMBLE.size + max(PREAMBLE.unpack_from(data, at)[1], LEAST_MESSAGE - PREAMBLE.size)
+    return weight
 
 
 def inherit(wrapper: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

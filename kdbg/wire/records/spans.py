@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...budget import MEMORY
 from ...errors import Truncated, WireError
 from ...findings import Kind
 from ...findings.facts import Stopped
@@ -17,7 +18,17 @@ from ..readings.inspection import Buffer
 from .checksum import crc32, crc32c
 from .compression import decompress
 from .node import RecordsNode
-from .sets import CODEC_MASK, RecordFormat, RecordSetEntry, absolute, entries, inherit, unwrap
+from .sets import (
+    CODEC_MASK,
+    MESSAGE,
+    RecordFormat,
+    RecordSetEntry,
+    absolute,
+    entries,
+    inherit,
+    records_weight,
+    unwrap,
+)
 
 if TYPE_CHECKING:
     from ..readings.spans import Walker
@@ -48,6 +59,8 @@ def _entries(
         elif entry.magic == 2 and depth == 0:
             found.append(_contained(walker, entry, here, _batch, format, depth))
         elif entry.magic < 2:
+            if not depth or walker.spans is not None:
+                MEMORY.take(MESSAGE * walker.factor)
             found.append(_contained(walker, entry, here, _message, format, depth))
         else:
             found.append(_raw(walker, entry, here, cut))
@@ -115,7 +128,13 @@ def _batch(
         _records(walker, path, batch, format, entry.end)
         return
     data = batch["compressed_records"] = walker.data[start : entry.end]
-    inside = _decompressed(walker, f"{path}.compressed_records", start, entry.end, lambda: decompress(codec, data))
+
+    def unpack() -> bytes:
+        plain = decompress(codec, data)
+        MEMORY.expect(records_weight(batch["records_count"], len(plain)) * walker.factor)
+        return plain
+
+    inside = _decompressed(walker, f"{path}.compressed_records", start, entry.end, unpack)
     if inside is not None:
         with _Inside(walker, f"{path}.records", inside):
             _records(walker, path, batch, format, len(inside))
@@ -127,17 +146,23 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
     Compressed records that break stay `compressed_records`.
     """
     start, raw = walker.pos, list[Any]()
-    if walker.spans is None and (sound := sound_records(format, batch, walker.data, start, end)) is not None:
+    weight = records_weight(batch["records_count"], end - start)
+    sound = sound_records(format, batch, walker.data, start, end, weight) if walker.spans is None else None
+    if sound is not None:
         batch["records"] = sound
         walker.skip(end)
         return
     try:
-        walker.items(format.records.item, batch["records_count"], f"{path}.records", raw)
+        MEMORY.take(weight * walker.factor)
+        walker.items(format.records.item, batch["records_count"], f"{path}.records", raw, reckoned=True)
         if walker.pos != end:
             raise WireError(f"{path}.records", walker.pos, BatchUnfilled())
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
-        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
+        if error.kind is Kind.MEMORY:
+            walker.finding(Kind.MEMORY, error.fault, f"{path}.records", start, end - start)
+        else:
+            walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
         if "compressed_records" not in batch:
             batch["raw_records"] = walker.data[start:end]
         return
@@ -175,9 +200,12 @@ def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack
         walker.pos = end
         walker.span(path, start, "COMPRESSED", walker.data[start:end], role="raw")
     try:
-        return unpack()  # type: ignore[no-any-return]
+        plain: bytes = unpack()
+        MEMORY.take(len(plain) * (walker.factor - 1))
+        return plain
     except WireError as error:
-        walker.finding(Kind.COMPRESSION, error.fault, path, start)
+        kind = error.kind if error.kind is Kind.MEMORY else Kind.COMPRESSION
+        walker.finding(kind, error.fault, path, start)
         return None
 
 

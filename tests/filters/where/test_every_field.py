@@ -9,8 +9,9 @@ import pytest
 
 import kdbg
 from kdbg.grammars import apis
-from kdbg.messages.exchange import CapturedMessage, Exchange, Peers
+from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.message import grammar_of
+from kdbg.messages.peers import Peers
 from kdbg.wire import Api
 from kdbg.wire.language.api import DIRECTIONS, Direction
 from kdbg.wire.nodes import WireArray, WireStruct

@@ -91,7 +91,7 @@ EXAMPLES = (
         "OAuthBearerClientInitialResponse",
         {
             "channel_binding": "n", "authorization_id": "ann", "auth": HIDDEN, "end": "",
-            "extensions": [{"name": "traceId", "value": "7 b"}, {"name": "accessToken", "value": HIDDEN}],
+            "extensions": [{"name": "traceId", "value": HIDDEN}, {"name": "accessToken", "value": HIDDEN}],
         },
     ),
     Token("OAUTHBEARER", server_token, b'{"status":"invalid_token"}', "OAuthBearerServerError", {

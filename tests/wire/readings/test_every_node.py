@@ -17,12 +17,14 @@ import orjson
 import pytest
 
 from kdbg.filters.chosen import Filters
+from kdbg.grammars.meanings import Host, Port
 from kdbg.grammars.payloads import consumer_protocol, subscription
 from kdbg.grammars.records import Records
 from kdbg.guess.weigh import weigh
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known, Peers
-from kdbg.messages.message import explain
+from kdbg.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.messages.message import NO_HEADER, explain
 from kdbg.messages.payloads import may_hold_payloads
+from kdbg.messages.peers import Peers
 from kdbg.messages.score import score
 from kdbg.render.jsonlines import record_sets
 from kdbg.render.look import Look
@@ -55,6 +57,7 @@ from kdbg.wire.nodes import Node, WireStruct, build
 from kdbg.wire.nodes.children import children
 from kdbg.wire.readings.bnf import productions
 from kdbg.wire.readings.compiled import UNREADABLE, read_whole
+from kdbg.wire.readings.endpoints import endpoints_reader, with_endpoints
 from kdbg.wire.readings.extent import end_of
 from kdbg.wire.readings.facts import facts_reader
 from kdbg.wire.readings.layout import layout
@@ -256,6 +259,17 @@ def test_a_group_is_found_wherever_it_stands(place: str) -> None:
     one = exchange(place, GroupId, "billing")
     assert list(Filters(group="billing").select([one])) == [one]
     assert list(Filters(group="other").select([one])) == []
+
+
+@every_place
+def test_an_endpoint_is_found_and_changed_wherever_it_stands(place: str) -> None:
+    of = Struct("host" / Host, "port" / Port)
+    node, data = grammar(place, of), build(grammar(place, of), value(place, {"host": "a", "port": 9092}))
+    read = endpoints_reader(NO_HEADER, node)
+    assert read is not None
+    assert read(data) == ["a"]
+    changed = with_endpoints(NO_HEADER, node, data, lambda host, port: (host + "bc", port + 1))
+    assert changed == build(node, value(place, {"host": "abc", "port": 9093}))
 
 
 @every_place

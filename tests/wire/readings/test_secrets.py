@@ -14,7 +14,7 @@ from kdbg.wire.language.payload import Opened, Sealed
 from kdbg.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
 from kdbg.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
 from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.secrets import SENSITIVE, Hidden, has_secrets, hide, hide_all, is_secret, veil
+from kdbg.wire.readings.secrets import Hidden, has_secrets, hide, hide_all, is_secret, veil
 
 
 def grammar(name: str, direction: Direction, version: int) -> WireStruct:
@@ -117,13 +117,16 @@ class TestConditions:
             ("ssl.keystore.password", True), ("sasl.jaas.config", True), ("listener.name.x.SASL.JAAS.CONFIG", True),
             ("ssl.keystore.key", True), ("sasl.oauthbearer.client.credentials.client.secret", True),
             ("retention.ms", False), ("ssl.keystore.location", False), ("cleanup.policy", False),
+            ("listener.name.x.ssl.keystore.type", False), ("listener.name.x.plain.sasl.server.max.receive.size", False),
+            ("listener.name.x.ssl.keystore.certificate.chain", True), ("retention.mr", True), ("", True),
+            ("key.passphrase", True), ("db.pwd", True), ("my.api.key", True), ("my.connection.string", True),
+            ("password.encoder.iterations", False), ("SCRAM-SHA-256", True), ("producer_byte_rate", False),
         ],
     )  # fmt: skip
     def test_a_request_has_but_the_name_to_go_by(self, name: str, secret: bool) -> None:
         value = {"resources": [{"configs": [{"name": name, "config_operation": 0, "value": "hunter2"}]}]}
         shown = hide(grammar("IncrementalAlterConfigs", "request", 1), value)["resources"][0]["configs"][0]
         assert (shown["value"] == Hidden(7)) is secret
-        assert bool(SENSITIVE.search(name)) is secret
 
     def test_where_the_deciding_field_is_missing_it_is_a_secret(self) -> None:
         """A message that broke off before `is_sensitive` must not show what it may have been hiding."""
@@ -135,7 +138,7 @@ class TestConditions:
         struct = Struct("name" / String, "value" / Secret(String, when="name"), "n" / Int8).structure(At(0, False))
         _, value, number = (field.node for field in struct.fields)
         assert is_secret(value, {"name": "my.password"})
-        assert not is_secret(value, {"name": "my.port"})
+        assert not is_secret(value, {"name": "port"})
         assert is_secret(value, {})
         assert not is_secret(number, {})
         assert is_secret(SecretRemainder, {})

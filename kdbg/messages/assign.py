@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...errors import InputError
-from ...wire.nodes import Node, Sized, WireStruct
-from ...wire.nodes.children import children
+from ..errors import InputError
+from ..wire.nodes import Node, Sized, WireStruct
+from ..wire.nodes.children import children
 
 STEP = re.compile(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d+)\]")
 MOST = 100_000

@@ -1,0 +1,201 @@
+"""What `kdbg browse` reads, in a process of its own: captures into batches of an index; and jobs over them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import Any, BinaryIO, cast
+
+import click
+
+from ..capture import Capture
+from ..errors import CaptureError, InputError
+from ..filters.chosen import Filters
+from ..logs.log import Log
+from ..messages.exchange import Exchange
+from ..reading.files import BrokerFile, Named, chosen, open_any
+from ..render.look import Look
+from ..tui.feed import Feed
+from ..tui.processes import Job, Note, Progress, Tell
+from ..tui.rows import Rows
+from ..tui.spool import SpoolWriter
+from ..wire.readings.topic_names import NamesThen
+from .captures import Captures
+from .decode import is_live
+from .filters import filter_options, take_filters
+from .found import Found
+from .growing import growing
+from .output import Writer
+
+FIRST, MOST = 64, 512
+"""Exchanges of the first parcel, which is there soon, and of later ones."""
+LARGE = 4 << 20
+"""Bytes of messages that end a parcel."""
+WIDEST = 400
+"""Columns of what a field says: the foot of a wide screen has so many."""
+OFTEN = 0.2
+"""Seconds between two words on how far it is."""
+
+
+class IndexRun(Captures):
+    """Reads files, and tells of every exchange that the filters let through; the file that is `followed` never ends."""
+
+    def __init__(self, filters: Filters, spool: SpoolWriter, tell: Tell, *, live: bool, followed: str | None) -> None:
+        super().__init__(filters, Writer(live=live))
+        self._followed = followed
+        self._spool, self._tell = spool, tell
+        self._rows = Rows(spool)
+        self._held: list[Exchange] = []
+        self._size = self._told = 0
+        self._next = monotonic()
+
+    def open(self, file: str, name: Named) -> Capture | Log | BrokerFile:
+        """Open a file; a pipe brings what is followed."""
+        return super().open(
+            file, name if file != self._followed else cast(BinaryIO, growing(os.fspath(cast(str, name))))
+        )
+
+    def read(self, capture: Capture | Log, name: str) -> None:
+        """Tell of the exchanges of a capture."""
+        self._rows.begin()
+        with self.driven(capture, name) as drive:
+            names = drive.engine.names_then
+            for chunk in drive.chunks():
+                for exchange in chunk:
+                    self._held.append(exchange)
+                    self._size += exchange.size
+                    if self._is_due:
+                        self._give(capture, names)
+                if self.writer.live:
+                    self._give(capture, names)
+                if monotonic() >= self._next:
+                    self._next = monotonic() + OFTEN
+                    self._give(capture, names)
+                    self._tell(Progress(*capture.source.extent()))
+            self._give(capture, names)
+        self._tell(Progress(*capture.source.extent()))
+
+    @property
+    def _is_due(self) -> bool:
+        most = FIRST if not self._told else MOST
+        return len(self._held) >= most or self._size >= LARGE
+
+    def _give(self, capture: Capture | Log, names: NamesThen) -> None:
+        if self._held:
+            self._tell(self._rows.batch(self._held, capture.first_time, names))
+            self._told += len(self._held)
+            self._held, self._size = [], 0
+
+    def say(self, text: str) -> None:
+        """Tell what would else stand on stderr."""
+        self._tell(Note(text))
+
+    def close(self) -> None:
+        """Say how it ended."""
+        self.say(" · ".join(self.closing()))
+
+
+class Files:
+    """Reads files; refuses at once what cannot be read."""
+
+    files: list[str]
+
+    def __init__(self, files: Sequence[str], filters: Filters, *, follow: bool = False) -> None:
+        self.filters = filters
+        self.live: bool = follow or any(is_live(file) for file in files)
+        found = Found(files)
+        for error in found.refused:
+            raise error
+        self.files = [file for file in found.files if is_live(file) or self._opens(found, file)]
+        self.followed = self.files[-1] if follow and self.files and not is_live(self.files[-1]) else None
+
+    def _opens(self, found: Found, file: str) -> bool:
+        """Return whether a file is a capture; raise `CaptureError` for one that is none, and was named."""
+        name, _ = chosen(file, self.filters)
+        try:
+            opened = open_any(name)
+            opened.source.close()
+            if not isinstance(opened, Capture):
+                kind = opened.file.kind.title if isinstance(opened, BrokerFile) else "log"
+                raise CaptureError(file, f"is a {kind}, no capture", "kdbg decode shows it")
+        except CaptureError as error:
+            if not found.pass_over(file, error):
+                raise
+            return False
+        return True
+
+    def __call__(self, spool: int, tell: Tell) -> None:
+        """Read them all."""
+        writer = SpoolWriter(spool)
+        try:
+            IndexRun(self.filters, writer, tell, live=self.live, followed=self.followed).captures(self.files)
+        finally:
+            writer.close()
+
+
+def browse(
+    files: Sequence[str], filters: Filters, *, follow: bool, light: bool, local: bool, show_secrets: bool
+) -> int:
+    """Show the screen until somebody ends it; return the exit status."""
+    source = Files(files, filters, follow=follow)
+    names = source.files
+    feed = Feed(source, jobs(names, filters))
+    try:
+        keys_from_terminal()
+        from ..tui.app import Browser  # in the copies of this process there is no need of it
+
+        look = Look(width=WIDEST, full=False, show_secrets=show_secrets, local=local)
+        Browser(feed, look, names, parsed, light=light, follow=follow).run()
+    finally:
+        feed.close()
+    return 0
+
+
+def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
+    """Return the questions that can be asked; what answers them is imported where that is done."""
+
+    def fitting(*asked: Any) -> Iterator[bytes]:
+        from ..tui import jobs
+
+        return jobs.fitting(*asked)
+
+    def numbers(*asked: Any) -> Iterator[str]:
+        from ..tui import jobs
+
+        return jobs.numbers(*asked)
+
+    def export(*asked: Any) -> Iterator[str]:
+        from . import marked
+
+        return marked.export(files, filters, *asked)
+
+    return {"filter": fitting, "numbers": numbers, "export": export}
+
+
+def keys_from_terminal() -> None:
+    """Read keys from the terminal where the standard input is something else, which another process reads."""
+    if not os.isatty(0):
+        try:
+            terminal = os.open("/dev/tty", os.O_RDWR)
+        except OSError as error:
+            raise InputError("kdbg browse reads keys from the terminal, and there is none") from error
+        os.dup2(terminal, 0)
+        os.close(terminal)
+
+
+def parsed(text: str) -> Filters:
+    """Return the filters of a filter line: an expression, or options as on the command line; raise `InputError`."""
+    if not text.startswith("-"):
+        found = Filters(where=text) if text else Filters()
+        found.checks()
+        return found
+    try:
+        taken: list[Filters] = []
+        line: click.Command = click.command()(filter_options(lambda **given: taken.append(take_filters(given))))
+        with line.make_context("filter", shlex.split(text)) as context:
+            line.invoke(context)
+    except (click.UsageError, ValueError) as error:
+        raise InputError(error.format_message() if isinstance(error, click.UsageError) else str(error)) from error
+    return taken[0]

@@ -1,0 +1,108 @@
+"""Faults of the proxy at the command line: rules from options and files, a log of what was done, marks in the views."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from ..errors import InputError
+from ..findings import Finding, Kind
+from ..findings.facts import FaultDone
+from ..live.faults import Applied, Faults
+from ..messages.exchange import Exchange
+from ..render.views import ExchangeView, Text
+from ..wire.readings.topic_names import NamesThen
+from .watching import Watching
+
+MOST = 100_000
+"""Faults that wait for their exchange to be shown; beyond that the oldest are forgotten."""
+
+
+def rules_of(rules: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules of options and files; in a file an empty line, and one that begins with #, is none."""
+    found = list(rules)
+    for name in files:
+        try:
+            lines = Path(name).read_text("utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None
+        found += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    Faults(found)  # what is wrong is said before anything is listened on
+    return tuple(found)
+
+
+class FaultLog:
+    """Writes JSON lines to a file and to a pipe, as far as there are any: the rules, then each fault that was done."""
+
+    def __init__(self, path: str | None, pipe: int | None) -> None:
+        self._pipe = pipe
+        self._file: int | None = None
+        if path is not None:
+            try:
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        if pipe is not None:
+            os.set_blocking(pipe, False)
+
+    def __enter__(self) -> FaultLog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def begin(self, faults: Faults) -> None:
+        """Write the rules of the run and its seed, which make it again."""
+        if self._file is not None:
+            os.write(self._file, _line({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]}))
+
+    def tell(self, applied: Applied) -> None:
+        """Write a fault that was done."""
+        line = _line(applied._asdict())
+        if self._file is not None:
+            os.write(self._file, line)
+        if self._pipe is not None:
+            with suppress(OSError):  # nobody looks, or not for long: what is shown then lacks a mark
+                os.write(self._pipe, line)
+
+
+class Marked(Watching):
+    """Shows a stream in which faults were done: those are findings of their exchanges. `marks` is the log's pipe."""
+
+    def __init__(self, *given: Any) -> None:
+        *shown, self._marks = given
+        super().__init__(*shown)
+        os.set_blocking(self._marks, False)
+        self._rest = b""
+        self._done: dict[tuple[tuple[str, int], int], list[str]] = {}
+
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        """Yield the texts of exchanges, marked with what was done to them."""
+        self._take()
+        for exchange in exchanges if self._done else ():
+            for rule in self._done.pop((exchange.peers.client, exchange.correlation_id), ()):
+                exchange.findings.append(Finding(Kind.FAULT, facts=FaultDone(rule)))
+        return super().show(exchanges, render, names)
+
+    def _take(self) -> None:
+        """Take what the pipe holds."""
+        with suppress(BlockingIOError):
+            while data := os.read(self._marks, 1 << 16):
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                for line in lines:
+                    said = orjson.loads(line)
+                    host, port = said["client"]
+                    self._done.setdefault(((host, port), said["correlation_id"]), []).append(said["fault"])
+        while len(self._done) > MOST:
+            del self._done[next(iter(self._done))]
+
+
+def _line(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)

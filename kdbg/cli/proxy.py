@@ -1,0 +1,76 @@
+"""`kdbg proxy`: clients connect to kdbg, which passes on what they and the brokers say, and shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+from .memory import memory_option
+from .output import look, look_options, meanings_option, on_screen, tree_options, view_option
+from .sending.options import security_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--broker",
+    "-b",
+    metavar="HOST:PORT,…",
+    help="Whose place to take; else what KDBG_BROKER says. Others "
+    "of the cluster are found as clients are told of them. mock: is a cluster inside kdbg.",
+)
+@click.option(
+    "--listen",
+    "-l",
+    default="127.0.0.1:19092",
+    metavar="HOST:PORT",
+    help="Where clients find the first broker; each other one gets the next port. [default: 127.0.0.1:19092]",
+)
+@click.option("--advertise", metavar="HOST", help="What clients are told instead of the host of --listen.")
+@click.option("--keep-addresses", is_flag=True, help="Leave the addresses of brokers as they are: clients go there.")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="RULE",
+    help="Do something to what fits: 'Fetch: delay "
+    "500ms', 'Produce topic=orders: error NOT_LEADER_OR_FOLLOWER 3 times'. See kdbg guide proxy.",
+)
+@click.option("--faults", "fault_files", multiple=True, metavar="FILE", help="Rules from a file, one a line.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="The seed of faults with a chance; else one is made and said."
+)
+@click.option("--fault-log", metavar="FILE", help="Write the rules, the seed and each fault that was done, as JSON.")
+@click.option("--write", metavar="FILE.pcap", help="Save all that is said as a capture: in the clear, passwords too.")
+@click.option("--no-decode", is_flag=True, help="Show nothing: only pass on.")
+@click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
+@click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
+@view_option("summary")
+@filter_options
+@look_options
+@meanings_option
+@tree_options("--no-pager")
+@security_options
+@definitions_option
+@memory_option
+def command(format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
+            **given: Any) -> int:  # fmt: skip
+    """Sit between clients and a cluster: show what they say to each other, and let things go wrong on purpose.
+
+    Clients connect to --listen instead of the broker. Bytes are passed on as they are, but for the addresses that
+    brokers tell clients: those become kdbg's own, so that clients of a whole cluster stay inside. No rights are needed.
+    A slow terminal does not slow the clients: what is shown falls behind, and says so.
+
+    \b
+    kdbg proxy --broker localhost:9092
+    kdbg proxy --broker localhost:9092 -f tree --api produce --errors
+    kdbg proxy --broker localhost:9092 --fault 'FindCoordinator: close 2 times'
+    kdbg proxy --broker localhost:9092 --write session.pcap --no-decode
+    """
+    from .proxying import options_of, run
+
+    shape = on_screen(look(color, full, show_secrets, meanings), format, given)
+    options = options_of(given)
+    return run(options, format, shape, take_filters(given))

@@ -1,0 +1,197 @@
+"""One run of `kdbg proxy`: a process that relays, and this one, which shows what it is told of."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from ..capture.write import CaptureWriter
+from ..client import tls as client_tls
+from ..client.settings import addresses
+from ..errors import InputError, KdbgError
+from ..filters.chosen import Filters
+from ..live.faults import Faults, Meddling
+from ..live.outflow import Outflow
+from ..live.proxy import Listening, Proxy, Upstream, is_local
+from ..live.tap import PipeTap, Taps
+from ..render.look import Look
+from ..render.values import escape
+from . import INTERRUPTED, REFUSED
+from .faulting import FaultLog, Marked, rules_of
+from .output import Writer
+from .sending.live import addresses as clusters
+from .sending.options import Options as SendOptions
+from .sending.security import NOWHERE, tls
+
+PATIENCE = 2.0
+"""Seconds that the display has to take what is left when the proxy ends."""
+LOOK = 0.5
+"""Seconds between two looks at whether anybody still wants what is shown."""
+READY = b"\n"
+"""What the relaying process says once it listens."""
+KEPT = {"broker", "write", "format", "color", "full", "show_secrets", "explain_fields", "depth", "only_errors", "local",
+        "no_pager", "timeout", "client_id"}  # fmt: skip
+"""Options of `kdbg send` that mean something of their own here."""
+
+
+class Pipes(NamedTuple):
+    """Where the process that relays writes: packets, and first that it listens, then the faults that were done."""
+
+    packets: int
+    marks: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was said about the proxy itself."""
+
+    brokers: str
+    listening: Listening
+    upstream: Upstream
+    change: bool
+    rules: tuple[str, ...]
+    seed: int | None
+    fault_log: str | None
+    write: str | None
+    decode: bool
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
+    broker = given.pop("broker") or os.environ.get("KDBG_BROKER")
+    if not broker:
+        raise InputError(NOWHERE)
+    host, port = addresses(given.pop("listen"))[0]
+    certificate, key = given.pop("listen_cert"), given.pop("listen_key")
+    said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
+    said |= {name: given.pop(name) for name in said.keys() & given.keys() - KEPT}
+    secure = tls(SendOptions(**said), None)
+    clients = client_tls.server_context(certificate, key) if certificate else None
+    return Options(
+        brokers=broker,
+        listening=Listening(host, port, given.pop("advertise") or "", clients),
+        upstream=Upstream(
+            tls=client_tls.context(secure) if secure else None, server_name=secure.server_name if secure else ""
+        ),
+        change=not given.pop("keep_addresses"),
+        rules=rules_of(given.pop("faults"), given.pop("fault_files")),
+        seed=given.pop("seed"),
+        fault_log=given.pop("fault_log"),
+        write=given.pop("write"),
+        decode=not given.pop("no_decode"),
+    )
+
+
+def run(options: Options, format: str, look: Look, filters: Filters) -> int:
+    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status."""
+    if not options.decode:
+        return relay(options, None)
+    shown, told = os.pipe()
+    marked, marks = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(shown)
+        os.close(marked)
+        in_child(options, Pipes(told, marks))
+    os.close(told)
+    os.close(marks)
+    if not os.read(marked, len(READY)):
+        _, code = os.waitpid(child, 0)  # it has said why
+        return os.waitstatus_to_exitcode(code)
+    marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
+    try:
+        return marking.watch(os.fdopen(shown, "rb", buffering=0))
+    finally:
+        end(child)
+        os.waitpid(child, 0)
+
+
+def warn(options: Options) -> None:
+    """Say that others may connect, where they may."""
+    if not is_local(options.listening.host):
+        say(f"anybody who reaches {escape(options.listening.host)} can use this proxy: --listen 127.0.0.1 is for this "
+            "machine alone")  # fmt: skip
+
+
+def end(child: int) -> None:
+    """Have the relaying process end."""
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGTERM)
+
+
+def in_child(options: Options, pipes: Pipes) -> NoReturn:
+    """Relay, and write packets and faults to two pipes; end the process."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shows hears it, and says when to end
+        status = relay(options, pipes)
+    except KdbgError as error:
+        say(escape(str(error)))
+        status = REFUSED
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def relay(options: Options, pipes: Pipes | None) -> int:
+    """Relay until a signal comes, or nobody looks any more; return the exit status."""
+    with ExitStack() as stack:
+        brokers = addresses(stack.enter_context(clusters(options.brokers)))
+        saved = stack.enter_context(CaptureWriter(options.write)) if options.write else None
+        log = stack.enter_context(FaultLog(options.fault_log, pipes.marks if pipes is not None else None))
+        faults = Faults(options.rules, seed=options.seed, tell=log.tell) if options.rules else None
+        if faults is not None:
+            log.begin(faults)
+            if options.seed is None and any(rule.chance < 1 for rule in faults.rules):
+                say(f"--seed {faults.seed} makes the same chances again")
+        return asyncio.run(serve(options, brokers, saved, faults, pipes))
+
+
+async def serve(
+    options: Options, brokers: Sequence[tuple[str, int]], saved: CaptureWriter | None, faults: Faults | None,
+    pipes: Pipes | None,
+) -> int:  # fmt: skip
+    """Serve until told to end."""
+    out = Outflow(pipes.packets) if pipes is not None else None
+    pipe = PipeTap(out) if out is not None else None
+    taps = [tap for tap in (pipe, saved) if tap is not None]
+    proxy = Proxy(
+        options.listening, options.upstream, tap=Taps(taps) if taps else None, change=options.change,
+        faults=(lambda peers: Meddling(faults, peers)) if faults is not None else (lambda peers: None),
+        say=lambda line: say(escape(line)),
+    )  # fmt: skip
+    proxy.listen(brokers)
+    warn(options)
+    if pipes is not None:
+        os.write(pipes.marks, READY)
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if pipes is None or number == signal.SIGTERM:
+            loop.add_signal_handler(number, over.set)
+    parent = os.getppid()
+    while not over.is_set() and (out is None or not (out.closed or os.getppid() != parent)):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), LOOK)
+    await proxy.close()
+    if pipe is not None:
+        await pipe.close(PATIENCE)
+    elif over.is_set():
+        say(f"{proxy.connections:,} connection{'s' * (proxy.connections != 1)} passed on")
+        return INTERRUPTED
+    return 0
+
+
+def say(text: str) -> None:
+    """Print a line on stderr."""
+    click.echo(f"kdbg: {text}", err=True)

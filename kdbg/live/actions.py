@@ -1,0 +1,255 @@
+"""What a fault does: `ACTIONS` is the registry, by the word that a rule has for it.
+
+An action changes what becomes of one message: `Turn` is that, until all faults have had their say. Nothing here knows
+when it is done, or by whom.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..errors import BuildError, GrammarError, InputError, WireError
+from ..findings import Finding, Kind
+from ..grammars.errors import find
+from ..library import encode
+from ..messages.assign import Assignment, assign, parse
+from ..messages.exchange import Exchange
+from ..wire.language.api import Direction
+from .answers import only_asks, refusal, with_error
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m)?")
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, None: 1e-3}
+RATE = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)B/s", re.IGNORECASE)
+SCALES = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+EVERY = re.compile(r"\[\]")
+
+
+@dataclass
+class Turn:
+    """What becomes of a message: it waits for `seconds`, then goes as `data`, if it is not `dropped`.
+
+    `refused`: kdbg answers with this body itself. `hang_up`: the connection is closed. `rate` is bytes a second, for
+    the connection from here on.
+    """
+
+    exchange: Exchange
+    direction: Direction
+    data: bytes
+    seconds: float = 0.0
+    dropped: bool = False
+    refused: Mapping[str, Any] | None = None
+    hang_up: bool = False
+    rate: float | None = None
+    marks: list[str] = field(default_factory=list)
+
+
+class Action(Protocol):
+    """What a fault does to a message of its direction."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which of the two messages of an exchange it is done to."""
+
+    def apply(self, turn: Turn) -> bool:
+        """Change what becomes of a message; return whether that could be done."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Hold a message, and all behind it on its connection."""
+
+    direction: Direction
+    seconds: float
+
+    def apply(self, turn: Turn) -> bool:
+        turn.seconds += self.seconds
+        return True
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Let a message vanish; its connection gives no answers from then on, as after a broker that hangs."""
+
+    direction: Direction
+
+    def apply(self, turn: Turn) -> bool:
+        turn.dropped = True
+        return True
+
+
+@dataclass(frozen=True)
+class Close:
+    """Close the connection instead of passing a message on."""
+
+    direction: Direction
+
+    def apply(self, turn: Turn) -> bool:
+        turn.dropped = turn.hang_up = True
+        return True
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """Pass the connection's bytes on no faster than this, in bytes a second."""
+
+    rate: float
+    direction: Direction = "request"
+
+    def apply(self, turn: Turn) -> bool:
+        turn.rate = self.rate
+        return True
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """Answer with an error: in the broker's place, or in its own answer where the request only asks."""
+
+    code: int
+    direction: Direction = "request"
+
+    def apply(self, turn: Turn) -> bool:
+        exchange = turn.exchange
+        if turn.direction == "response":
+            return self._in_answer(turn)
+        if exchange.api is None or exchange.request is None or not exchange.answered:
+            return False
+        if only_asks(exchange.api):
+            return False
+        turn.refused = refusal(exchange.api, exchange.version, exchange.request, self.code)
+        return turn.refused is not None
+
+    def _in_answer(self, turn: Turn) -> bool:
+        return _changed(turn, lambda grammar, body: with_error(grammar, body, self.code))
+
+
+@dataclass(frozen=True)
+class Set:
+    """Put values into a message, at a path as kdbg prints it; `[]` is every element of an array."""
+
+    direction: Direction
+    text: str
+
+    def apply(self, turn: Turn) -> bool:
+        def change(grammar: Any, body: dict[str, Any]) -> bool:
+            given = expanded(self.text, body)
+            for one in given:
+                assign(body, one.suited(grammar))
+            return bool(given)
+
+        return _changed(turn, change)
+
+
+def expanded(text: str, body: Any) -> list[Assignment]:
+    """Return the assignments that a text stands for: one, or one for each element where it has `[]`."""
+    path, equals, value = text.partition("=")
+    found = EVERY.search(path)
+    if found is None:
+        return [parse(text)]
+    count = _length_at(path[: found.start()], body)
+    tail = path[found.end() :] + equals + value
+    return [each for i in range(count) for each in expanded(f"{path[: found.start()]}[{i}]{tail}", body)]
+
+
+def _length_at(path: str, body: Any) -> int:
+    """Return how many elements stand at a path; 0 where there is no array."""
+    place = body
+    for name, index in re.findall(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d+)\]", path):
+        try:
+            place = place[name] if name else place[int(index)]
+        except (KeyError, IndexError, TypeError):
+            return 0
+    return len(place) if isinstance(place, list) else 0
+
+
+def _changed(turn: Turn, change: Callable[[Any, Any], bool]) -> bool:
+    """Change the value of a message, and build it anew; return False where that cannot be."""
+    exchange = turn.exchange
+    half = exchange.request if turn.direction == "request" else exchange.response
+    message = half.message() if half is not None else None
+    if message is None or exchange.api is None or not all(map(_bears, message.findings)):
+        return False
+    try:
+        if not change(message.grammar, message.body):
+            return False
+        turn.data = encode(
+            message.body, api=exchange.api.key, version=exchange.version, direction=turn.direction,
+            header=message.header,
+        )  # fmt: skip
+    except (BuildError, GrammarError, WireError, InputError):
+        return False
+    return True
+
+
+def _bears(finding: Finding) -> bool:
+    """Return whether a message with this finding can be built anew; bytes behind a message are left out then."""
+    return finding.kind is Kind.LEFTOVER or finding.kind.harmless
+
+
+def duration(text: str) -> float:
+    """Return seconds, of `500ms`, `1.5s`, `20us`, `2m`; a bare number is milliseconds."""
+    found = DURATION.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} is no time: write 500ms, 1.5s or 2m")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def rate(text: str) -> float:
+    """Return bytes a second, of `100kB/s`."""
+    found = RATE.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise InputError(f"{text!r} is no rate: write 100kB/s or 1MB/s")
+    return float(found[1]) * SCALES[found[2].lower()]
+
+
+def _side(words: list[str], default: Direction) -> Direction:
+    """Take `request` or `response` from the front of the words, if it stands there."""
+    if words and words[0] in ("request", "response"):
+        return "request" if words.pop(0) == "request" else "response"
+    return default
+
+
+def _delay(words: list[str]) -> Action:
+    side = _side(words, "response")
+    return Delay(side, duration(_one(words, "delay 500ms")))
+
+
+def _drop(words: list[str]) -> Action:
+    return Drop(_side(words, "response"))
+
+
+def _close(words: list[str]) -> Action:
+    return Close(_side(words, "request"))
+
+
+def _throttle(words: list[str]) -> Action:
+    return Throttle(rate(_one(words, "throttle 100kB/s")))
+
+
+def _error(words: list[str]) -> Action:
+    name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
+    known = [error for error in find(name) if error.code]
+    if len(known) != 1:
+        raise InputError(f"{name!r} is no error of Kafka's; see kdbg errors")
+    return Refuse(known[0].code)
+
+
+def _set(words: list[str]) -> Action:
+    side = _side(words, "response")
+    text = _one(words, "set topics[0].error_code=LEADER_NOT_AVAILABLE")
+    parse(EVERY.sub("[0]", text))
+    return Set(side, text)
+
+
+def _one(words: list[str], example: str) -> str:
+    if not words:
+        raise InputError(f"a word is missing, as in {example!r}")
+    return words.pop(0)
+
+
+ACTIONS: dict[str, Callable[[list[str]], Action]] = {
+    "delay": _delay, "error": _error, "drop": _drop, "close": _close, "throttle": _throttle, "set": _set,
+}  # fmt: skip
+"""Word of an action -> what takes its own words from those behind it and makes it. Raises `InputError`."""

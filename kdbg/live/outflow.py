@@ -1,0 +1,121 @@
+"""Packets on their way to whoever shows them: through a pipe that is never waited on, bounded, and counted.
+
+What goes through the pipe is a pcapng file without an end. Where packets had to be left out, a block of statistics
+says how many, so that the reader learns of it at that place of the stream.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+from collections import deque
+from contextlib import suppress
+
+from kdbg.capture import blocks
+from kdbg.capture.pcapng import Counted
+
+MOST = 64 << 20
+"""Bytes that wait, at most."""
+PIPE, PIECE = 1 << 20, 1 << 18
+"""Bytes that the pipe is made to hold, and that are given to it at once."""
+
+
+class Outflow:
+    """Takes packets by `packet`, and writes by `pump` as much as the pipe takes; neither ever waits.
+
+    `pipe` is the descriptor to write to, and stays the caller's. More than `most` bytes do not wait: packets are left
+    out then, until half of them are gone. `taken` counts all packets, `unread` those that were left out; `dropped`,
+    those that the system lost before, is set by whoever knows. `closed`: the reader has gone, and nothing is kept.
+    """
+
+    taken: int
+    unread: int
+    dropped: int
+    closed: bool
+    pipe: int
+    most: int
+    size: int
+
+    def __init__(self, pipe: int, most: int = MOST) -> None:
+        self.pipe, self.most = pipe, most
+        self.taken = self.unread = self.dropped = 0
+        self.closed = False
+        self.size = 0
+        self._waiting: deque[bytes | memoryview] = deque()
+        self._full = False
+        self._told = Counted(0, 0, 0)
+        os.set_blocking(pipe, False)
+        with suppress(OSError, AttributeError):  # another system, or more than a user may have
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
+        self.add(blocks.section())
+
+    def interface(self, link: int, name: str = "") -> None:
+        """Describe the next interface: they are numbered from 0."""
+        self.add(blocks.interface(link, name))
+
+    def packet(self, interface: int, time: int, data: bytes, sent: int) -> None:
+        """Take a packet, its time in nanoseconds, of which `sent` bytes were on the wire."""
+        self.block(blocks.enhanced(interface, time, data, sent))
+
+    def block(self, packet: bytes) -> None:
+        """Take a packet that is a block already."""
+        self.taken += 1
+        if self._full:
+            self.unread += 1
+        else:
+            self.add(packet)
+
+    def add(self, block: bytes) -> None:
+        """Take a block of whatever kind, whether there is room or not."""
+        self._waiting.append(block)
+        self.size += len(block)
+        self._full = self.size >= self.most
+
+    def tell(self, time: int) -> None:
+        """Tell the reader what is missing, if that has changed, and there is room for packets."""
+        counted = Counted(self.dropped, self.taken + self.dropped, self.taken - self.unread)
+        if not self._full and (counted.dropped, counted.unread) != (self._told.dropped, self._told.unread):
+            self._told = counted
+            self.add(blocks.statistics(0, time, counted))
+
+    def pump(self) -> bool:
+        """Write as much as the pipe takes; return whether something waits for it."""
+        while self._waiting:
+            piece = self._piece()
+            try:
+                written = os.write(self.pipe, piece)
+            except BlockingIOError:
+                written = 0
+            except BrokenPipeError:
+                self.let_go()
+                return False
+            self.size -= written
+            if self._full and self.size <= self.most // 2:
+                self._full = False
+            if written < len(piece):
+                self._waiting.appendleft(memoryview(piece)[written:])
+                return True
+        return False
+
+    def drain(self, time: int) -> None:
+        """Wait until all is read, or the reader goes: for the end, when nothing more comes."""
+        pipe = select.poll()
+        pipe.register(self.pipe, select.POLLOUT)
+        while self.pump():
+            pipe.poll()
+            self.tell(time)
+
+    def let_go(self) -> None:
+        """Keep nothing, from now on: nobody reads."""
+        self.closed = self._full = True
+        self._waiting.clear()
+        self.size = 0
+
+    def _piece(self) -> bytes:
+        """Take out what is to be written next."""
+        pieces, size, waiting = list[bytes | memoryview](), 0, self._waiting
+        while waiting and size < PIECE:
+            pieces.append(waiting.popleft())
+            size += len(pieces[-1])
+        return b"".join(pieces)

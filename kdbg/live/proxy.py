@@ -1,0 +1,223 @@
+"""The proxy's sockets: a listener for each broker that clients are told of, and a session for each connection."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from ..client.settings import show
+from ..errors import InputError
+from ..messages.peers import Peers
+from .addresses import Address, Addresses
+from .relay import Meddler
+from .session import Session, Tap
+
+BACKLOG = 1024
+TURNS = 5
+GRACE = 1.0
+"""Seconds that sessions have to end when the proxy does."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the proxy listens, and what clients are told: `host` and the first `port`; `advertised` is told instead.
+
+    A broker that is met later gets the next port that is free; any, where `port` is 0.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    advertised: str = ""
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's)."""
+
+    timeout: float = 10.0
+    tls: ssl.SSLContext | None = None
+    server_name: str = ""
+
+
+class Proxy:
+    """Relays connections until it is closed. `say` is told what a person should know, a line at a time.
+
+    `faults` makes what meddles with a connection, given what tells its peers; None for nothing. `change` off leaves
+    addresses as they are.
+    """
+
+    addresses: Addresses
+    connections: int
+    unread: int
+
+    def __init__(
+        self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
+        faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:  # fmt: skip
+        self.addresses = Addresses(self._open)
+        self.connections = self.unread = 0
+        self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
+        self._faults, self._say = faults, say
+        self._port = listening.port
+        self._closed = False
+        self._servers: list[asyncio.Server] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sessions: set[Session] = set()
+
+    def listen(self, brokers: Sequence[Address]) -> list[Address]:
+        """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
+
+        Raise `InputError` where the address cannot be listened on.
+        """
+        allow_many_files()
+        for broker in brokers:
+            self.addresses.add(broker, self._open(broker, strict=True))
+        return [self.addresses.told[broker] for broker in brokers]
+
+    async def close(self) -> None:
+        """Take no more connections, end those that there are."""
+        self._closed = True
+        for server in self._servers:
+            server.close()
+        await self._turns()  # who was just accepted becomes a session
+        for session in list(self._sessions):
+            session.hang_up()
+        end = asyncio.get_running_loop().time() + GRACE
+        while self._sessions and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.01)
+        for session in list(self._sessions):
+            session.break_off()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._turns()  # the event loop closes what was broken off
+
+    @staticmethod
+    async def _turns() -> None:
+        for _ in range(TURNS):
+            await asyncio.sleep(0.001)
+
+    def _open(self, broker: Address, *, strict: bool = False) -> Address:
+        """Listen for a broker at once, so that the first who connects is taken; serve it from the next turn on."""
+        sock = self._bound(strict)
+        host, port = self._listening.host, sock.getsockname()[1]
+        self._spawn(self._serve(sock, broker))
+        told = (self._listening.advertised or ("127.0.0.1" if is_everywhere(host) else host), port)
+        self._say(f"{show(told)} stands for {show(broker)}")
+        return told
+
+    def _bound(self, strict: bool) -> socket.socket:
+        """Return a listening socket on the next port; on any free one where that is taken, unless `strict`."""
+        host, wanted = self._listening.host, self._port
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        for port in [wanted] if strict or not wanted else [wanted, 0]:
+            try:
+                sock = socket.create_server((host, port), family=family, backlog=BACKLOG)
+            except OSError as error:
+                problem = error.strerror or str(error)
+                continue
+            if self._port:
+                self._port += 1
+            return sock
+        raise InputError(f"{show((host, wanted))} cannot be listened on: {problem}; choose another with --listen")
+
+    async def _serve(self, sock: socket.socket, broker: Address) -> None:
+        loop = asyncio.get_running_loop()
+        self._servers.append(
+            await loop.create_server(
+                lambda: self._session(broker).client, sock=sock, ssl=self._listening.tls, backlog=BACKLOG
+            )
+        )
+
+    def _session(self, broker: Address) -> Session:
+        """Return the session of a client that has just connected; its broker is connected to beside."""
+        change = self.addresses.change if self._change else None
+        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker), self._ended)
+        self._sessions.add(session)
+        self.connections += 1
+        return session
+
+    def _made(self, session: Session, broker: Address) -> None:
+        """Connect a session to its broker, whose client is there; one that comes while the proxy ends is hung up on."""
+        if self._closed:
+            session.hang_up(broken=True)
+        else:
+            self._spawn(self._connect(session, broker))
+
+    async def _connect(self, session: Session, broker: Address) -> None:
+        """Connect a session to its broker; hang up on the client where that fails."""
+        loop, tls = asyncio.get_running_loop(), self._upstream.tls
+        transport = session.client.transport
+        assert transport is not None
+        peer = transport.get_extra_info("peername")
+        if peer is None:  # it has gone before it was looked at
+            session.hang_up(broken=True)
+            return
+        client = peer[:2]
+        session.peers = Peers(self.connections, client, broker_endpoint(broker))
+        try:
+            async with asyncio.timeout(self._upstream.timeout):
+                name = (self._upstream.server_name or broker[0]) if tls is not None else None
+                upstream, _ = await loop.create_connection(
+                    lambda: session.broker, *broker, ssl=tls, server_hostname=name
+                )
+        except (OSError, TimeoutError, ssl.SSLError) as error:
+            reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+            self._say(f"{show(broker)} cannot be reached: {reason}")
+            session.hang_up(broken=True)
+            return
+        if (met := upstream.get_extra_info("peername")) is not None:
+            session.peers = session.peers._replace(broker=met[:2])
+        if session.client.is_lost:
+            upstream.abort()
+            return
+        session.client.read_while(True)
+        session.pump()
+
+    def _ended(self, session: Session) -> None:
+        self._sessions.discard(session)
+        if session.relay.unread and not self.unread:
+            self._say("a response could not be read: its addresses are the brokers' own")
+        self.unread += session.relay.unread
+
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def is_everywhere(host: str) -> bool:
+    """Return whether a host to listen on is every address of the machine."""
+    with suppress(ValueError):
+        return ip_address(host).is_unspecified
+    return not host
+
+
+def is_local(host: str) -> bool:
+    """Return whether only this machine can connect to a host."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def broker_endpoint(broker: Address) -> Address:
+    """Return the ends of a broker that nobody has connected to yet: its address where it is one."""
+    with suppress(ValueError):
+        return str(ip_address(broker[0])), broker[1]
+    return "0.0.0.0", broker[1]
+
+
+def allow_many_files() -> None:
+    """Let this process have as many sockets open as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,249 @@
+"""One connection with kdbg in the middle: bytes of both ends in, what is passed on to each end out.
+
+Nothing here waits, or knows a socket. What is to be done with an end stands in its queue, `to_client` or `to_broker`,
+in order; whoever has the sockets works them off. Bytes are passed on untouched, but for the addresses of brokers in
+responses, where `Change` gives others, and for what faults do to a message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+from ..engine.prefixes import read_prefix
+from ..engine.requests import RequestHeader, read_header
+from ..messages.message import header_grammar
+from ..wire import Api
+from ..wire.readings.compiled import UNREADABLE
+from ..wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
+from .frames import FRONT, Decision, Frames, Piece
+
+MOST_ASKED = 10_000
+"""Requests that may wait for their answers; whoever sends more gets no addresses rewritten any more."""
+SIZE = struct.Struct(">i")
+CORRELATION_ID = 4
+"""Bytes of a response that say which request it answers."""
+
+
+class Send(NamedTuple):
+    """Bytes for an end. `seen` is what kdbg shows of them: the broker's own words, where addresses were rewritten."""
+
+    data: bytes
+    seen: bytes
+
+
+class Wait(NamedTuple):
+    """Time to pass before what stands behind it in the queue, in seconds."""
+
+    seconds: float
+
+
+class HangUp(NamedTuple):
+    """The connection is to be closed, both ends of it; what stands before it in the queue still goes out."""
+
+
+Effect: TypeAlias = Send | Wait | HangUp
+Out: TypeAlias = deque[Effect]
+
+
+class Asked:
+    """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
+
+    `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
+    False where none is wanted (acks=0).
+    """
+
+    answered: bool
+    endpoints: EndpointsReader | None
+
+    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "version")
+    data: bytes | None
+    answer: bytes | None
+
+    def __init__(self, header: RequestHeader | None, answered: bool, endpoints: EndpointsReader | None) -> None:
+        self.api: Api | None = header.api if header is not None else None
+        self.version: int = header.version if header is not None else 0
+        self.correlation_id: int | None = header.correlation_id if header is not None else None
+        self.answered, self.endpoints = answered, endpoints
+        self.data = self.answer = None
+
+
+class Meddler(Protocol):
+    """What faults are to a relay."""
+
+    def concerns(self, api: Api | None) -> bool:
+        """Return whether any fault may concern an API; its messages are held whole then."""
+
+    def request(self, asked: Asked, to_broker: Out, to_client: Out) -> bool:
+        """Put what becomes of a request into the queues; return whether an answer to it may still be passed on."""
+
+    def response(self, asked: Asked | None, frame: bytes, to_client: Out) -> bytes | None:
+        """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
+
+
+class Relay:
+    """One connection. `change` gives the addresses that clients are told; None leaves them as they are."""
+
+    to_client: Out
+    to_broker: Out
+    unread: int
+    """Responses whose addresses could not be rewritten."""
+
+    def __init__(self, change: Change | None = None, faults: Meddler | None = None) -> None:
+        self.to_client, self.to_broker, self.unread = deque(), deque(), 0
+        self._change, self._faults = change, faults
+        self._requests, self._responses = Frames(self._judge_request), Frames(self._judge_response)
+        self._asked: deque[Asked] = deque()
+        self._next: Asked | None = None
+        self._silent = False
+
+    def from_client(self, data: bytes) -> None:
+        """Take bytes that the client sent."""
+        self._pass_requests(self._requests.feed(data))
+
+    def from_broker(self, data: bytes) -> None:
+        """Take bytes that the broker sent."""
+        self._pass_responses(self._responses.feed(data))
+
+    def client_ended(self) -> None:
+        """Take note that the client sends no more; what was held of it is passed on."""
+        self._pass_requests(self._requests.end())
+
+    def broker_ended(self) -> None:
+        """Take note that the broker sends no more; what was held of it is passed on."""
+        self._pass_responses(self._responses.end())
+
+    # Requests
+
+    def _judge_request(self, size: int, front: bytes) -> Decision:
+        """Take note of a request by its front: it is passed on as it comes, unless a fault may concern it."""
+        believed, header = read_header(front, 0, size)
+        if believed is None and len(front) < min(size, FRONT):
+            return Decision.MORE
+        if header is None and size > FRONT and not self._asked:
+            return Decision.NO_FRAME
+        prefix = read_prefix(header, front) if header is not None else None
+        if header is not None and prefix is None and len(front) < min(size, FRONT):
+            return Decision.MORE
+        answered = prefix is None or prefix.wants_answer
+        self._next = Asked(header, answered, self._endpoints(header))
+        if answered:
+            self._asked.append(self._next)
+        if len(self._asked) > MOST_ASKED:
+            self._asked.clear()
+            return Decision.NO_FRAME
+        return Decision.HOLD if self._faults and self._faults.concerns(self._next.api) else Decision.PASS
+
+    def _endpoints(self, header: RequestHeader | None) -> EndpointsReader | None:
+        """Return what finds the addresses in the answer to a request, where these are rewritten and it has any."""
+        if header is None or self._change is None or not header.api.reads("response", header.version):
+            return None
+        api, version = header.api, header.version
+        return endpoints_reader(header_grammar(api, version, "response"), api.at("response", version))
+
+    def _pass_requests(self, pieces: Iterator[Piece]) -> None:
+        passed = []
+        for piece in pieces:
+            if not piece.whole:
+                passed.append(piece.data)
+                continue
+            self._flush(self.to_broker, passed)
+            assert self._next is not None
+            assert self._faults is not None
+            asked = self._next
+            asked.data = piece.data[4:]
+            if not self._faults.request(asked, self.to_broker, self.to_client):
+                self._silent = True
+            self._answer()
+        self._flush(self.to_broker, passed)
+
+    # Responses
+
+    def _judge_response(self, size: int, front: bytes) -> Decision:
+        """Find the request that is answered: its API says whether the response may hold addresses."""
+        if len(front) < min(size, CORRELATION_ID):
+            return Decision.MORE
+        self._answered = self._find(front)
+        asked = self._answered
+        if asked is None:
+            return Decision.PASS
+        concerned = self._faults is not None and self._faults.concerns(asked.api)
+        return Decision.HOLD if asked.endpoints is not None or concerned or self._silent else Decision.PASS
+
+    def _find(self, front: bytes) -> Asked | None:
+        """Return the request that a response answers, and forget those before it; None for one that nobody asked for.
+
+        What is no request, such as a raw SASL token, is answered by what answers none.
+        """
+        number = SIZE.unpack_from(front)[0] if len(front) >= CORRELATION_ID else None
+        for place, asked in enumerate(self._asked):
+            if asked.answer is None and asked.correlation_id == number:
+                for _ in range(place):
+                    self._asked.popleft()
+                return self._asked.popleft()
+        if self._asked and self._asked[0].api is None:
+            self._asked.popleft()
+        return None
+
+    def _pass_responses(self, pieces: Iterator[Piece]) -> None:
+        passed = list[bytes]()
+        for piece in pieces:
+            if self._silent:
+                continue
+            if not piece.whole:
+                passed.append(piece.data)
+            else:
+                self._flush(self.to_client, passed)
+                self._pass_response(self._answered, piece.data)
+            if self._faults is not None:
+                self._flush(self.to_client, passed)
+                self._answer()
+        self._flush(self.to_client, passed)
+
+    def _pass_response(self, asked: Asked | None, frame: bytes) -> None:
+        """Pass on a response that was held whole."""
+        if self._faults is not None and self._faults.concerns(asked.api if asked is not None else None):
+            changed = self._faults.response(asked, frame, self.to_client)
+            if changed is None:
+                self._silent = True
+                return
+            frame = changed
+        self.to_client.append(Send(self._rewritten(asked, frame), frame))
+
+    def _rewritten(self, asked: Asked | None, frame: bytes) -> bytes:
+        """Return a response with the addresses that the client is told, as a frame."""
+        if asked is None or asked.endpoints is None or self._change is None:
+            return frame
+        assert asked.api is not None
+        data, api, version = frame[4:], asked.api, asked.version
+        try:
+            if not any(asked.endpoints(data)):
+                return frame
+            head, body = header_grammar(api, version, "response"), api.at("response", version)
+            changed = with_endpoints(head, body, data, self._change)
+        except UNREADABLE:
+            self.unread += 1
+            return frame
+        return SIZE.pack(len(changed)) + changed
+
+    def _answer(self) -> None:
+        """Give the client the answers that are kdbg's own and due: responses come in the order of the requests."""
+        while self._asked and (answer := self._asked[0].answer) is not None and not self._responses.inside:
+            self._asked.popleft()
+            if not self._silent:
+                self.to_client.append(Send(answer, answer))
+
+    @staticmethod
+    def _flush(out: Out, passed: list[bytes]) -> None:
+        """Put bytes that are passed on as they are into a queue, in one."""
+        if passed:
+            data = b"".join(passed) if len(passed) > 1 else passed[0]
+            out.append(Send(data, data))
+            passed.clear()
+
+
+def pending(outs: Sequence[Out]) -> int:
+    """Return how many bytes stand in queues."""
+    return sum(len(one.data) for out in outs for one in out if isinstance(one, Send))

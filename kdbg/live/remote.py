@@ -1,0 +1,193 @@
+"""Another machine's interface, or a container's: tcpdump runs there, and its pipe is read here.
+
+It ends when its standard input does, so that none is left behind, however the connection breaks.
+"""
+
+from __future__ import annotations
+
+import select
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from subprocess import PIPE
+from typing import IO
+
+from kdbg.capture import blocks
+from kdbg.capture.formats import Damaged, open_reader, packets_of
+from kdbg.capture.source import open_source
+from kdbg.errors import CaptureError, InputError, KdbgError
+from kdbg.live.capturing import Outcome, Wanted, tell
+from kdbg.live.files import Files
+from kdbg.live.outflow import Outflow
+
+OVER = -1
+SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"
+"""What is run there: tcpdump, and beside it what ends it as soon as the standard input ends."""
+
+
+def ssh(host: str, script: str) -> list[str]:
+    """Return the command that runs a script on a host."""
+    return ["ssh", host, f"sh -c {shlex.quote(script)}"]
+
+
+def container(program: str) -> Callable[[str, str], list[str]]:
+    """Return what makes the command that runs a script in a container."""
+    return lambda name, script: [program, "exec", "-i", name, "sh", "-c", script]
+
+
+def kubectl(pod: str, script: str) -> list[str]:
+    """Return the command that runs a script in a pod: POD, or POD/CONTAINER."""
+    name, _, inside = pod.partition("/")
+    return ["kubectl", "exec", "-i", name, *(["-c", inside] if inside else []), "--", "sh", "-c", script]
+
+
+def run(prefix: str, script: str) -> list[str]:
+    """Return the command that runs a script behind other words, such as `sudo`, or `nsenter -t 4711 -n`."""
+    return [*shlex.split(prefix), "sh", "-c", script]
+
+
+WAYS: dict[str, Callable[[str, str], list[str]]] = {
+    "ssh": ssh, "docker": container("docker"), "podman": container("podman"), "kubectl": kubectl, "run": run,
+}  # fmt: skip
+"""How tcpdump is run elsewhere, by the word in front of the colon."""
+
+
+def command(via: str, wanted: Wanted) -> list[str]:
+    """Return the command for `WAY:WHERE`; raise `InputError` for what is none."""
+    way, _, where = via.partition(":")
+    if way not in WAYS or not where or where.startswith("-"):
+        raise InputError(f"--via {via!r}: write {', '.join(f'{name}:…' for name in WAYS)}")
+    dump = [
+        "tcpdump", "-i", wanted.interface, "-s", str(wanted.snaplen), "-B", str(wanted.buffer >> 10),
+        "--immediate-mode", "-U", "-w", "-", wanted.expression,
+    ]  # fmt: skip
+    try:
+        return WAYS[way](where, SHELL.format(shlex.join(dump)))
+    except ValueError as error:
+        raise InputError(f"--via {via!r}: {error}") from None
+
+
+def relay(command: Sequence[str], wanted: Wanted, packets: int, control: int, report: int) -> None:
+    """Hand on what the command writes, until `control` is closed; see `capturing.capture`."""
+    try:
+        files = None if wanted.path is None else Files(wanted.path, wanted.rotation)
+        process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, bufsize=0, preexec_fn=hear)
+    except KdbgError as error:
+        tell(report, {"problem": str(error)})
+    except OSError as error:
+        tell(report, {"problem": f"{command[0]} cannot be run: {error.strerror}"})
+    else:
+        tell(report, {"problem": ""})
+        tell(report, Relaying(command[0], process, Outflow(packets), files, control).outcome()._asdict())
+
+
+def hear() -> None:
+    """Hear the signals that end a program, but Ctrl-C: that is for who shows, and ends this one by its input."""
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+
+
+class Relaying:
+    """Takes packets out of what a process writes, and hands them on."""
+
+    outflow: Outflow
+    files: Files | None
+    control: int
+    now: int
+    name: str
+    process: subprocess.Popen[bytes]
+
+    def __init__(
+        self, name: str, process: subprocess.Popen[bytes], outflow: Outflow, files: Files | None, control: int
+    ) -> None:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        self.stdout: IO[bytes] = process.stdout
+        self.stdin: IO[bytes] = process.stdin
+        self.outflow, self.files, self.control = outflow, files, control
+        self.now = 0
+        self.name, self.process = name, process
+        self._links: dict[int, int] = {}
+        if files is not None:
+            files.head(blocks.section())
+
+    def outcome(self) -> Outcome:
+        """Hand on all packets; return what came of it, once all is read, or the reader has gone."""
+        problem = ""
+        try:
+            self.until_over()
+        except KdbgError as error:
+            problem = str(error)
+        finally:
+            self.stdin.close()
+            self.stdout.close()
+        if self.files is not None:
+            self.files.close()
+        self.outflow.drain(self.now)
+        status = self.process.wait()
+        if status and self.control != OVER:
+            problem = f"{self.name} ended with status {status}" + (f"; {problem}" if problem else "")
+        names = [str(name) for name in self.files.names] if self.files is not None else []
+        return Outcome(self.outflow.taken, None, self.outflow.unread, names, problem)
+
+    def until_over(self) -> None:
+        """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""
+        self._wait()
+        source = open_source(self.stdout)  # type: ignore[arg-type]  # it is binary
+        if not source.feed.ahead(1):
+            return  # its status says why
+        reader, head = open_reader(source, lambda text: None)
+        try:
+            for data, packets in packets_of(source.stream, reader, head, self._wait):
+                for time, link, start, end in packets:
+                    self.now = self.now if time is None else time
+                    self._hand_on(link, data[start:end], max(reader.sent(data, start), end - start))
+                self.outflow.tell(self.now)
+                if self.files is not None:
+                    self.files.flush()
+        except Damaged as damage:
+            text = str(damage).format(last=self.outflow.taken, next=self.outflow.taken + 1)
+            raise CaptureError("tcpdump", text) from None
+
+    def _hand_on(self, link: int, data: bytes, sent: int) -> None:
+        if link not in self._links:
+            self._links[link] = len(self._links)
+            described = blocks.interface(link)
+            self.outflow.add(described)
+            if self.files is not None:
+                self.files.head(described)
+        block = blocks.enhanced(self._links[link], self.now, data, sent)
+        if self.files is not None:
+            self.files.add(block)
+        self.outflow.block(block)
+
+    def _wait(self) -> bool:
+        """Wait until there is something to read, and hand on meanwhile what waits; return False: nothing is silent."""
+        while True:
+            ready = self._ready()
+            if self.control in ready or self.outflow.closed:
+                self._stop()
+            if self.stdout.fileno() in ready:
+                return False
+
+    def _stop(self) -> None:
+        """Have the command end; what it has written by then is handed on, if somebody reads."""
+        self.stdin.close()
+        self.control = OVER
+        if self.outflow.closed or not self.outflow.taken:  # it may be connecting still, and read nothing
+            self.process.terminate()
+
+    def _ready(self) -> dict[int, int]:
+        """Wait; return the descriptors that something can be done with."""
+        waiting, pipe = select.poll(), self.outflow.pipe
+        waiting.register(self.stdout, select.POLLIN)
+        if self.control != OVER:
+            waiting.register(self.control, select.POLLIN)
+        left = self.outflow.pump()
+        if not self.outflow.closed:
+            waiting.register(pipe, select.POLLOUT if left else 0)
+        ready = dict(waiting.poll())
+        if ready.get(pipe, 0) & select.POLLERR:
+            self.outflow.let_go()
+        return ready

@@ -1,0 +1,78 @@
+"""What went through the proxy, as packets for whoever shows or saves them: a connection is never held up by that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+
+from ..capture.packet import Endpoint
+from ..capture.write import RAW_IP, Talks
+from .outflow import Outflow
+from .session import Tap
+
+
+class Taps:
+    """Several who are told of the same."""
+
+    def __init__(self, taps: Sequence[Tap]) -> None:
+        self._taps = taps
+
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+        """Tell all of bytes that went over a connection."""
+        for one in self._taps:
+            one.tap(client, broker, from_client, data, time_ns)
+
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+        """Tell all that a connection has ended."""
+        for one in self._taps:
+            one.ended(client, broker, time_ns)
+
+
+class PipeTap:
+    """Told of bytes as they go; gives packets to an outflow, which belongs to the event loop from then on."""
+
+    def __init__(self, out: Outflow) -> None:
+        self._out, self._talks = out, Talks(checksums=False)
+        self._loop = asyncio.get_running_loop()
+        self._waits = self._closed = False
+        out.interface(RAW_IP, "proxy")
+        self._pump()
+
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+        """Take note of bytes that went over a connection."""
+        self._give(self._talks.said(client, broker, from_client, data), time_ns)
+
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+        """Take note that a connection has ended."""
+        self._give(self._talks.ended(client, broker), time_ns)
+
+    async def close(self, patience: float) -> None:
+        """End all connections; wait so many seconds for the reader to take what is left."""
+        self._give(self._talks.all_ended(), time.time_ns())
+        end = self._loop.time() + patience
+        while self._waits and self._loop.time() < end:
+            await asyncio.sleep(0.01)
+        self._closed = True
+        self._wait(False)
+
+    def _give(self, packets: Iterator[bytes], time_ns: int) -> None:
+        if self._closed:
+            return
+        for packet in packets:
+            self._out.packet(0, time_ns, packet, len(packet))
+        self._out.tell(time_ns)
+        if not self._waits:
+            self._pump()
+
+    def _pump(self) -> None:
+        """Write what the pipe takes; go on when it takes more."""
+        self._wait(self._out.pump())
+
+    def _wait(self, wanted: bool) -> None:
+        if wanted != self._waits:
+            self._waits = wanted
+            if wanted:
+                self._loop.add_writer(self._out.pipe, self._pump)
+            else:
+                self._loop.remove_writer(self._out.pipe)

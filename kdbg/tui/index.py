@@ -1,0 +1,216 @@
+"""What is known of every exchange without reading it: numbers in columns, some fifty bytes an exchange.
+
+The process that reads a capture fills a `Batch` after the other, and they are appended here as bytes, which takes no
+time worth naming. What many exchanges have in common, a `Who`, and the names that they are about stand once.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+COLUMNS = {
+    "number": "I",
+    "time": "q",
+    "who": "I",
+    "request": "q",
+    "response": "q",
+    "latency": "q",
+    "flags": "B",
+    "topics": "I",
+    "groups": "I",
+    "producers": "I",
+}
+"""The columns, with the type of their numbers as `array` calls it; sizes and times are -1 where there are none."""
+WRONG, HALF = 1, 2
+"""Flags: something went wrong in it; one of its messages is missing."""
+NOTHING = -1
+Names: TypeAlias = "tuple[Hashable, ...]"
+
+
+class Who(NamedTuple):
+    """What exchanges have in common: which file they are from, who spoke, and what was asked."""
+
+    file: int
+    connection: int
+    client: str
+    broker: str
+    api: str
+    version: int
+    client_id: str | None
+
+
+class Parcel(NamedTuple):
+    """Exchanges that stand in the spool together: where, how many bytes of numbers, of what they share, of messages."""
+
+    start: int
+    numbers: int
+    common: int
+    data: int
+    file: int
+
+
+@dataclass
+class Batch:
+    """Exchanges that came together: their columns as bytes, their parcel, and what is new among what they name."""
+
+    columns: dict[str, bytes]
+    parcel: Parcel
+    count: int
+    who: list[Who]
+    names: list[Names]
+    topics: list[tuple[UUID, str]]
+
+
+@dataclass
+class Index:
+    """All exchanges known so far, in the order in which they came: `len` of them, each at its position.
+
+    One thread adds, others read: what is at positions below `len` does not change.
+    """
+
+    columns: dict[str, array[int]] = field(
+        default_factory=lambda: {name: array(code) for name, code in COLUMNS.items()}
+    )
+    who: list[Who] = field(default_factory=list)
+    names: list[Names] = field(default_factory=list)
+    parcels: list[Parcel] = field(default_factory=list)
+    topics: list[dict[UUID, str]] = field(default_factory=list)
+    _firsts: array[int] = field(default_factory=lambda: array("q"))
+    _count: int = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, batch: Batch) -> None:
+        """Append what came."""
+        self.who += batch.who
+        self.names += batch.names
+        while len(self.topics) <= batch.parcel.file:
+            self.topics.append({})
+        self.topics[batch.parcel.file].update(batch.topics)
+        for name, data in batch.columns.items():
+            self.columns[name].frombytes(data)
+        self.parcels.append(batch.parcel)
+        self._firsts.append(self._count)
+        self._count += batch.count
+
+    def place(self, position: int) -> tuple[Parcel, int]:
+        """Return the parcel in which an exchange stands, and its place in it."""
+        at = bisect_right(self._firsts, position) - 1
+        return self.parcels[at], position - self._firsts[at]
+
+    def value(self, name: str, position: int) -> int:
+        """Return what stands in a column."""
+        return self.columns[name][position]
+
+    def who_of(self, position: int) -> Who:
+        """Return who spoke, and what was asked."""
+        return self.who[self.columns["who"][position]]
+
+    def names_of(self, name: str, position: int) -> Names:
+        """Return what stands in a column of names: `topics`, `groups` or `producers`."""
+        return self.names[self.columns[name][position]]
+
+    def find(self, number: int, file: int = 0) -> int | None:
+        """Return the position of the exchange of a number in a file; None where it is not there."""
+        for position in range(self._count):
+            if self.columns["number"][position] == number and self.who_of(position).file == file:
+                return position
+        return None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory the columns take."""
+        return sum(len(column) * column.itemsize for column in self.columns.values())
+
+
+class Order:
+    """The positions that are shown, in their order: all of them, or those that a filter let through, sorted or not."""
+
+    by: str
+    descending: bool
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.chosen: array[int] | None = None
+        """The positions that the filter let through so far; None where there is no filter."""
+        self.sorted: Sequence[int] | None = None
+        """The order of them, as far as they were there when it was made; None for that in which they came."""
+        self.by = ""
+        self.descending = False
+
+    def __len__(self) -> int:
+        return len(self.index) if self.chosen is None else len(self.chosen)
+
+    def __getitem__(self, row: int) -> int:
+        if self.sorted is not None and row < len(self.sorted):
+            return self.sorted[row]
+        return row if self.chosen is None else self.chosen[row]
+
+    def choose(self, *, filtered: bool) -> None:
+        """Show all, or what a filter lets through: nothing at first, then what is taken."""
+        self.chosen, self.sorted = array("I") if filtered else None, None
+
+    def take(self, positions: bytes) -> None:
+        """Take what the filter let through: the bytes of an array, positions in their order."""
+        if self.chosen is not None:
+            self.chosen.frombytes(positions)
+
+    @property
+    def unsorted(self) -> int:
+        """How many rows have come since the order was made."""
+        return len(self) - len(self.sorted) if self.sorted is not None else 0
+
+    def row_of(self, position: int) -> int | None:
+        """Return the row in which a position stands; None where it is not shown."""
+        if self.sorted is None:
+            if self.chosen is None:
+                return position if position < len(self.index) else None
+            at = bisect_right(self.chosen, position) - 1
+            return at if at >= 0 and self.chosen[at] == position else None
+        return next((row for row in range(len(self)) if self[row] == position), None)
+
+    def sort(self, by: str, *, descending: bool = False) -> None:
+        """Sort the rows by a column of `SORTS`; "" is the order in which they came."""
+        self.by, self.descending = by, descending
+        positions = range(len(self.index)) if self.chosen is None else self.chosen
+        if not by:
+            self.sorted = array("I", reversed(positions)) if descending else None
+            return
+        column = self.index.columns[SORTS[by]]
+        if by in BY_WHO:
+            ranks = self._ranks(by)
+            self.sorted = array("I", sorted(positions, key=lambda at: ranks[column[at]], reverse=descending))
+        else:
+            self.sorted = array("I", sorted(positions, key=column.__getitem__, reverse=descending))
+
+    def _ranks(self, by: str) -> list[int]:
+        """Return the place in the order of each `Who`."""
+        keys = [BY_WHO[by](who) for who in self.index.who]
+        ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        return [ranks[key] for key in keys]
+
+
+BY_WHO: dict[str, Callable[[Who], Any]] = {
+    "ends": lambda who: (who.client, who.broker, who.connection),
+    "client id": lambda who: who.client_id or "",
+    "api": lambda who: (who.api, who.version),
+}
+"""What rows are sorted by that exchanges have in common."""
+SORTS = {
+    "number": "number",
+    "time": "time",
+    "ends": "who",
+    "client id": "who",
+    "api": "who",
+    "request": "request",
+    "response": "response",
+    "latency": "latency",
+    "flags": "flags",
+}
+"""What rows can be sorted by, with the column that tells it."""

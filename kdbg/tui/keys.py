@@ -1,0 +1,78 @@
+"""Every key, declared once: the screen binds them, its help lists them, and tests press them all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Key(NamedTuple):
+    """Keys as Textual names them, with commas between; how they are shown; what they do; help; its section."""
+
+    keys: str
+    shown: str
+    action: str
+    help: str
+    section: str
+
+
+MOVE, FIND, SHOW, TAKE = "Move", "Find", "Show", "Take"
+KEYS = (
+    Key("down,j", "↓ j", "move(1)", "next line", MOVE),
+    Key("up,k", "↑ k", "move(-1)", "line before", MOVE),
+    Key("pagedown,space", "PgDn", "page(1)", "next page", MOVE),
+    Key("pageup,b", "PgUp b", "page(-1)", "page before", MOVE),
+    Key("home,g", "Home g", "edge(-1)", "first line", MOVE),
+    Key("end,G", "End G", "edge(1)", "last line", MOVE),
+    Key("left,h", "← h", "side(-1)", "fold a field; in bytes the byte before", MOVE),
+    Key("right,l", "→ l", "side(1)", "unfold a field; in bytes the next byte", MOVE),
+    Key("enter", "Enter", "enter", "from an exchange to its fields; fold or unfold a field", MOVE),
+    Key("tab", "Tab", "pane(1)", "next pane: exchanges, fields, bytes", MOVE),
+    Key("shift+tab", "Sh-Tab", "pane(-1)", "pane before", MOVE),
+    Key("r", "r", "other", "from request to response, and back", MOVE),
+    Key("f", "f", "follow", "follow: stay at the last exchange as more come", MOVE),
+    Key("slash", "/", "filter", "filter: an expression, or options such as --topic orders --errors", FIND),
+    Key("escape", "Esc", "leave", "leave the line or page at hand; back to the exchanges", FIND),
+    Key("e", "e", "find('error', 1)", "next exchange that went wrong", FIND),
+    Key("E", "E", "find('error', -1)", "the one before", FIND),
+    Key("c", "c", "find('connection', 1)", "next of this connection", FIND),
+    Key("C", "C", "find('connection', -1)", "the one before", FIND),
+    Key("i", "i", "find('client', 1)", "next of this client id", FIND),
+    Key("I", "I", "find('client', -1)", "the one before", FIND),
+    Key("t", "t", "find('topic', 1)", "next of this topic", FIND),
+    Key("T", "T", "find('topic', -1)", "the one before", FIND),
+    Key("o", "o", "find('group', 1)", "next of this group", FIND),
+    Key("O", "O", "find('group', -1)", "the one before", FIND),
+    Key("p", "p", "find('producer', 1)", "next of this producer", FIND),
+    Key("P", "P", "find('producer', -1)", "the one before", FIND),
+    Key("n", "n", "find('mark', 1)", "next that is marked", FIND),
+    Key("N", "N", "find('mark', -1)", "the one before", FIND),
+    Key("s", "s", "sort", "sort by the next column", SHOW),
+    Key("S", "S", "reverse", "sort the other way round", SHOW),
+    Key("v", "v", "view", "statistics in place of the exchange, and back", SHOW),
+    Key("z", "z", "fold_all", "fold or unfold all fields", SHOW),
+    Key("plus,equals_sign", "+", "share(1)", "more room for exchanges", SHOW),
+    Key("minus", "-", "share(-1)", "less room for exchanges", SHOW),
+    Key("d", "d", "dark", "dark or light", SHOW),
+    Key("a", "a", "notes", "what was said about the source", SHOW),
+    Key("m", "m", "mark", "mark an exchange, or take the mark away", TAKE),
+    Key("M", "M", "unmark", "take all marks away", TAKE),
+    Key("w", "w", "write", "write what is marked as a capture", TAKE),
+    Key("x", "x", "copy('hex')", "copy the bytes of a field as hex", TAKE),
+    Key("y", "y", "copy('json')", "copy the exchange as JSON", TAKE),
+    Key("u", "u", "copy('send')", "copy the `kdbg send` command that sends the request again", TAKE),
+    Key("question_mark", "?", "help", "this page", SHOW),
+    Key("q", "q", "quit", "quit", SHOW),
+)
+FOOT = ("?", "/", "e", "s", "m", "w", "v", "Tab", "q")
+"""The keys in the last line of the screen."""
+SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "statistics",
+         "Tab": "pane", "q": "quit"}  # fmt: skip
+"""What stands behind them."""
+
+
+def sections() -> dict[str, list[Key]]:
+    """Return the keys by their sections."""
+    found: dict[str, list[Key]] = {}
+    for key in KEYS:
+        found.setdefault(key.section, []).append(key)
+    return found

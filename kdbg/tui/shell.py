@@ -1,0 +1,310 @@
+"""The screen of `kdbg browse` without its keys: its panes, how what comes gets there, and how they go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.css.query import NoMatches
+from textual.widgets import ContentSwitcher, Input, Static
+
+from ..errors import KdbgError
+from ..filters.chosen import Filters
+from ..render.look import Look
+from ..render.values import escape
+from .feed import Feed
+from .foot import Shown, field_text, keys_text, title
+from .index import Order
+from .lines import RowTexts
+from .opening import Looked, Opening
+from .pane import Pane
+from .panes import Bytes, Fields
+from .table import Exchanges, Heading
+
+TICK = 0.1
+"""Seconds between two looks at what has come."""
+RESORT = 20
+"""Sorting again, as rows come, takes at most one part in so many of the time."""
+SHARES = (1, 2, 3, 4, 6, 9, 14)
+"""Parts of the height, of `REST`, that exchanges can have."""
+REST = 4
+VIEWS = ("exchange", "numbers")
+"""What stands below the exchanges; another view is another name, and what fills it."""
+
+
+class Shell(App[None]):
+    """Shows what a feed brings; `parse` makes filters of the text of the filter line, `files` are their names."""
+
+    feed: Feed
+    look: Look
+    files: Sequence[str]
+    parse: Callable[[str], Filters]
+    filter: str
+    filtering: bool
+    following: bool
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layers: base over; }
+    #title, #keys { height: 1; background: $panel; }
+    #exchanges { height: 3fr; }
+    #lower { height: 4fr; border-top: solid $primary 50%; }
+    #fields { width: 1fr; border-right: solid $primary 50%; }
+    #bytes { width: 40; }
+    .wide #bytes { width: 73; }
+    #foot { height: 2; background: $panel; padding: 0 1; }
+    #line { height: 1; border: none; padding: 0 1; display: none; background: $surface-lighten-2; }
+    #line.open { display: block; }
+    #line:focus { border: none; }
+    #numbers-text { width: auto; }
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        look: Look,
+        files: Sequence[str],
+        parse: Callable[[str], Filters],
+        *,
+        light: bool = False,
+        follow: bool = False,
+    ) -> None:
+        super().__init__()
+        self.feed, self.look, self.files, self.parse = feed, look, files, parse
+        self.order: Order = Order(feed.index)
+        self.marked: set[int] = set()
+        self.filter = ""
+        self.filtering, self.following = False, follow
+        self.looked: Looked | None = None
+        self._light = light
+        self._share = 2
+        self._asking: Callable[[str], None] = self.take_filter
+        self._sorted_in = 0.0
+        self._next_sort = 0.0
+        self._seen = -1
+        self._numbers: Text = Text()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield Static(id="title", markup=False)
+        yield Heading(self.order, id="heading")
+        yield Exchanges(self.order, RowTexts(self.feed, self.look), self.marked, id="exchanges")
+        with ContentSwitcher(initial="exchange", id="lower"):
+            with Horizontal(id="exchange"):
+                yield Fields(id="fields")
+                yield Bytes(id="bytes")
+            with VerticalScroll(id="numbers"):
+                yield Static(id="numbers-text", markup=False)
+        yield Static(id="foot", markup=False)
+        yield Input(id="line", compact=True)
+        yield Static(keys_text(), id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin to listen."""
+        self.theme = "textual-light" if self._light else "textual-dark"
+        self.feed.listen()
+        self._opening = Opening(self.feed, self.look, lambda looked: self.later(self.show, looked))
+        self.exchanges.focus()
+        self.set_interval(TICK, self.tick)
+        self.tick()
+
+    def on_unmount(self) -> None:
+        """End what works beside the screen."""
+        self._opening.close()
+
+    def later(self, do: Callable[..., None], *given: Any, **named: Any) -> None:
+        """Have something done in the thread of the screen, for one beside it; nothing once the screen goes away."""
+        self.call_later(self._if_shown, partial(do, *given, **named))
+
+    def _if_shown(self, do: Callable[[], None]) -> None:
+        with suppress(NoMatches):  # the panes went away with the screen
+            do()
+
+    @property
+    def exchanges(self) -> Exchanges:
+        return self.query_one("#exchanges", Exchanges)
+
+    @property
+    def fields(self) -> Fields:
+        return self.query_one("#fields", Fields)
+
+    @property
+    def bytes(self) -> Bytes:
+        return self.query_one("#bytes", Bytes)
+
+    @property
+    def pane(self) -> Pane:
+        """The pane that has the keys."""
+        return self.focused if isinstance(self.focused, Pane) else self.exchanges
+
+    def tick(self) -> None:
+        """Show what has come."""
+        with suppress(NoMatches):  # while the screen goes away
+            if len(self.order) != self._seen:
+                self._grow()
+            self.query_one("#title", Static).update(title(self.shown, self.size.width), layout=False)
+
+    @property
+    def shown(self) -> Shown:
+        """What the first line says."""
+        order, feed = self.order, self.feed
+        return Shown(
+            self.files, len(feed.index), len(order), self.filter, self.filtering, len(self.marked), order.by,
+            order.descending, self.following, feed.over, feed.progress.read, feed.progress.whole, bool(feed.notes),
+        )  # fmt: skip
+
+    def _grow(self) -> None:
+        first, self._seen = self._seen <= 0, len(self.order)
+        if self.order.unsorted and (monotonic() >= self._next_sort or self.feed.over):
+            self.sort(self.order.by, descending=self.order.descending)
+        self.exchanges.grew()
+        if self.following:
+            self.exchanges.edge(1)
+        if first and self._seen > 0:
+            self.want()
+
+    def on_resize(self) -> None:
+        """Give the bytes as much room as the screen has."""
+        self.set_class(self.size.width >= 120, "wide")
+
+    def on_pane_moved(self, event: Pane.Moved) -> None:
+        """Show what the cursor went to."""
+        if event.pane is self.exchanges:
+            self.following = self.following and self.exchanges.cursor == self.exchanges.count - 1
+            self.want()
+        elif event.pane is self.fields:
+            self.light()
+
+    def on_exchanges_entered(self) -> None:
+        """Go into an exchange."""
+        self.fields.focus()
+
+    def on_bytes_touched(self) -> None:
+        """Light the field of the byte under the cursor."""
+        at = self.bytes.at
+        leaf = self.bytes.dump.field_at(at.buffer, at.start)
+        branch = self.fields.branches.branch_of(leaf) if leaf is not None else None
+        if branch is not None:
+            self.fields.show(branch)
+            self.bytes.lit = branch.places[:1] if branch.leaf is None else [branch.leaf.place]
+            self.bytes.refresh()
+        self.foot()
+
+    def on_heading_clicked(self, event: Heading.Clicked) -> None:
+        """Sort by a column; again: the other way round."""
+        same = event.by == self.order.by
+        self.sort(event.by, descending=same and not self.order.descending)
+
+    def want(self) -> None:
+        """Have the exchange under the cursor read."""
+        position = self.exchanges.position
+        if position is not None and (self.looked is None or self.looked.position != position):
+            self._opening.want(position)
+
+    def show(self, looked: Looked) -> None:
+        """Show an exchange that was read, if the cursor is still there."""
+        if looked.position != self.exchanges.position:
+            return
+        path = self.fields.branch.path if self.fields.branch is not None else ""
+        self.looked = looked
+        self.fields.load(looked.opened, path)
+        self.bytes.load(looked.opened)
+        self.light()
+
+    def light(self) -> None:
+        """Light the bytes of the field under the cursor, and say what it means."""
+        branch = self.fields.branch
+        self.bytes.light(branch.places if branch is not None else [])
+        self.foot()
+
+    def foot(self) -> None:
+        """Say what the field under the cursor is."""
+        self.query_one("#foot", Static).update(field_text(self.fields.branch, self.size.width - 2), layout=False)
+
+    def sort(self, by: str, *, descending: bool) -> None:
+        """Sort the rows; the cursor stays on its exchange."""
+        position, begun = self.exchanges.position, monotonic()
+        self.order.sort(by, descending=descending)
+        self._next_sort = monotonic() + RESORT * (monotonic() - begun)
+        self.query_one(Heading).refresh()
+        self.exchanges.refit()
+        self.return_to(position)
+
+    def return_to(self, position: int | None) -> None:
+        """Put the cursor on an exchange, if it is shown."""
+        row = self.order.row_of(position) if position is not None else None
+        if row is not None:
+            self.exchanges.go(row, told=False)
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Say something in passing."""
+        self.notify(escape(text), severity="error" if bad else "information", timeout=4, markup=False)
+
+    def ask(self, prompt: str, text: str, taken: Callable[[str], None]) -> None:
+        """Ask for a line of text."""
+        line = self.query_one("#line", Input)
+        line.placeholder, line.value, self._asking = prompt, text, taken
+        line.cursor_position = len(text)
+        line.add_class("open")
+        line.focus()
+
+    def close_line(self) -> None:
+        """Put the line away."""
+        self.query_one("#line", Input).remove_class("open")
+        self.exchanges.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the line of text."""
+        self._asking(event.value.strip())
+
+    def take_filter(self, text: str) -> None:
+        """Show what a filter lets through, and keep the line open where it is wrong."""
+        try:
+            filters = self.parse(text)
+        except KdbgError as error:
+            self.say(str(error), bad=True)
+            return
+        self.close_line()
+        self.filter, self.filtering = text, bool(text)
+        position = self.exchanges.position
+        self.order.choose(filtered=bool(text))
+        self.sort(self.order.by, descending=self.order.descending)
+        if text:
+            self.feed.ask("filter", filters, hear=self.heard_filter)
+        else:
+            self.feed.stop("filter")
+        self.return_to(position)
+        self._seen = -1
+        if self.query_one("#lower", ContentSwitcher).current == "numbers":
+            self.count()
+
+    def heard_filter(self, what: Any) -> None:
+        """Take what a filter let through; in the thread of the feed."""
+        if isinstance(what, bytes):
+            self.order.take(what)
+            return
+        self.filtering = False
+        if what.problem:
+            self.later(self.say, what.problem, bad=True)
+
+    def show_numbers(self, text: Text) -> None:
+        """Show numbers."""
+        self.query_one("#numbers-text", Static).update(text)
+
+    def count(self) -> None:
+        """Have the numbers made of what is shown."""
+        self.query_one("#numbers-text", Static).update(Text("counting …"))
+        look = Look("STANDARD", max(self.size.width - 4, 60), local=self.look.local)
+        self.feed.ask("numbers", self.parse(self.filter), look, hear=self.heard_numbers)
+
+    def heard_numbers(self, what: Any) -> None:
+        """Show numbers; in the thread of the feed."""
+        text = Text.from_ansi(what) if isinstance(what, str) else Text(what.problem)
+        if text:
+            self.later(self.show_numbers, text)

@@ -1,0 +1,64 @@
+"""What is copied of an exchange: the bytes of a field, JSON, the command that sends the request again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from ..messages.exchange import Exchange
+from ..messages.peers import endpoint
+from ..render.jsonlines import json_line
+from ..render.look import Look
+from ..render.values import escape
+from .opened import Opened, Place
+
+MOST = 1 << 20
+"""Bytes that are copied: terminals take no more of OSC 52, and many less."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is at hand when somebody copies: `places` are the bytes that are lit."""
+
+    file: str
+    exchange: Exchange
+    opened: Opened
+    places: list[Place]
+    topics: Mapping[UUID, str]
+    show_secrets: bool
+
+
+def hexed(taken: Taken) -> str | None:
+    """Return the bytes of the field in hex; None where they hold what is hidden."""
+    parts = []
+    for place in taken.places[:1]:
+        buffer = taken.opened.buffers[place.buffer]
+        if any(one.hidden and one.place.start < place.end and place.start < one.place.end for one in buffer.fields):
+            return None
+        parts.append(buffer.data[place.start : place.end].hex(" "))
+    return " ".join(parts)
+
+
+def json(taken: Taken) -> str | None:
+    """Return the exchange as `kdbg decode -f json` prints it."""
+    look = Look(show_secrets=taken.show_secrets)
+    return json_line(taken.exchange, dict(taken.topics), look).decode().rstrip("\n")
+
+
+def send(taken: Taken) -> str | None:
+    """Return the command that sends the request again, to the broker that got it; None where there is no request."""
+    exchange = taken.exchange
+    if exchange.request is None or exchange.api is None or exchange.api.headerless:
+        return None
+    source = shlex.quote(f"{taken.file}#{exchange.number}")
+    return escape(f"kdbg send --from {source} --broker {endpoint(exchange.peers.broker)}")
+
+
+COPIES: dict[str, tuple[str, Callable[[Taken], str | None]]] = {
+    "hex": ("the bytes of the field", hexed),
+    "json": ("the exchange as JSON", json),
+    "send": ("the command that sends the request again", send),
+}
+"""What can be copied: what it is called, and how it is made."""

@@ -1,0 +1,153 @@
+"""No view of any command shows a secret of damaged captures, and of KRaft logs that stand outside their folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kdbg.cli import COMMANDS
+from kdbg.grammars.payloads.registry import payload
+from kdbg.grammars.records import record_format
+from kdbg.render.records.views import FORMATS as RECORD_FORMATS
+from kdbg.render.views import VIEWS
+from kdbg.wire.nodes import build
+from kdbg.wire.records.build import build_set
+from kdbg.wire.records.sets import RecordFormat
+
+from ..traffic import Talk
+from .calls import MAIN, Outcome
+from .test_secrets_hidden import SECRET, WORD, leaks
+
+Cli = Callable[..., Outcome]
+HOSTILE = MAIN.parent / "shared" / "captures" / "hostile"
+REPRODUCERS = sorted([*HOSTILE.glob("secret-leak-*"), *HOSTILE.glob("0000*.log"), *HOSTILE.glob("kraft-log*")])
+"""Their secret is that of test_secrets_hidden."""
+CODECS = (0, 1, 2, 3, 4)
+FORMAT: RecordFormat = record_format
+
+
+def value(kind: str, **fields: object) -> bytes:
+    numbers = {"UserScramCredentialRecord": 11, "ConfigRecord": 4, "TopicRecord": 2}
+    return build(payload(kind).framed(0), {"frame_version": 1, "api_key": numbers[kind]} | fields)
+
+
+def kraft(codec: int = 0, *, setting: str = "ssl.keystore.password") -> bytes:
+    """A batch of the KRaft log with a user's keys and a setting."""
+    keys = {"salt": SECRET, "stored_key": SECRET, "server_key": SECRET}
+    records = [
+        {"value": value("UserScramCredentialRecord", name="alice", mechanism=1, iterations=4096, **keys)},
+        {"value": value("ConfigRecord", resource_type=4, resource_name="1", name=setting, value=WORD)},
+    ]
+    return build_set([{"attributes": codec, "records": records}], FORMAT, "")
+
+
+LOGS = {
+    **{f"codec {codec}": kraft(codec) for codec in CODECS},
+    "a name that a bit made another": kraft(setting="ssl.keystore.passw/rd"),
+    "a passphrase": kraft(setting="connect.key.passphrase"),
+    "after a batch of another topic": build_set([{"records": [{"key": b"k", "value": b"v"}]}], FORMAT, "") + kraft(),
+    "cut": kraft()[:-9],
+    "cut in front": kraft()[30:] + kraft(),
+    **{f"a wrong byte {at} of codec {codec}": kraft(codec)[:at] + b"\xa5" + kraft(codec)[at + 1 :]
+       for codec in CODECS for at in (22, 60, 63, 66, 67, 68, 70, 75, 100)},
+}  # fmt: skip
+
+
+def calls(path: Path, out: Path) -> Iterator[tuple[object, ...]]:
+    """Every command that shows what is in a file, in all of its views."""
+    for name in VIEWS:
+        yield "decode", path, "-f", name, "--full"
+        yield "decode", path, "-f", name
+        if VIEWS[name].explained is not None and path.suffix != ".pcap":
+            yield "explain", path.read_bytes().hex(" "), "-f", name
+    for form in (*RECORD_FORMATS, "%k %s %h\n"):
+        yield "records", path, "-f", form
+    if path.suffix == ".pcap":
+        yield "stats", path
+        yield "stats", path, "-f", "csv", "--by", "topic"
+        yield "diff", path, path, "--all"
+        yield "report", path, "-o", out / "report.html", "--force"
+
+
+def shown(cli: Cli, path: Path, tmp_path: Path, *, damaged: bool = False) -> list[tuple[object, ...]]:
+    """The calls that leak; those of a file that is damaged where it begins may be refused."""
+    found = []
+    for call in calls(path, tmp_path):
+        outcome = cli(*call)
+        assert outcome.status != 2 or call[0] == "report" or damaged, call
+        text = outcome.out + outcome.err
+        if call[0] == "report" and outcome.status != 2:
+            text += (tmp_path / "report.html").read_text()
+        if leaks(text):
+            found.append(call)
+    return found
+
+
+def test_every_command_that_shows_bytes_is_called() -> None:
+    """The others say nothing of a file, write captures (tests/redact), ask DuckDB or Spark, or show as decode does."""
+    others = {
+        "tls-keys", "send", "encode", "grammar", "errors", "apis", "coverage", "guide", "completion", "pipeline",
+        "query", "export", "redact", "watch", "browse", "proxy",
+    }  # fmt: skip
+    assert {
+        str(call[0]) for call in [*calls(MAIN / "captures" / "errors.pcap", Path()), *calls(MAIN / "LICENSE", Path())]
+    } | others == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("path", REPRODUCERS or [None], ids=lambda path: path.name if path else "absent")
+def test_reproducers_leak_nothing(cli: Cli, tmp_path: Path, path: Path | None) -> None:
+    if path is None:
+        pytest.skip(f"{HOSTILE} is absent: it stands beside the project")
+    assert shown(cli, path, tmp_path) == []
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_of_kraft_elsewhere_leaks_nothing(cli: Cli, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    for path in (tmp_path / "copied.log", folder / f"{7:020}.log"):
+        path.write_bytes(LOGS[name])
+        assert shown(cli, path, tmp_path, damaged="wrong byte" in name or "in front" in name) == []
+
+
+def test_they_are_shown_when_asked_for(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "copied.log"
+    path.write_bytes(LOGS["codec 2"])
+    for name in ("tree", "hex", "json"):
+        assert leaks(cli("decode", path, "-f", name, "--full", "--show-secrets").out)
+
+
+def test_a_log_of_another_topic_is_shown_elsewhere(cli: Cli, tmp_path: Path) -> None:
+    records = [{"value": b"\0\0\0\0\5word"}, {"key": b"k", "value": b"\1word"}, {"value": b"plain"}]
+    path = tmp_path / "copied.log"
+    path.write_bytes(build_set([{"records": records}], FORMAT, ""))
+    out = cli("decode", path, "-f", "json").out
+    assert "hidden" not in out
+    assert "plain" in out
+
+
+def test_hexdumps_of_a_kraft_log_are_explained_without_its_secrets(cli: Cli) -> None:
+    for name in ("tree", "hex", "json"):
+        outcome = cli("explain", kraft().hex(" "), "-f", name)
+        assert leaks(outcome.out + outcome.err) == []
+    assert leaks(cli("explain", kraft().hex(" "), "--show-secrets").out)
+
+
+@pytest.mark.parametrize("name", ["tree", "hex", "json"])
+def test_a_broken_fetch_of_the_kraft_log_shows_nothing_of_it(
+    cli: Cli, write: Callable[..., Path], tmp_path: Path, name: str
+) -> None:
+    partition = {"partition_index": 0, "records": [{"attributes": 0, "records": [{"value": value(
+        "ConfigRecord", resource_type=4, resource_name="1", name="ssl.keystore.password", value=WORD)}]}]}  # fmt: skip
+    response = {"responses": [{"topic": "__cluster_metadata", "partitions": [partition]}]}
+    talk = Talk().ask("Fetch", 11, topics=[{"topic": "__cluster_metadata", "partitions": []}]).answer(**response)
+    whole = write(talk).read_bytes()
+    start = whole.index(b"__cluster_metadata", whole.index(b"__cluster_metadata") + 1)
+    path = tmp_path / "broken.pcap"
+    for at in range(start, start + 120, 3):
+        for wrong in (0, 1, 0x55, 0xFF):
+            path.write_bytes(whole[:at] + bytes([wrong]) + whole[at + 1 :])
+            outcome = cli("decode", path, "-f", name, "--full")
+            assert not leaks(outcome.out + outcome.err) or at < start + 18, (at, wrong)

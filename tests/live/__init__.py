@@ -1,0 +1,1 @@
+"""kdbg in the middle of connections."""

@@ -1,0 +1,115 @@
+"""Packets through a pipe that is never waited on: none is lost while it is read, and the others are counted."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from scapy.utils import PcapNgReader
+
+from kdbg.capture import open_capture
+from kdbg.capture.files import Lost
+from kdbg.live.outflow import Outflow
+from tests.traffic import RAW_IP, Talk
+
+START = 1_795_264_200_000_000_007
+PACKETS = [segment.data for segment in Talk().ask("Metadata", 1, topics=[]).answer().end().segments]
+
+
+class Ends(NamedTuple):
+    """The ends of a pipe: what is read, and what is written by."""
+
+    reading: int
+    outflow: Outflow
+
+    def read(self) -> bytes:
+        """All that is waiting, with what the outflow still has, and its end."""
+        os.set_blocking(self.reading, False)
+        data = b""
+        while self.outflow.pump() or self.outflow.size:
+            data += os.read(self.reading, 1 << 20)
+        os.close(self.outflow.pipe)
+        os.set_blocking(self.reading, True)
+        while more := os.read(self.reading, 1 << 20):
+            data += more
+        return data
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    reading, writing = os.pipe()
+    outflow = Outflow(writing, most=1 << 20)
+    outflow.interface(RAW_IP, "kdbg0")
+    yield Ends(reading, outflow)
+    os.close(reading)
+
+
+def give(outflow: Outflow, count: int, data: bytes = PACKETS[0]) -> None:
+    for number in range(count):
+        outflow.packet(0, START + number, data, len(data) + 5)
+
+
+def test_another_reader_finds_the_packets_and_what_is_said_of_them(ends: Ends) -> None:
+    """Times in nanoseconds, lengths on the wire, the interface: as scapy reads them."""
+    for number, data in enumerate(PACKETS):
+        ends.outflow.packet(0, START + number, data, len(data) + 5)
+    ends.outflow.tell(START)
+    with PcapNgReader(io.BytesIO(ends.read())) as reader:
+        found = list(reader)
+    assert [bytes(packet) for packet in found] == PACKETS
+    assert [int(packet.time * 1_000_000_000) for packet in found] == [START + number for number in range(len(PACKETS))]
+    assert [packet.wirelen for packet in found] == [len(data) + 5 for data in PACKETS]
+    assert {packet.sniffed_on for packet in found} == {"kdbg0"}
+
+
+def test_nothing_is_said_while_nothing_is_lost(ends: Ends) -> None:
+    give(ends.outflow, 3)
+    ends.outflow.tell(START)
+    with open_capture(io.BytesIO(ends.read())) as capture:
+        assert len(list(capture)) == 3
+        assert capture.lost is None
+
+
+def test_what_waits_is_bounded(ends: Ends) -> None:
+    """Nobody reads, and neither the packets nor the pipe are waited for."""
+    outflow, data = ends.outflow, bytes(10_000)
+    for _ in range(3):
+        give(outflow, 500, data)
+        assert outflow.pump()
+        assert outflow.size < (1 << 20) + 10_100
+    assert 1000 < outflow.unread < 1500 == outflow.taken
+
+
+def test_reader_and_writer_agree_on_what_is_missing(ends: Ends) -> None:
+    """Once somebody reads, there is room again, and the place where packets are missing says how many."""
+    outflow, data = ends.outflow, PACKETS[3] * 100
+    give(outflow, 40_000, data)
+    read = ends.reading
+    os.set_blocking(read, False)
+    seen = b""
+    while outflow.pump():
+        seen += os.read(read, 1 << 20)
+    outflow.dropped = 17
+    outflow.tell(START)
+    give(outflow, 2, data)
+    with open_capture(io.BytesIO(seen + ends.read())) as capture:
+        list(capture)
+        assert capture.packets == outflow.taken - outflow.unread > 2
+        assert capture.lost == Lost(17, outflow.unread)
+    assert outflow.unread > 0
+
+
+def test_a_reader_that_has_gone_costs_nothing(ends: Ends) -> None:
+    gone = os.dup(ends.reading)
+    os.close(ends.reading)
+    os.close(gone)
+    give(ends.outflow, 10)
+    assert not ends.outflow.pump()
+    assert ends.outflow.closed
+    give(ends.outflow, 10)
+    assert ends.outflow.size == 0
+    assert ends.outflow.unread == 10
+    os.dup2(ends.outflow.pipe, ends.reading)  # for the fixture to close

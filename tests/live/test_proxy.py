@@ -1,0 +1,292 @@
+"""The proxy over real sockets: what peers do to connections, and what a real client makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg.client.mock import mock_cluster
+from kdbg.live.running import RunningProxy
+
+CONNECTIONS = 1000
+PATIENCE = 20.0
+
+
+class Peer:
+    """Listens in a thread; `answer` is called with each connection, in a thread of its own."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=CONNECTIONS)
+        self.address = "{}:{}".format(*self._server.getsockname()[:2])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                sock, _ = self._server.accept()
+                sock.settimeout(PATIENCE)
+                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        with sock, suppress(OSError):
+            self._answer(sock)  # type: ignore[operator]
+
+    def close(self) -> None:
+        self._server.close()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as found:
+        yield found
+
+
+def before(stack: ExitStack, answer: object, **given: object) -> RunningProxy:
+    peer = stack.enter_context(closing(Peer(answer)))
+    return stack.enter_context(kdbg.proxy(peer.address, **given))  # type: ignore[arg-type]
+
+
+def connect(proxy: RunningProxy) -> socket.socket:
+    host, _, port = proxy.address.rpartition(":")
+    sock = socket.create_connection((host, int(port)))
+    sock.settimeout(PATIENCE)
+    return sock
+
+
+def read_all(sock: socket.socket) -> bytes:
+    parts = []
+    while part := sock.recv(1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def echo(sock: socket.socket) -> None:
+    while data := sock.recv(1 << 16):
+        sock.sendall(data)
+    sock.shutdown(socket.SHUT_WR)
+
+
+def framed(seed: int, count: int) -> bytes:
+    made = random.Random(seed)
+    parts = [made.randbytes(made.choice([0, 1, 10, 1000, 70_000])) for _ in range(count)]
+    return b"".join(len(part).to_bytes(4) + part for part in parts)
+
+
+GARBAGE = {
+    "frames": framed(1, 40),
+    "TLS": bytes.fromhex("16030100f8010000f40303") + os.urandom(4000),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: kafka\r\n\r\n" * 50,
+    "zeros": bytes(100_000),
+    "three bytes": b"\0\0\0",
+    "nothing": b"",
+    "ones": b"\xff" * 5000,
+    "a frame that does not end": b"\0\x01\0\0" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_no_byte_is_lost_or_changed_in_either_direction(stack: ExitStack, kind: str) -> None:
+    sent = GARBAGE[kind]
+    sock = stack.enter_context(connect(before(stack, echo)))
+    writer = threading.Thread(target=lambda: (sock.sendall(sent), sock.shutdown(socket.SHUT_WR)))
+    writer.start()
+    assert read_all(sock) == sent
+    writer.join()
+
+
+def test_a_peer_that_is_done_writing_still_gets_its_answer(stack: ExitStack) -> None:
+    def answer(sock: socket.socket) -> None:
+        digest = hashlib.sha256(read_all(sock)).hexdigest()
+        sock.sendall(digest.encode())
+
+    sent = framed(2, 30)
+    sock = stack.enter_context(connect(before(stack, answer)))
+    sock.sendall(sent)
+    sock.shutdown(socket.SHUT_WR)
+    assert read_all(sock).decode() == hashlib.sha256(sent).hexdigest()
+
+
+def test_a_peer_that_stops_reading_stops_the_other_and_nothing_is_lost(stack: ExitStack) -> None:
+    go, total = threading.Event(), 48 << 20
+
+    def answer(sock: socket.socket) -> None:
+        go.wait(PATIENCE)
+        sock.sendall(hashlib.sha256(read_all(sock)).digest())
+
+    proxy = before(stack, answer)
+    sock = stack.enter_context(connect(proxy))
+    sock.setblocking(False)
+    data, sent = framed(3, 400), 0
+    data = (data * (total // len(data) + 1))[:total]
+    with suppress(BlockingIOError):
+        for _ in range(1000):
+            sent += sock.send(data[sent : sent + (1 << 20)])
+            threading.Event().wait(0.005)
+    assert sent < total // 2, "the proxy took all of it"
+    go.set()
+    sock.settimeout(PATIENCE)
+    sock.sendall(data[sent:])
+    sock.shutdown(socket.SHUT_WR)
+    assert read_all(sock) == hashlib.sha256(data).digest()
+
+
+def test_a_reset_of_one_end_is_a_reset_of_the_other(stack: ExitStack) -> None:
+    def answer(sock: socket.socket) -> None:
+        sock.recv(10)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    sock = stack.enter_context(connect(before(stack, answer)))
+    sock.sendall(b"\0\0\0\2ab")
+    with pytest.raises(ConnectionResetError):
+        while sock.recv(100):
+            pass
+
+
+def test_a_broker_that_is_not_there_is_said_and_the_client_hung_up_on(stack: ExitStack) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        address = "{}:{}".format(*gone.getsockname()[:2])
+    proxy = stack.enter_context(kdbg.proxy(address))
+    sock = stack.enter_context(connect(proxy))
+    with suppress(ConnectionError):
+        assert sock.recv(10) == b""
+    assert any(f"{address} cannot be reached" in line for line in proxy.said)
+
+
+def test_a_thousand_connections_at_once_and_nothing_is_left_behind(stack: ExitStack) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 5 * CONNECTIONS:
+        pytest.skip(f"this system lets a process open {hard} files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+        writer.close()
+        await writer.wait_closed()
+
+    async def one(address: str, number: int) -> bool:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        sent = framed(number, 3)
+        writer.write(sent)
+        writer.write_eof()
+        got = await reader.read(-1)
+        writer.close()
+        await writer.wait_closed()
+        return got == sent
+
+    async def run() -> list[bool]:
+        server = await asyncio.start_server(peer, "127.0.0.1", 0, backlog=CONNECTIONS)
+        with kdbg.proxy("{}:{}".format(*server.sockets[0].getsockname()[:2])) as proxy:
+            found = await asyncio.gather(*(one(proxy.address, number) for number in range(CONNECTIONS)))
+            assert proxy._proxy is not None
+            for _ in range(200):
+                if not proxy._proxy._sessions:
+                    break
+                await asyncio.sleep(0.05)
+            assert not proxy._proxy._sessions
+            assert len(proxy._proxy._tasks) == 0
+        server.close()
+        await server.wait_closed()
+        while len(asyncio.all_tasks()) > 1:  # peers that are still hanging up
+            await asyncio.sleep(0.01)
+        return found
+
+    files = len(list(Path("/proc/self/fd").iterdir()))
+    assert asyncio.run(run()) == [True] * CONNECTIONS
+    assert len(list(Path("/proc/self/fd").iterdir())) <= files
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_closing_ends_what_is_open(stack: ExitStack) -> None:
+    proxy = before(stack, echo)
+    sock = stack.enter_context(connect(proxy))
+    sock.sendall(b"\0\0\0\1a")
+    assert sock.recv(5) == b"\0\0\0\1a"
+    proxy.close()
+    with suppress(ConnectionError):
+        assert sock.recv(5) == b""
+    with pytest.raises(OSError, match="refused"):
+        connect(proxy)
+
+
+# Real clients
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    pytest.importorskip("confluent_kafka")
+    with mock_cluster("mock:3") as brokers:
+        yield brokers
+
+
+def produced(address: str, count: int, **settings: object) -> list[str]:
+    """What librdkafka says of each of so many records."""
+    from confluent_kafka import KafkaError, Producer
+
+    results: list[str] = []
+
+    def told(error: KafkaError | None, message: object) -> None:
+        results.append(error.name() if error is not None else "ok")
+
+    producer = Producer({"bootstrap.servers": address, "linger.ms": 0, "retries": 0, "log_level": 0, **settings})
+    for i in range(count):
+        producer.produce("orders", key=str(i), value=b"x" * 100, on_delivery=told)
+    producer.flush(PATIENCE)
+    return results
+
+
+def test_a_client_of_a_whole_cluster_stays_inside(cluster: str) -> None:
+    from confluent_kafka import Consumer
+
+    with kdbg.proxy(cluster.partition(",")[0]) as proxy:
+        assert produced(proxy.address, 300) == ["ok"] * 300
+        consumer = Consumer({"bootstrap.servers": proxy.address, "group.id": "g", "auto.offset.reset": "earliest"})
+        consumer.subscribe(["orders"])
+        got = 0
+        while got < 300:
+            found = consumer.consume(100, PATIENCE)
+            assert found, f"{got} records came"
+            got += len(found)
+        consumer.close()
+    exchanges = proxy.exchanges()
+    requests = [one.request for one in exchanges if one.api is not None and one.api.name == "Produce"]
+    rows = [row for request in requests if request is not None for row in (request.outline() or ((), (), ()))[0]]
+    assert sum(records or 0 for *_, records in rows) == 300
+    brokers = {one.peers.broker for one in exchanges}
+    assert len(brokers) > 1
+    assert {f"{host}:{port}" for host, port in brokers} <= set(cluster.split(","))
+
+
+@pytest.mark.parametrize(
+    ("rule", "results", "settings"),
+    [
+        ("Produce: error MESSAGE_TOO_LARGE", {"MSG_SIZE_TOO_LARGE"}, {}),
+        ("Produce topic=orders: error TOPIC_AUTHORIZATION_FAILED", {"TOPIC_AUTHORIZATION_FAILED"}, {}),
+        ("Produce topic=other: error TOPIC_AUTHORIZATION_FAILED", {"ok"}, {}),
+        ("Produce: close", {"_TRANSPORT"}, {}),
+        ("Produce: drop response", {"_MSG_TIMED_OUT"}, {"message.timeout.ms": 1500}),
+        ("Produce: delay 3s", {"_MSG_TIMED_OUT"}, {"message.timeout.ms": 1500}),
+        ("Produce: set responses[].partition_responses[].error_code=NOT_ENOUGH_REPLICAS", {"NOT_ENOUGH_REPLICAS"}, {}),
+        ("Metadata: set topics[].error_code=TOPIC_AUTHORIZATION_FAILED", {"TOPIC_AUTHORIZATION_FAILED"}, {}),
+    ],
+)
+def test_a_client_gets_the_error_that_a_fault_makes(
+    cluster: str, rule: str, results: set[str], settings: dict[str, object], kdbg_proxy: type[RunningProxy]
+) -> None:
+    proxy = kdbg_proxy(cluster, faults=[rule])  # type: ignore[call-arg, arg-type]
+    found = set(produced(proxy.address, 3, **settings))
+    assert found & results, found
+    assert bool(proxy.applied) == (results != {"ok"})

@@ -1,0 +1,158 @@
+"""`kdbg watch` on real traffic of librdkafka's on loopback, beside tcpdump."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+from kdbg.cli.watch import command
+
+from ..cli.calls import COMMAND, ENVIRONMENT, call
+from ..cli.test_watching import waits_to_write
+from ..recording.tcpdump import recording
+from .watches import names, port, produce
+
+pytestmark = pytest.mark.usefixtures("capturing")
+COUNT = int(os.environ.get("KDBG_WATCHED", "3000"))
+"""Exchanges of the test at full speed, at least."""
+
+
+def descriptors(process: int) -> int:
+    """How many files a process has open."""
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def test_an_exchange_is_there_while_nothing_more_comes(watching: Any, broker: str) -> None:
+    watch = watching("--port", port(broker))
+    assert watch.first == f"kdbg: watching lo (tcp port {port(broker)}); Ctrl-C ends it\n"
+    call("send", "metadata", "--broker", broker, "--topic", "orders")
+    while watch.line()["api"] != "Metadata":
+        pass
+    status, left, said = watch.end()
+    assert (status, left) == (130, [])
+    assert said.endswith(" · nothing lost\n")
+
+
+@pytest.mark.skipif(which("tcpdump") is None, reason="tcpdump is not installed")
+def test_it_sees_what_tcpdump_sees(watching: Any, broker: str, tmp_path: Path) -> None:
+    """Of librdkafka at full speed; what it writes has the same packets."""
+    dumped, written = tmp_path / "tcpdump.pcap", tmp_path / "kdbg.pcapng"
+    watch = watching("--port", port(broker), "--write", written)
+    with recording(dumped, [int(port(broker))], nanoseconds=True):
+        produce(broker, COUNT)
+    status, seen, said = watch.end()
+    assert status == 130
+    assert said.splitlines()[-1].endswith(" · nothing lost")
+    wanted = call("decode", dumped, "-f", "json")
+    assert names(seen)["Produce"] >= COUNT
+    assert names(seen) == names(wanted.lines)
+    again = call("decode", written, "-f", "json")
+    assert names(again.lines) == names(seen)
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+
+
+def test_all_interfaces_have_each_packet_once(watching: Any, broker: str) -> None:
+    watch = watching("-i", "any", "--port", port(broker))
+    produce(broker, 50)
+    _, seen, said = watch.end()
+    assert names(seen)["Produce"] == 50
+    assert "retransmi" not in said
+
+
+def test_a_limit_ends_it(watching: Any, broker: str) -> None:
+    watch = watching("--port", port(broker), "--limit", 3)
+    produce(broker, 10)
+    out, _ = watch.process.communicate(timeout=60)
+    assert watch.process.returncode in (0, 1)  # what the mock answers is odd here and there
+    assert len(out.splitlines()) == 3
+
+
+def test_who_reads_may_go(watching: Any, broker: str) -> None:
+    """As `head` does: kdbg ends with the next exchange, and says nothing of it."""
+    watch = watching("--port", port(broker))
+    watch.stdout.close()
+    produce(broker, 10)
+    said = watch.process.stderr.read().decode()
+    assert watch.process.wait(60) == 0
+    assert [line for line in said.splitlines() if not line.startswith("kdbg: c")] == []
+
+
+def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
+    """The oldest go; what is left can be read each for itself, and is no larger than was asked for."""
+    (tmp_path / "night-000007.pcapng").write_bytes(b"of an earlier run")
+    watch = watching("--port", port(broker), "--write", tmp_path / "night.pcapng", "--rotate", "64KiB*3")
+    produce(broker, 2000)
+    _, seen, said = watch.end()
+    files = sorted(tmp_path.glob("night-*.pcapng"))
+    assert len(files) == 4
+    assert files[0].read_bytes() == b"of an earlier run"
+    assert f"kdbg: written: {files[1]} to {files[3]}" in said
+    for path in files[1:]:
+        assert path.stat().st_size <= 64 << 10
+        read = call("decode", path, "-f", "json")
+        assert names(read.lines)["Produce"] > 50
+    assert names(read.lines)["Produce"] < 2000 <= names(seen)["Produce"]
+
+
+def test_nobody_reads_and_nothing_is_held_up(watching: Any, broker: str, tmp_path: Path) -> None:
+    """The pipe behind kdbg is not read at all: what is captured is written all the same."""
+    written = tmp_path / "kdbg.pcapng"
+    watch = watching("--port", port(broker), "--write", written)
+    produce(broker, 3000)
+    while not waits_to_write(watch.process.pid):
+        pass
+    before = descriptors(watch.process.pid)
+    watch.process.send_signal(signal.SIGINT)
+    while descriptors(watch.process.pid) == before:  # until it has told the process that captures to end
+        pass
+    watch.process.send_signal(signal.SIGINT)
+    out, err = watch.process.communicate(timeout=60)
+    assert watch.process.returncode == 130
+    assert names(call("decode", written, "-f", "json").lines)["Produce"] == 3000
+    assert out.count(b"\n") < 3000
+    assert "packets not shown" in err.decode()
+
+
+def test_without_the_right_a_line_says_what_to_do() -> None:
+    """As root, but for the one right."""
+    drop = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 13, 0, 0, 0); os.execv(sys.executable, sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", drop, *COMMAND, "watch", "-i", "lo"], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("kdbg: lo: no right to capture; sudo kdbg watch")
+    assert "setcap" in line
+    assert "kdbg proxy" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["-i", "nowhere"], "kdbg: nowhere: no such interface; there are "),
+        (["-i", "lo", "--bpf", "tcp prot 9092"], "kdbg: lo: --bpf: Failed to compile filter expression"),
+        (["-i", "lo", "--write", "/nowhere/x.pcapng"], "kdbg: lo: /nowhere/x.pcapng: cannot be written: No such file"),
+        (["--rotate", "1MB*3"], "kdbg: --rotate is for files: name one by --write"),
+        (["--rotate", "1MB", "--write", "x"], "kdbg: Invalid value for '--rotate': '1MB' is no SIZE*N, such as"),
+        (["--rotate", "1kB*3", "--write", "x"], "kdbg: Invalid value for '--rotate': files of 1kB hold too little"),
+        (["--buffer", "much"], "kdbg: Invalid value for '--buffer': 'much' is no size, such as 100MB"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused_in_a_line(arguments: list[str], problem: str) -> None:
+    outcome = call("watch", *arguments)
+    assert outcome.status == 2
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(problem)
+
+
+def test_its_default_filter_is_tcp() -> None:
+    assert {option.name: option.default for option in command.params}["format"] == "summary"

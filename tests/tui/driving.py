@@ -1,0 +1,104 @@
+"""A feed of captures, and the screen over it, driven by Textual's pilot."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from kdbg.cli.browsing import Files, jobs, parsed
+from kdbg.filters.chosen import Filters
+from kdbg.render.look import Look
+from kdbg.tui.app import Browser
+from kdbg.tui.feed import Feed
+from kdbg.tui.processes import Over
+
+CAPTURES = Path(__file__).resolve().parents[2] / "captures"
+PATIENCE = 60
+"""Seconds after which what should come will not."""
+Drive = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
+
+
+@contextmanager
+def feed(*files: Path, filters: Filters | None = None) -> Iterator[Feed]:
+    """A feed of captures."""
+    wanted = filters or Filters()
+    source = Files([*map(str, files)], wanted)
+    found = Feed(source, jobs(source.files, wanted))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def wait(until: Callable[[], object]) -> None:
+    """Wait for something."""
+    end = time.monotonic() + PATIENCE
+    while not until():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+@contextmanager
+def whole(*files: Path, filters: Filters | None = None) -> Iterator[Feed]:
+    """A feed that has read all."""
+    with feed(*files, filters=filters) as found:
+        found.listen()
+        wait(lambda: found.over)
+        yield found
+
+
+def told(found: Feed, job: str, *arguments: Any) -> list[Any]:
+    """What a job tells."""
+    heard: list[Any] = []
+    found.ask(job, *arguments, hear=heard.append)
+    wait(lambda: heard and isinstance(heard[-1], Over))
+    assert heard[-1] == Over()
+    return heard[:-1]
+
+
+def drive(steps: Drive, *files: Path, size: tuple[int, int] = (80, 24), named: Sequence[str] = (), **look: Any) -> None:
+    """Do steps on a screen that has read captures, which are called as they are `named`."""
+    with feed(*files) as found:
+        app = Browser(found, Look(width=400, full=False, **look), named or [*map(str, files)], parsed)
+
+        async def run() -> None:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                await settled(app, pilot)
+                await steps(app, pilot)
+
+        asyncio.run(run())
+
+
+async def until(pilot: Pilot[None], fits: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + PATIENCE
+    while not fits():
+        assert time.monotonic() < end, "it never came"
+        await pilot.pause(0.01)
+
+
+async def settled(app: Browser, pilot: Pilot[None]) -> None:
+    """Wait until all is read, and the exchange under the cursor is shown."""
+    await until(pilot, lambda: app.feed.over and len(app.order) == app.exchanges.virtual_size.height)
+    await until(pilot, lambda: app.looked is not None and app.looked.position == app.exchanges.position)
+    await pilot.pause()
+
+
+async def press(app: Browser, pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and wait until what they lead to is shown."""
+    await pilot.press(*keys)
+    await pilot.pause()
+    if app.exchanges.position is not None:
+        await until(pilot, lambda: app.looked is not None and app.looked.position == app.exchanges.position)
+        await pilot.pause()
+
+
+def lines(app: Browser) -> list[str]:
+    """What stands on the screen."""
+    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]

@@ -64,7 +64,8 @@ MADE: dict[str, Callable[[], Talk]] = {
     "compression": lambda: produce({"magic": 2, "attributes": 1, "records_count": 1, "compressed_records": b"no gzip"}),
     "record-set": lambda: produce({"raw": b"\xff" * 30}),
     "payload": lambda: joins(b"\0\1"),
-    "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
+    "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)),
+    "quirk": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
     "unanswered": lambda: good().ask("Metadata", 1),
     "unasked": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
     "not-kafka": lambda: (

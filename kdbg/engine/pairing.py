@@ -18,8 +18,10 @@ from ..findings.facts import InFlightFull, ResponsesLost, WaitedTooMuch
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
+from ..messages.quirks import is_refusal
+from ..messages.software import software_in
 from . import complaints, tokens
-from .identify import Before, identify, may_show_secrets
+from .identify import API_VERSIONS, Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
@@ -116,10 +118,15 @@ class Pairing:
         early, self.latest = self._may_be_early(correlation_id), correlation_id
         self.tokens = tokens.expected_after(api, version)
         if api.key == tokens.SASL_HANDSHAKE:
-            self.known = Known(self.known.topics, {"mechanism": tokens.mechanism_of(half)})
+            self._learn("mechanism", tokens.mechanism_of(half))
+        elif api.key == API_VERSIONS and (software := software_in(half)):
+            self._learn("software", software)
         elif prefix is not None:
             self.prefixes.remember(prefix, half.data)
         return self._register(exchange, half, early=early)
+
+    def _learn(self, name: str, fact: object) -> None:
+        self.known = Known(self.known.topics, {**self.known.facts, name: fact})
 
     def repeated(self, prefix: Prefix, correlation_id: int, half: CapturedMessage) -> Exchange:
         """Register a request with a prefix that is remembered, where no token is due, and return its exchange."""
@@ -156,7 +163,7 @@ class Pairing:
     def _token(self, half: CapturedMessage) -> Exchange:
         """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
         if not self.tokens and "mechanism" not in self.known.facts:
-            self.known = Known(self.known.topics, {"mechanism": tokens.DEFAULT_MECHANISM})
+            self._learn("mechanism", tokens.DEFAULT_MECHANISM)
         self.tokens = (self.tokens or tokens.ROUNDS) - 1
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
@@ -304,6 +311,8 @@ class Pairing:
         half.asked, half.known = exchange.request, self.known
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
+        if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
+            exchange.request.refused = is_refusal(exchange.api, half.data)
         if self.tokens and _is_handshake(exchange) and tokens.refused(half):
             self.tokens = 0
         if not told:

@@ -155,6 +155,14 @@ class KnownForm(NamedTuple):
     name: str
 
 
+class KnownQuirk(NamedTuple):
+    """A known quirk of peers: its code (quirks.py), who wrote it, and how sure that is (`quirks.Sure`)."""
+
+    code: str
+    senders: tuple[str, ...]
+    sure: str
+
+
 class Stopped(NamedTuple):
     """Reading could not go on, at byte `at` of the buffer that was read."""
 
@@ -170,7 +178,7 @@ class InPayload(NamedTuple):
     """
 
     name: str
-    fault: Fault | Stopped | KnownForm
+    fault: Fault | Stopped | KnownForm | KnownQuirk
     whole: bool
 
 
@@ -246,7 +254,7 @@ Facts: TypeAlias = (
     | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost
     | AnsweredAfter
     | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest
-    | SizeWrong | KnownForm | Stopped | InPayload
+    | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload
     | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
     | FaultDone | CaptureTrouble
 )  # fmt: skip

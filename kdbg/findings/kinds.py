@@ -62,6 +62,7 @@ class Kind(StrEnum):
     RECORD_SET = "record-set", "bytes in a record set that are no batch and no message", _ERROR, _CUT
     PAYLOAD = "payload", "bytes inside a field or a record that are not what they should be", _ERROR, _HARMLESS
     DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
+    QUIRK = "quirk", "a known habit of some peers, which others understand", _NOTE, _HARMLESS
     UNANSWERED = "unanswered", "no response was seen", _WARNING
     UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
     FAULT = "fault", "kdbg's proxy did something to it, as it was told to", _NOTE

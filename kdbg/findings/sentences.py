@@ -7,6 +7,9 @@ from typing import Any
 
 from . import facts as of
 from . import faults
+from .quirks import QUIRKS, Sure
+
+BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "likely by", Sure.GUESS: "perhaps by"}
 
 LZ4_WORDS = {
     "frameType_unknown": "no lz4 frame begins here",
@@ -61,6 +64,13 @@ def _answers(facts: of.Answers) -> str:
     sure = "likely" if facts.likely else "perhaps"
     unread = "" if facts.read else "; it is not read, for another might hold a secret"
     return f"its request was not seen; by its bytes it is {sure} the response of {words}{unread}"
+
+
+def _quirk(facts: of.KnownQuirk) -> str:
+    *others, last = facts.senders or ("",)
+    names = f"{', '.join(others)} or {last}" if others else last
+    says = QUIRKS[facts.code].says if facts.code in QUIRKS else facts.code
+    return says + (f"; {BY.get(facts.sure, BY[Sure.GUESS])} {names}" if names else "")
 
 
 def _listed(versions: tuple[int, ...]) -> str:
@@ -126,6 +136,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.NoApi: "kdbg has no grammar for API key {key}; {left} bytes of body left unread",
     faults.NoVersion: "kdbg has no grammar for version {version} of {api}; {left} bytes of body left unread",
     faults.NoSide: "kdbg has no grammar for {side}s of version {version} of {api}; {left} bytes of body left unread",
+    of.KnownQuirk: _quirk,
     of.KnownForm: "this is {name}",
     faults.Leftover: lambda facts: f"{plural(facts.length, 'byte')} left over after the message was complete",
     of.EntryCut: "the file ends inside {what}: {left:,} of {size:,} bytes are there",

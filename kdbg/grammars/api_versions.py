@@ -8,6 +8,7 @@ know the version asked for answers in v0, so that a client can always read it. v
 
 from typing import Final
 
+from ..findings.quirks import FALLBACK
 from ..wire import (
     FOREVER,
     Api,
@@ -62,7 +63,7 @@ response: Final = Struct(
 )
 unknown_version: Final = Dialect(
     "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",
-    response,
+    response, quirk=FALLBACK,
 )  # fmt: skip
 librdkafka_mock: Final = Dialect(
     "response", range(3, 6), "the form of librdkafka's mock broker: a count of N where N + 1 is due, no tagged fields",

@@ -31,7 +31,7 @@ class Known(NamedTuple):
     """What messages have told that helps to read later ones.
 
     `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
-    itself, such as the `mechanism` of its SASL tokens.
+    itself, such as the `mechanism` of its SASL tokens and the client's `software`.
     """
 
     topics: dict[UUID, str]
@@ -55,7 +55,7 @@ class CapturedMessage:
 
     __slots__ = (
         "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time",
-        "known", "last_packet", "last_time", "missing", "names", "noted", "sound", "told", "version",
+        "known", "last_packet", "last_time", "missing", "names", "noted", "refused", "sound", "told", "version",
     )  # fmt: skip
     held = True
     data: bytes
@@ -83,6 +83,8 @@ class CapturedMessage:
         self.noted: tuple[Finding, ...] = ()
         """What is odd in a message that has facts, as far as that is read `shallow`."""
         self.asked: CapturedMessage | None = None
+        self.refused: bool = False
+        """Whether it is a request of ApiVersions whose version the broker does not know."""
         self._message: Message | None = None
         self._facts: Outline | Literal[False] | None = None
 
@@ -110,6 +112,8 @@ class CapturedMessage:
             self._opened = True
             if may_hold_payloads(message.grammar):
                 open_payloads(message, self.data, self.context)
+        if message.findings:
+            message.findings = self.context.judge(message.findings, message.header)
         return message
 
     def facts(self) -> Outline | None:
@@ -181,7 +185,9 @@ class CapturedMessage:
         """What its payloads may be told by, beside the message itself."""
         known = self.known or Known.nothing()
         names = names_by_then(known.topics, self.names)
-        return Context(ChainMap({}, names), lambda: self._around(known.facts))  # what it tells itself stays its own
+        software = known.facts.get("software", "")
+        around = lambda: self._around(known.facts)  # noqa: E731
+        return Context(ChainMap({}, names), around, software, self.refused)  # what it tells itself stays its own
 
     def _around(self, facts: dict[str, Any]) -> Around:
         asked = self.asked.message() if self.asked is not None else None

@@ -16,6 +16,7 @@ from ..findings import Finding, Kind
 from ..findings.facts import KnownForm, Stopped
 from ..findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
 from ..findings.faults import Leftover as LeftoverFault
+from ..findings.quirks import is_known
 from ..grammars import find, headers, kept
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -27,6 +28,7 @@ from ..wire.readings.extent import end_of
 from ..wire.readings.facts import FactsReader, facts_reader
 from ..wire.readings.front import FrontReader, front_reader
 from ..wire.readings.secrets import has_secrets, hide, hide_all, without_tags
+from .quirks import left_over, told
 from .suspicion import may_hold_secrets
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def read(
         except UNREADABLE:
             continue
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
-            notes = (Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)),) if form.name else ()
+            notes = (form.finding(direction, body),) if form.name else ()
             return Message(api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow)
         more = more or end < len(data)
     too_long = read_too_long(api, version, direction, data, header=header) if more else None
@@ -110,6 +112,7 @@ def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, 
     if left <= 0:
         return None
     finding = Finding(Kind.LEFTOVER, direction, "", end, left, LeftoverFault(left))
+    finding = left_over(api, version, finding, body, data)
     return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left)
 
 
@@ -153,10 +156,12 @@ def explain(
         if spans and not secret and odd and may_hold_secrets(data, form.grammar):
             inspection = inspect(form.grammar, data, header=head, opaque=True, side=direction)
         if form.name:
-            inspection.findings.append(Finding(Kind.DIALECT, direction, facts=KnownForm(form.name)))
+            inspection.findings.append(form.finding(direction, inspection.value))
             if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):
                 return form.grammar, inspection
             continue
+        if inspection.findings and inspection.findings[-1].kind is Kind.LEFTOVER:
+            inspection.findings[-1] = left_over(api, version, inspection.findings[-1], inspection.value, data)
         real = form.grammar, inspection
         if not api.reads(direction, version):
             inspection.findings.insert(0, unknown(api, version, direction, data, inspection))
@@ -187,6 +192,7 @@ class Form:
     header: WireStruct
     grammar: WireStruct
     admits: Callable[[Mapping[str, Any]], bool]
+    quirk: str
 
     def __init__(
         self,
@@ -196,14 +202,21 @@ class Form:
         shallow: bool,
         name: str = "",
         admits: Callable[[Mapping[str, Any]], bool] = lambda body: True,
+        quirk: str = "",
     ) -> None:
-        self.name, self.header, self.grammar, self.admits = name, header, grammar, admits
+        self.name, self.header, self.grammar, self.admits, self.quirk = name, header, grammar, admits, quirk
         self._shallow = shallow
 
     @cached_property
     def read(self) -> Reader:
         """The compiled reader of header and body; to compile it costs more than to read a few messages without."""
         return message_reader(self.header, self.grammar, shallow=self._shallow)
+
+    def finding(self, direction: Direction, body: Any) -> Finding:
+        """Return the finding for a message in this form, which is not the real one."""
+        if self.quirk and is_known(self.quirk, body):
+            return Finding(Kind.QUIRK, direction, facts=told(self.quirk))
+        return Finding(Kind.DIALECT, direction, facts=KnownForm(self.name))
 
     def end(self, data: bytes) -> int:
         """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""
@@ -216,7 +229,7 @@ def forms(api: Api, version: int, direction: Direction, header: bool, shallow: b
     head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
     found = [Form(head, grammar_of(api, version, direction), shallow=shallow)]
     found += [
-        Form(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits)
+        Form(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits, quirk=dialect.quirk)
         for dialect, grammar in api.dialects_of(direction, version)
     ]
     return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..findings import Finding, Kind
 from ..findings.faults import ChecksumWrong, Leftover
+from ..findings.quirks import has_spare
 from ..grammars.records import record_format
 from ..wire import Api
 from ..wire.language.api import Direction
@@ -33,10 +34,17 @@ def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: 
     batches = [one for one in odd if isinstance(one, WrongChecksum)]
     sets = record_places(form.header, form.grammar)(data) if batches else []
     paths = _paths(data, [batch.start for batch in batches], sets)
+    if any(isinstance(one, Surplus) and _is_known(api, version, direction, data, one) for one in odd):
+        raise Unreadable
     return tuple([
         _left_over(direction, one) if isinstance(one, Surplus) else _wrong_checksum(direction, next(paths), one)
         for one in odd
     ])  # fmt: skip
+
+
+def _is_known(api: Api, version: int, direction: Direction, data: bytes, odd: Surplus) -> bool:
+    """Return whether bytes left over may be a quirk of its sender's, as far as they tell without the body."""
+    return bool(has_spare(direction, api.key, version, data[odd.start :]))
 
 
 def _left_over(direction: Direction, odd: Surplus) -> Finding:

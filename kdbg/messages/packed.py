@@ -24,6 +24,7 @@ from ..wire.language.api import Direction
 from .exchange import CapturedMessage, Exchange, Known
 from .message import opaque_api
 from .peers import Decrypted, Peers, Via
+from .quirks import is_refusal
 
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
@@ -101,8 +102,8 @@ def _numbers(half: CapturedMessage | None) -> tuple[int, ...]:
 def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
     """Return what an exchange has in common with others, as JSON can hold it."""
     api = exchange.api
-    mechanism = known.facts.get("mechanism") if known is not None else None
-    return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, mechanism]
+    facts = known.facts if known is not None else {}
+    return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, facts]
 
 
 def unpack(
@@ -122,6 +123,8 @@ def unpack(
         found = told + rest[12]
         exchange.request = _half(data[place:asked], rest[:6], "request", exchange, known, names)
         exchange.response = _half(data[asked:told], rest[6:12], "response", exchange, known, names)
+        if exchange.request is not None and exchange.response is not None:
+            exchange.request.refused = is_refusal(exchange.api, exchange.response.data)
         if found > told:
             exchange.findings = [*map(unpack_finding, json.loads(data[told:found]))]
         place = found
@@ -171,8 +174,8 @@ class _Shared(NamedTuple):
 
 def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
-    capture, (number, client, broker, first_packet, tls, via), key, version, client_id, mechanism = common
-    known = Known(topics, {} if mechanism is None else {"mechanism": mechanism})
+    capture, (number, client, broker, first_packet, tls, via), key, version, client_id, facts = common
+    known = Known(topics, facts)
     decrypted = _decrypted(*tls) if tls is not None else None
     peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, Via(*via) if via is not None else None)
     return _Shared(capture, peers, _api(key), version, client_id, known)

@@ -8,7 +8,7 @@ known what they should have been, a finding of the kind "payload" says what is w
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from ..errors import WireError
 from ..findings import Finding, Kind, Side
-from ..findings.facts import InPayload, KnownForm, Stopped
+from ..findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ..findings.faults import Fault
 from ..wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
 from ..wire.nodes import Node, Rest, Sized, WireStruct, join
@@ -26,6 +26,7 @@ from ..wire.readings.secrets import has_secrets, without_tags
 from ..wire.readings.topic_names import ALWAYS, learn
 from ..wire.records.node import RecordsNode
 from .message import Message, explain, is_suspicious
+from .quirks import judged, told
 
 if TYPE_CHECKING:
     from ..wire.readings.spans import Inspection
@@ -38,12 +39,19 @@ DEEPEST = 8
 class Context:
     """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
 
-    That is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
+    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `around`
+    is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
     response the body of its request, then what its connection has told, such as SASL's `mechanism`.
     """
 
     topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
     around: Callable[[], Around] = dict
+    software: str = ""
+    refused: bool = False
+
+    def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
+        """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
+        return judged(findings, header, self.software, refused=self.refused)
 
 
 def may_hold_payloads(grammar: WireStruct) -> bool:
@@ -68,15 +76,17 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
 
 def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
     """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
-    walk = plan(grammar)
+    walk, context = plan(grammar), context or Context()
+    inspection.findings[:] = context.judge(inspection.findings, inspection.header)
     shifted = any(finding.kind.shifts for finding in inspection.findings)
     data = inspection.buffers[0].data
     misaligned = shifted and (has_secrets(grammar) or is_suspicious(grammar, data, inspection.findings))
     if walk is None or misaligned or not inspection.value:
         return
-    opener = Opener(context or Context())
+    opener = Opener(context)
     walk(opener, inspection.value, None)
     inspection.findings += opener.told(inspection)
+    inspection.findings[:] = context.judge(inspection.findings, inspection.header)
 
 
 class Odd(NamedTuple):
@@ -134,7 +144,7 @@ class Opener:
                 if value is None:
                     continue
                 if form.note:
-                    self.odd.append(Odd(path, Finding(Kind.DIALECT, facts=KnownForm(form.note))))
+                    self.odd.append(Odd(path, _former(form)))
                 return self._opened(form, data, value, path, secret)
         return None
 
@@ -192,12 +202,20 @@ class Opener:
         return tuple(_placed(odd, places.get(odd.path), inspection.side) for odd in self.odd)
 
 
+def _former(form: Reading) -> Finding:
+    """Return the finding for a payload that is read in a former form, or in one that some peers write."""
+    if form.quirk:
+        return Finding(Kind.QUIRK, facts=told(form.quirk))
+    return Finding(Kind.DIALECT, facts=KnownForm(form.note))
+
+
 def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
     """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
     at = start + finding.start if start is not None and finding.start is not None else None
     kind = Kind.PAYLOAD if finding.kind.is_error else finding.kind
-    fault = cast(Fault | Stopped | KnownForm, finding.facts)  # of bytes that were read by a grammar of their own
+    # of bytes that were read by a grammar of their own
+    fault = cast(Fault | Stopped | KnownForm | KnownQuirk, finding.facts)
     return Finding(kind, side, here, at, finding.length, InPayload(odd.name, fault, not finding.path))
 
 

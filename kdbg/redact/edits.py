@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..findings import Finding, Kind
+from ..findings.quirks import is_spare
 from ..wire.nodes import Fixed, Rest, Sized, Varint
 from ..wire.nodes.der import DerLength, ObjectId
 from ..wire.nodes.leaves import UuidNode
@@ -62,6 +63,8 @@ def edits(inspection: Inspection, made: Substitutes, secret: bool, cut: bool) ->
 def _kept(span: Span, inspection: Inspection) -> int:
     """Return the bytes that stay of some that no field claims: what says that an entry, or a field, was cut off."""
     broken = inspection.broken
+    if any(is_spare(one) and one.start == span.start and not span.buffer for one in inspection.findings):
+        return span.end - span.start  # a known pattern of zeros and ones
     if broken is not None and span.path == broken.path and not span.buffer:
         return min(max(broken.start - span.start, 0), LENGTH)
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)

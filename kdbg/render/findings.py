@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..findings import Finding, Kind
+from ..findings.quirks import quirk_of
 from .look import Look
 from .values import escape
 
@@ -30,8 +31,13 @@ def note(finding: Finding) -> str:
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:
-    """Return a finding as a JSON object; `offset` is counted as `Finding.start` is, null if it is in no message."""
+    """Return a finding as a JSON object; `offset` is counted as `Finding.start` is, null if it is in no message.
+
+    That of a known quirk says which one, who wrote it, and how sure that is.
+    """
+    known = quirk_of(finding)
+    quirk = {"quirk": {"code": known.code, "by": list(known.senders), "sure": str(known.sure)}} if known else {}
     return {
         "kind": finding.kind.value, "severity": finding.severity.value, "side": finding.side, "path": finding.path,
-        "offset": finding.start, "text": escape(finding.text),
+        "offset": finding.start, "text": escape(finding.text), **quirk,
     }  # fmt: skip

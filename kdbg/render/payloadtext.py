@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from ..errors import UnknownVersion
+from ..findings.quirks import QUIRKS
 from ..grammars.payloads import about, aliases, payloads
 from ..wire.language.payload import Payload
 from .columns import aligned, wrap
@@ -23,8 +24,14 @@ def payload_sheet(found: Payload, version: int) -> Sheet:
     if version not in found.versions:
         raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
     sheet = message_sheet(found.name, version, found.framed(version))
-    notes = [f"Also seen: {form.note}." for form in found.reading(version).former]
+    notes = [f"Also seen: {form.note}{_by(form.quirk)}." for form in found.reading(version).former]
     return sheet._replace(notes=(*sheet.notes, *notes))
+
+
+def _by(quirk: str) -> str:
+    """Return who is known for a quirk, as the end of a sentence; "" where it is none."""
+    names = [one.name for one in QUIRKS[quirk].senders] if quirk else []
+    return f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
 
 
 def steps(found: Payload) -> list[Step]:

@@ -24,7 +24,8 @@ ConsumerProtocolSubscription (Version: 1) => version [topics] user_data [owned_p
     topic => STRING
     partitions => INT32
 
-# Also seen: version 1 laid out as version 0, by KafkaJS 1 or Kayrock.
+# Also seen: version 1 laid out as version 0, by kafka-go, KafkaJS 1, Kayrock or
+# sarama-cluster.
 """
 PRINCIPAL = """\
 The principal of a forwarded request: who had sent the request that an Envelope

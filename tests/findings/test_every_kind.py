@@ -12,6 +12,7 @@ from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
 from kdbg.findings import Finding, Kind, Severity, faults, pack, unpack
 from kdbg.findings import facts as of
+from kdbg.findings.quirks import FALLBACK
 from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
 from tests.traffic import client_hello, pcap
@@ -70,6 +71,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "protocols[0].metadata.topics: no ConsumerProtocolSubscription: INT32 wants 4 bytes, 0 left"
             " at byte 55 (0x0037)"),
         ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
+        ("quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
+            "the broker does not know this version, and says so in version 0, as it must (KIP-511)"),
         ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
         ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
             "its request was not seen; by its bytes it is perhaps the response of Heartbeat v3 (or v1, 2, which look"
@@ -133,7 +136,7 @@ def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
 TRAITS: dict[str, set[str]] = {
     "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
     "breaks": {"truncated", "bad-length", "bad-value"},
-    "harmless": {"not-utf8", "non-minimal-varint", "unused-bits", "unknown-tag", "payload", "dialect"},
+    "harmless": {"not-utf8", "non-minimal-varint", "unused-bits", "unknown-tag", "payload", "dialect", "quirk"},
     "unread": {"unknown-api", "unknown-version", "unknown-tag", "memory"},
     "cut": {"truncated", "record-set"},
 }
@@ -145,7 +148,7 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 
 def test_the_exit_status_goes_by_the_severity() -> None:
-    mild = {"dialect", "fault", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
+    mild = {"dialect", "quirk", "fault", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
 

@@ -67,11 +67,11 @@ EXPLAINED = {
     "tulios/kafkajs leaveGroup/v0 response": Found(("leftover",), "leftover", STUB),
     "tulios/kafkajs apiVersions/v1 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
     "tulios/kafkajs apiVersions/v2 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
-    "tulios/kafkajs apiVersions/v1 response: throws": Found(("dialect",), None, REFUSED),
-    "tulios/kafkajs apiVersions/v2 response: throws": Found(("dialect",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:176": Found(("dialect",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:192": Found(("dialect",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:202": Found(("dialect",), None, REFUSED),
+    "tulios/kafkajs apiVersions/v1 response: throws": Found(("quirk",), None, REFUSED),
+    "tulios/kafkajs apiVersions/v2 response: throws": Found(("quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:176": Found(("quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:192": Found(("quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:202": Found(("quirk",), None, REFUSED),
     "IBM/sarama describe_log_dirs_response_test.go:180": Found(("null",), "null", NULL_ARRAY),
     "IBM/sarama describe_log_dirs_response_test.go:274": Found(("null",), "null", NULL_ARRAY),
     "IBM/sarama alter_configs_request_test.go:81 body": Found(
@@ -154,7 +154,7 @@ def kinds(message: Message) -> set[str]:
 def allowed(vector: Vector) -> set[str]:
     """The kinds of findings that a clean row may have: none but what PAYLOAD tells of."""
     why = PAYLOAD.get(place(vector))
-    return {"dialect"} if why == NO_OWNED else {"payload"} if why else set()
+    return {"quirk"} if why == NO_OWNED else {"payload"} if why else set()
 
 
 def read_opened(vector: Vector) -> Message:

@@ -56,7 +56,7 @@ class TestClean:
         refusal = kdbg.encode({"error_code": 35}, api=api.name, version=0, direction="response", header={})
         message = read_slowly(api, 3, "response", refusal)
         assert message == read(api, 3, "response", refusal)
-        assert kinds(message) == ["dialect"]
+        assert kinds(message) == ["quirk"]
 
     def test_raw_sasl_tokens_have_no_header(self) -> None:
         message = read(sasl.api, 0, "request", b"\x00user\x00pass")

@@ -33,7 +33,7 @@ subscription: Final = Payload("ConsumerProtocolSubscription", Struct(
     "generation_id" / Since(2, Ignorable(Default(GenerationId, -1)))
         * "generation in which the member got them; -1 means none",
     "rack_id" / Since(3, Ignorable(Default(Nullable(ClientRack), None))),
-), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "KafkaJS 1 or Kayrock"),))
+), versions=range(4), mistaken=(Mistaken(range(1, 2), 0, "subscription-v1-as-v0"),))
 assignment: Final = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions * "partitions the member is to read, by topic",
     "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None)

@@ -30,6 +30,8 @@ class Dialect:
     """The guide of Kafka's that shows it, as 0.8: bodies may be written in it."""
     unless: tuple[str, object] | None = None
     """A field and a value that it never has in this form, where that tells it from bytes that only look like it."""
+    quirk: str = ""
+    """The code of the quirk (findings/quirks.py) that it is, where the quirk's condition holds."""
 
     def admits(self, body: Mapping[str, object]) -> bool:
         """Return whether a body read with this layout can have been written in this form."""

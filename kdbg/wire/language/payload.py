@@ -27,12 +27,13 @@ class Reading(NamedTuple):
     """One way to read bytes: Kafka's name for what they then are, and the grammar of all of them.
 
     `former` are the forms that older releases and other clients wrote under the same version, tried where this one does
-    not fit; such a form says so in `note`.
+    not fit; such a form says so in `note`, and in `quirk` which one it is (findings/quirks.py), if it is one.
     """
 
     name: str
     grammar: WireStruct
     note: str = ""
+    quirk: str = ""
     former: tuple[Reading, ...] = ()
 
 
@@ -68,11 +69,11 @@ class RecordPayloads(NamedTuple):
 
 
 class Mistaken(NamedTuple):
-    """Bytes that say that they are one of `versions`, and are laid out as version `at`; `by` whom."""
+    """Bytes that say that they are one of `versions`, and are laid out as version `at`; `quirk` is its code."""
 
     versions: range
     at: int
-    by: str
+    quirk: str
 
 
 VERSION: tuple[Any, ...] = (
@@ -134,8 +135,8 @@ class Payload:
                 for major, minor in [release]
             ]
             former += [
-                Reading(self.name, self.framed(at), f"version {version} laid out as version {at}, by {by}")
-                for versions, at, by in self.mistaken
+                Reading(self.name, self.framed(at), f"version {version} laid out as version {at}", quirk)
+                for versions, at, quirk in self.mistaken
                 if version in versions
             ]
             found = self._readings[version] = Reading(self.name, self.framed(version), former=tuple(former))

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from kdbg.findings.facts import KnownQuirk
 from kdbg.grammars.payloads import TOPICS, payload
 from kdbg.messages.payloads import Context, Opener
 from kdbg.wire.language.payload import Opened
@@ -194,14 +195,14 @@ def test_records_of_the_kraft_preview_are_read_as_such(name: str, text: str, val
 
 
 def test_a_subscription_of_version_1_that_is_laid_out_as_version_0_is_read_as_such() -> None:
-    """As KafkaJS 1 writes them."""
+    """As KafkaJS 1 and kafka-go write them."""
     data, opener = bytes.fromhex("0001 00000001 0001 74 00000000"), Opener(Context())
     opened = opener.open(lambda data, around: [payload("ConsumerProtocolSubscription")], data, "metadata")
     assert isinstance(opened, Opened)
     assert opened.value == {"version": 1, "topics": ["t"], "user_data": b""}
     assert build(opened.grammar, opened.value) == data
-    assert [odd.finding.text for odd in opener.odd] == [
-        "this is version 1 laid out as version 0, by KafkaJS 1 or Kayrock"
+    assert [odd.finding.facts for odd in opener.odd] == [
+        KnownQuirk("subscription-v1-as-v0", ("kafka-go", "KafkaJS 1", "Kayrock", "sarama-cluster"), "guess")
     ]
 
 

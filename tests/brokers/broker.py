@@ -35,6 +35,10 @@ class Broker:
         return self.release.version
 
     @property
+    def host(self) -> str:
+        return self.plan.host(self.node)
+
+    @property
     def port(self) -> int:
         """That of the PLAINTEXT listener, which every broker has."""
         return self.plan.ports[self.node - 1][PLAINTEXT]
@@ -45,7 +49,7 @@ class Broker:
 
     def listener(self, name: str) -> str:
         """The address of a listener: PLAINTEXT; of a secure broker also SSL, SASL_PLAINTEXT, SASL_SSL."""
-        return f"{HOST}:{self.plan.ports[self.node - 1][name]}"
+        return f"{self.host}:{self.plan.ports[self.node - 1][name]}"
 
     @property
     def data(self) -> Path:
@@ -93,8 +97,8 @@ class Broker:
         """Whether it answers, with these nodes among the living and a leader for every topic on its disk."""
         try:
             if self.release.number >= (0, 10):
-                probe.api_versions(self.port)
-            seen = probe.metadata(self.port)
+                probe.api_versions(self.port, host=self.host)
+            seen = probe.metadata(self.port, host=self.host)
         except OSError:
             return False
         held = self._topics_held()
@@ -132,10 +136,10 @@ class Broker:
         until(lambda: self._serves(topic), lambda: f"broker {self.node} has no topic {topic}")
 
     def topics(self) -> set[str]:
-        return set(probe.metadata(self.port).leaders)
+        return set(probe.metadata(self.port, host=self.host).leaders)
 
     def _serves(self, topic: str) -> bool:
-        seen = probe.metadata(self.port)
+        seen = probe.metadata(self.port, host=self.host)
         own = (partition for partition, leader in seen.leaders.get(topic, {}).items() if leader == self.node)
         return topic in seen.led() and all((self.data / f"{topic}-{partition}").is_dir() for partition in own)
 

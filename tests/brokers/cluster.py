@@ -6,6 +6,7 @@ import base64
 import shutil
 import tempfile
 import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -42,19 +43,25 @@ def start(name: str, *, nodes: int = 1, secure: bool = False, unstable: bool = F
 class Cluster:
     """Brokers of one release that know one another, numbered from 1."""
 
-    def __init__(self, kafka: Release, *, nodes: int = 1, secure: bool = False, unstable: bool = False) -> None:
+    def __init__(
+        self, kafka: Release, *, nodes: int = 1, secure: bool = False, unstable: bool = False,
+        hosts: tuple[str, ...] = (), ports: tuple[Mapping[str, int], ...] = (), extra: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Plan it: without hosts and ports all nodes are at 127.0.0.1, at ports that are free; extra is for all."""
         self.release = kafka
         self.home = Path(tempfile.mkdtemp(prefix=f"kdbg-kafka-{kafka.version}-"))
-        self.security = Security(self.home / "security") if secure else None
+        self.security = Security(self.home / "security", *hosts[:1]) if secure else None
         self._zookeeper: JavaProcess | None = None
         names = [PLAINTEXT, *(LISTENERS if secure else ()), *(() if kafka.zookeeper else (CONTROLLER,))]
-        ports = iter(free_ports(nodes * len(names) + 1))
+        free = iter(free_ports(nodes * len(names) + 1))
+        secured = self.security.broker_properties() if self.security else {}
         self.plan = Plan(
             kafka,
             self.home,
-            tuple({name: next(ports) for name in names} for _ in range(nodes)),
-            zookeeper_port=next(ports) if kafka.zookeeper else None,
-            extra=(UNSTABLE if unstable else {}) | (self.security.broker_properties() if self.security else {}),
+            ports or tuple({name: next(free) for name in names} for _ in range(nodes)),
+            zookeeper_port=next(free) if kafka.zookeeper else None,
+            extra=(UNSTABLE if unstable else {}) | secured | dict(extra or {}),
+            hosts=hosts,
         )
         self.brokers = [Broker(self.plan, node) for node in range(1, nodes + 1)]
 

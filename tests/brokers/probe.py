@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 
 METADATA, API_VERSIONS = 3, 18
+HOST = "127.0.0.1"
 CLIENT = b"probe"
 
 
@@ -25,19 +26,19 @@ class Topics:
         return {topic for topic, leaders in self.leaders.items() if leaders and min(leaders.values()) >= 0}
 
 
-def api_versions(port: int, timeout: float = 2.0) -> dict[int, tuple[int, int]]:
+def api_versions(port: int, timeout: float = 2.0, host: str = HOST) -> dict[int, tuple[int, int]]:
     """API key -> the lowest and the highest version that the broker has."""
-    answer = _Reader(_ask(port, API_VERSIONS, b"", timeout))
+    answer = _Reader(_ask((host, port), API_VERSIONS, b"", timeout))
     error = answer.number("h")
     if error:
         raise OSError(f"ApiVersions v0 was answered with error {error}")
     return {answer.number("h"): (answer.number("h"), answer.number("h")) for _ in range(answer.number("i"))}
 
 
-def metadata(port: int, *topics: str, timeout: float = 2.0) -> Topics:
+def metadata(port: int, *topics: str, timeout: float = 2.0, host: str = HOST) -> Topics:
     """All topics, or these: one that isn't there is created by the asking."""
     names = b"".join(struct.pack(">h", len(topic)) + topic.encode() for topic in topics)
-    answer = _Reader(_ask(port, METADATA, struct.pack(">i", len(topics)) + names, timeout))
+    answer = _Reader(_ask((host, port), METADATA, struct.pack(">i", len(topics)) + names, timeout))
     nodes = {}
     for _ in range(answer.number("i")):
         node, _host = answer.number("i"), answer.string()
@@ -74,10 +75,10 @@ class _Reader:
         return partition, leader
 
 
-def _ask(port: int, key: int, body: bytes, timeout: float) -> bytes:
+def _ask(address: tuple[str, int], key: int, body: bytes, timeout: float) -> bytes:
     """One request of version 0; the body of what comes back."""
     request = struct.pack(">hhih", key, 0, 1, len(CLIENT)) + CLIENT + body
-    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
+    with socket.create_connection(address, timeout) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         (length,) = struct.unpack(">i", _exactly(connection, 4))
         return _exactly(connection, length)[4:]

@@ -18,7 +18,7 @@ MECHANISMS = ("PLAIN", *SCRAM, "OAUTHBEARER")
 LISTENERS = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MODULE = "org.apache.kafka.common.security"
 
-OPENSSL = f"""\
+OPENSSL = """\
 [req]
 distinguished_name = name
 prompt = no
@@ -32,7 +32,7 @@ subjectKeyIdentifier = hash
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth, clientAuth
-subjectAltName = DNS:localhost, IP:{HOST}
+subjectAltName = DNS:localhost, IP:%s
 subjectKeyIdentifier = hash
 authorityKeyIdentifier = keyid
 """
@@ -41,8 +41,9 @@ authorityKeyIdentifier = keyid
 class Security:
     """The files of a secure cluster, in a folder that goes with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str = HOST) -> None:
         self.folder = folder
+        self._host = host  # what the certificates are for, beside localhost
         self.authority = folder / "authority.pem"  # signed the broker and the client
         self.stranger = folder / "stranger.pem"  # an authority that signed neither
         self.broker = folder / "broker.pem"
@@ -52,7 +53,7 @@ class Security:
     def create(self) -> None:
         """Make the keys and certificates."""
         self.folder.mkdir()
-        (self.folder / "openssl.cnf").write_text(OPENSSL)
+        (self.folder / "openssl.cnf").write_text(OPENSSL % self._host)
         for authority in (self.authority, self.stranger):
             self._certificate(authority, "authority")
         for leaf in (self.broker, self.client):

@@ -66,6 +66,10 @@ class Plan:
     ports: tuple[Mapping[str, int], ...]
     zookeeper_port: int | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()  # an address of loopback for each node; none: all have the same
+
+    def host(self, node: int) -> str:
+        return self.hosts[node - 1] if self.hosts else HOST
 
     def data(self, node: int) -> Path:
         return self.home / f"data-{node}"
@@ -99,11 +103,11 @@ def server_properties(plan: Plan, node: int) -> dict[str, str]:
 
 
 def _zookeeper(plan: Plan, node: int) -> dict[str, str]:
-    port = plan.ports[node - 1][PLAINTEXT]
+    host, port = plan.host(node), plan.ports[node - 1][PLAINTEXT]
     where = (
-        {"host.name": HOST, "port": str(port)}
+        {"host.name": host, "port": str(port)}
         if plan.release.number < (0, 9)
-        else {"listeners": f"{PLAINTEXT}://{HOST}:{port}"}
+        else {"listeners": f"{PLAINTEXT}://{host}:{port}"}
     )
     return {
         "broker.id": str(node),
@@ -116,16 +120,16 @@ def _zookeeper(plan: Plan, node: int) -> dict[str, str]:
 
 
 def _kraft(plan: Plan, node: int) -> dict[str, str]:
-    ports = plan.ports[node - 1]
-    voters = (f"{number}@{HOST}:{each[CONTROLLER]}" for number, each in enumerate(plan.ports, 1))
+    host, ports = plan.host(node), plan.ports[node - 1]
+    voters = (f"{number}@{plan.host(number)}:{each[CONTROLLER]}" for number, each in enumerate(plan.ports, 1))
     protocols = {name: PLAINTEXT if name == CONTROLLER else name for name in ports}
     return {
         "process.roles": "broker,controller",
         "node.id": str(node),
         "controller.quorum.voters": ",".join(voters),
         "controller.listener.names": CONTROLLER,
-        "listeners": ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items()),
-        "advertised.listeners": ",".join(f"{name}://{HOST}:{ports[name]}" for name in ports if name != CONTROLLER),
+        "listeners": ",".join(f"{name}://{host}:{port}" for name, port in ports.items()),
+        "advertised.listeners": ",".join(f"{name}://{host}:{ports[name]}" for name in ports if name != CONTROLLER),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": PLAINTEXT,
         "broker.heartbeat.interval.ms": "1000",

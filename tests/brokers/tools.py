@@ -26,7 +26,7 @@ def run_tool(
 ) -> str:
     """What a tool prints; it is named by its class, in full or without the package."""
     jars = classpath(release.broker_artifacts if tool == FORMAT else release.tool_artifacts)
-    name = tool if "." in tool else _in_full(tool, jars)
+    name = tool if "." in tool else in_full(tool, jars)
     options = [*QUICK, HEAP, *logging_options(folder, release, "WARN")]
     done = subprocess.run(
         [java(), *options, "-cp", jars, name, *arguments],
@@ -42,7 +42,7 @@ def run_tool(
     return done.stdout
 
 
-def _in_full(tool: str, jars: str) -> str:
+def in_full(tool: str, jars: str) -> str:
     """From release to release more of them move from kafka.tools and kafka.admin to org.apache.kafka.tools."""
     kafka = [Path(jar) for jar in jars.split(os.pathsep) if Path(jar).name.startswith("kafka")]
     classes = [entry for jar in kafka for entry in _entries(jar) if entry.endswith(f"/{tool}.class")]

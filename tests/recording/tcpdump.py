@@ -23,8 +23,17 @@ MOST_SECONDS = 4.0  # real brokers of a cluster never fall silent
 def recording(path: Path, ports: Sequence[int], *, nanoseconds: bool = False, buffer_mb: int = 64) -> Iterator[None]:
     """Record the TCP traffic of these ports on the loopback interface; raises when the kernel dropped packets."""
     wanted = " or ".join(f"tcp port {port}" for port in ports)
+    with recording_all(path, wanted, nanoseconds=nanoseconds, buffer_mb=buffer_mb):
+        yield
+
+
+@contextlib.contextmanager
+def recording_all(
+    path: Path, wanted: str, *, interface: str = "lo", nanoseconds: bool = False, buffer_mb: int = 64
+) -> Iterator[None]:
+    """Record what a filter of tcpdump lets through on an interface; raises when the kernel dropped packets."""
     options = ["--time-stamp-precision=nano"] if nanoseconds else []
-    command = ["tcpdump", "-i", "lo", "-n", "-s", "262144", "-B", str(buffer_mb * 1024), "-Z", "root", *options]
+    command = ["tcpdump", "-i", interface, "-n", "-s", "262144", "-B", str(buffer_mb * 1024), "-Z", "root", *options]
     dump = subprocess.Popen([*command, "-U", "-w", str(path), wanted], stderr=subprocess.PIPE, text=True)
     try:
         _wait_until_listening(dump)

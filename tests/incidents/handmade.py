@@ -79,7 +79,7 @@ def handmade(client_id: str, address: str, **options: Any) -> Iterator[Handmade]
 def batch(*values: str, timestamp: int = 1_795_000_000_000, **fields: Any) -> Batch:
     """A batch of records with these values; fields are the batch's own: producer_id, base_sequence, crc."""
     times = {"base_timestamp": timestamp, "max_timestamp": timestamp}
-    return {"records": [{"offset_delta": at, "value": value} for at, value in enumerate(values)], **times, **fields}
+    return {"records": [{"value": value} for value in values], **times, **fields}
 
 
 def produced(topic: str, records: Any, *, partition: int = 0, acks: int = -1, **fields: Any) -> dict[str, Any]:

@@ -70,3 +70,8 @@ class Incident:
     @property
     def healthy(self) -> bool:
         return self.cause == HEALTHY
+
+
+def healthy(name: str, cluster: str, stage: Staging, looks_like: str, *evidence: Evidence) -> Incident:
+    """An entry for what is well, and what it could be taken for."""
+    return Incident(name, HEALTHY, cluster, stage, evidence=evidence, looks_like=looks_like)

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from ..incident import Incident
-from . import addresses, consuming, groups, producing, security, transactions
+from . import (
+    addresses,
+    committing,
+    consuming,
+    fetching,
+    groups,
+    healthy,
+    healthy_groups,
+    network,
+    producing,
+    security,
+    transactions,
+)  # fmt: skip
 
-TABLES = (addresses, security, producing, groups, consuming, transactions)
+TABLES = (
+    addresses, security, producing, groups, committing, consuming, fetching, transactions, network, healthy,
+    healthy_groups,
+)  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

@@ -10,11 +10,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from ..messages.exchange import CapturedMessage
 from ..tcp.stream import Receiver, Stream
 from ..tcp.table import Connection
+from .fronts import Fronts, Kept
 
 Direction: TypeAlias = tuple[int, bool]
 """A connection, named by its first packet, and whether its initiator sent the bytes."""
@@ -31,6 +33,8 @@ class Message(NamedTuple):
     last: int
     kept: int
     length: int
+    missing: int
+    """Bytes at its end that the capture lacks."""
 
 
 class Expected:
@@ -39,6 +43,8 @@ class Expected:
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.messages: dict[Direction, list[Message]] = defaultdict(list)
+        self.asking: dict[int, bool] = {}
+        """By the first packet of a connection: whether its initiator sends the requests."""
         self._end = 0
 
     def add(self, direction: Direction, half: CapturedMessage, replaced: bytes) -> None:
@@ -46,7 +52,8 @@ class Expected:
         length = len(half.data)
         self.file.seek(self._end)
         self.file.write(half.data + replaced)
-        self.messages[direction].append(Message(half.first_packet, half.last_packet, self._end, length))
+        self.messages[direction].append(Message(half.first_packet, half.last_packet, self._end, length, half.missing))
+        self.asking[direction[0]] = direction[1] == (half.direction == "request")
         self._end += 2 * length
 
     def bytes_of(self, message: Message) -> bytes:
@@ -61,6 +68,13 @@ class Places:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._starts, self._ends, self._kept = array("Q"), array("Q"), array("Q")
+        self._fronts, self._lengths = array("Q"), array("B")
+
+    def keep(self, kept: Iterable[Kept]) -> None:
+        """Note that these bytes stay; they come in order."""
+        for start, length in kept:
+            self._fronts.append(start)
+            self._lengths.append(length)
 
     def add(self, start: int, message: Message) -> None:
         """Note that a message begins at this position, behind its size."""
@@ -89,7 +103,18 @@ class Places:
                 self._file.seek(self._kept[place] + low - first)
                 made[low - start : high - start] = self._file.read(high - low)
             place += 1
+        self._put_fronts(start, data, made)
         return bytes(made)
+
+    def _put_fronts(self, start: int, data: bytes, made: bytearray) -> None:
+        """Put what stays of frames that are no messages into what was made of the bytes from a position on."""
+        place = max(bisect_right(self._fronts, start) - 1, 0)
+        while place < len(self._fronts) and self._fronts[place] < start + len(data):
+            low = max(self._fronts[place] - start, 0)
+            high = self._fronts[place] + self._lengths[place] - start
+            if low < high:
+                made[low:high] = data[low:high]
+            place += 1
 
 
 class Piece(NamedTuple):
@@ -102,8 +127,10 @@ class Piece(NamedTuple):
 class Side(Receiver):
     """A tcp.Receiver that finds the messages of one direction; it holds bytes while a message has begun in them."""
 
-    def __init__(self, stream: Stream, expected: Expected, messages: list[Message], places: Places) -> None:
-        self._stream, self._expected, self._places = stream, expected, places
+    def __init__(
+        self, stream: Stream, expected: Expected, places: Places, fronts: Fronts | None, messages: list[Message]
+    ) -> None:
+        self._stream, self._expected, self._places, self._fronts = stream, expected, places, fronts
         self._ending: dict[int, list[Message]] = defaultdict(list)
         for message in messages:
             self._ending[message.last].append(message)
@@ -117,8 +144,7 @@ class Side(Receiver):
     def data(self, payload: bytes, time: int, number: int) -> None:
         start = self._position()
         self._due = start + len(payload)
-        if not self._pieces:
-            self._data.clear()
+        if not self._data:
             self._start = start
         self._pieces.append(Piece(start, number))
         self._data += payload
@@ -128,11 +154,12 @@ class Side(Receiver):
 
     def gap(self, length: int, time: int, number: int) -> None:
         self._due = self._position() + length
-        self._pieces.clear()
+        self._let_all_go()
 
     def end(self, time: int, number: int) -> None:
-        self._pieces.clear()
-        self._data.clear()
+        self._let_all_go()
+        if self._fronts is not None:
+            self._places.keep(self._fronts.close())
 
     def _position(self) -> int:
         """Return the position of the next byte."""
@@ -150,15 +177,27 @@ class Side(Receiver):
             if place >= 0:
                 self._places.add(self._start + place, message)
                 self._cursor = self._start + place + message.length
+                if self._fronts is not None:
+                    self._fronts.message(self._start + place - SIZE, self._cursor, message.missing)
                 return
 
     def _let_go(self) -> None:
         """Forget the bytes in front in which no message has begun that is still to be found."""
         while self._pieces and not self._begun[self._pieces[0].number]:
             self._pieces.popleft()
-        start = self._pieces[0].start if self._pieces else self._start + len(self._data)
-        del self._data[: start - self._start]
-        self._start = start
+        self._forget(self._pieces[0].start - self._start if self._pieces else len(self._data))
+
+    def _let_all_go(self) -> None:
+        """Forget all bytes: what follows them is not here."""
+        self._pieces.clear()
+        self._forget(len(self._data))
+
+    def _forget(self, length: int) -> None:
+        """Forget bytes in front, in which all messages were found; of the frames that are none the fronts stay."""
+        if length and self._fronts is not None:
+            self._places.keep(self._fronts.feed(self._start, self._data[:length]))
+        del self._data[:length]
+        self._start += length
 
 
 class Locator:
@@ -174,7 +213,9 @@ class Locator:
         for sent, stream in ((True, connection.sent), (False, connection.answered)):
             direction = connection.first_packet, sent
             places = self.places[direction] = Places(self._expected.file)
-            sides.append(Side(stream, self._expected, self._expected.messages.pop(direction, []), places))
+            asking = self._expected.asking.get(connection.first_packet)
+            fronts = None if asking is None else Fronts(requests=asking == sent)
+            sides.append(Side(stream, self._expected, places, fronts, self._expected.messages.pop(direction, [])))
         return sides[0], sides[1]
 
     def settle(self) -> None:

@@ -110,6 +110,19 @@ def test_shared_bombs(bomb: Path | None, view: str) -> None:
     assert status in (0, 1)
 
 
+@pytest.mark.parametrize("bomb", [*bombs(), *sorted(SHARED.glob("bomb-*"))], ids=str)
+def test_redaction_ends_and_takes_no_more_than_it_may(
+    bomb: str | Path, captures: dict[str, Path], tmp_path: Path
+) -> None:
+    path, made = captures[bomb] if isinstance(bomb, str) else bomb, tmp_path / "shared.pcap"
+    status, _, said = called("redact", str(path), str(made))
+    assert "Traceback" not in said
+    assert status == ("could not be compressed" in said), said
+    before, after = ([(each.api.name, each.size, each.latency) for each in kdbg.read(str(one))] for one in (path, made))
+    assert before == after
+    assert b"last" not in made.read_bytes()
+
+
 def test_what_fits_is_read_as_before(captures: dict[str, Path]) -> None:
     MEMORY.allow(2 << 30)
     exchange = next(each for each in kdbg.read(str(captures["records"])) if each.api.name == "Produce")

@@ -25,6 +25,7 @@ from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..findings import Kind
 from ..messages.exchange import Exchange
+from ..redact.filling import Effort
 from ..redact.message import redact
 from ..redact.packets import pieces_rewritten, rewritten
 from ..redact.streams import UNREAD, Direction, Expected, Locator
@@ -80,7 +81,7 @@ class Redaction:
     def __init__(self, made: Substitutes) -> None:
         self.made = made
         self.exchanges = self.messages = self.lost = self.others = self.encrypted = self.blank = 0
-        self.ends, self.dissectors = Ends(), Dissectors()
+        self.ends, self.dissectors, self.effort = Ends(), Dissectors(), Effort()
         self.in_pieces = False
         self.pieces = Pieces()
 
@@ -121,7 +122,7 @@ class Redaction:
     def take(self, exchange: Exchange, expected: Expected) -> None:
         """Say what stands in place of an exchange's messages."""
         for direction, half in self.ends.halves(exchange):
-            made = redact(half, self.made)
+            made = redact(half, self.made, self.effort)
             self.messages += 1
             self.lost += made.lost
             expected.add(direction, half, made.data)
@@ -169,7 +170,8 @@ class Redaction:
         """Say what was done, and what could not be."""
         if self.lost:
             lost = number(self.lost, "compressed batch").replace("batchs", "batches")
-            click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank", err=True)
+            many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
+            click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank{many}", err=True)
         if self.blank:
             blank = number(self.blank, "IP fragment")
             click.echo(f"kdbg: {blank} blank: the others of their packets are not in the capture", err=True)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ..budget import MEMORY
 from ..errors import WireError
 from ..wire.records.compression import compress, decompress
 from .snappy import snappy_packers
@@ -27,6 +28,38 @@ SKIPPABLE = b"\x50\x2a\x4d\x18"
 OTHERS = b"aeot019-/ \0\1\2\xff"
 TURNS, AROUND = 6, 12
 """Other noise that is tried, and other amounts of it, where the bytes that are left to fill are too few for a frame."""
+
+
+NOISE, NOISE_MORE = 2, 64
+"""Noise is never compressed to less than half: more than twice the size, and some bytes, need not be tried."""
+EACH, SPARE = 1 << 12, 1 << 33
+"""Plain bytes that may be compressed at the fastest pace for each compressed byte of a batch, and more for all."""
+
+
+class Effort:
+    """How much may be compressed to find what fits: bombs end, and leave what the batches behind them need.
+
+    `given_up` counts the batches for which it was not enough.
+    """
+
+    given_up: int
+
+    def __init__(self, spare: int = SPARE) -> None:
+        self._own, self._spare, self.given_up = 0, spare, 0
+
+    def begin(self, size: int) -> None:
+        """Begin a batch of so many compressed bytes."""
+        self._own = EACH * size
+
+    def take(self, work: int) -> bool:
+        """Take plain bytes to compress, of the batch's own first; return whether so many are left."""
+        rest = max(work - self._own, 0)
+        if rest > self._spare:
+            self.given_up += 1
+            return False
+        self._own = max(self._own - work, 0)
+        self._spare -= rest
+        return True
 
 
 class Room(NamedTuple):
@@ -52,6 +85,8 @@ class Plain(NamedTuple):
         """Return the bytes with this noise in the rooms, as far as it goes."""
         data, used = bytearray(self.data), 0
         for start, end in self.rooms:
+            if used == len(noise):
+                break
             size = min(end - start, len(noise) - used)
             data[start : start + size] = noise[used : used + size]
             used += size
@@ -70,50 +105,58 @@ class Plain(NamedTuple):
         return self._replace(data=bytes(data))
 
 
-def refill(codec: int, plain: Plain, old: bytes, magic: int, made: Substitutes) -> bytes | None:
+def refill(codec: int, plain: Plain, old: bytes, magic: int, made: Substitutes, effort: Effort) -> bytes | None:
     """Return bytes of the length of `old` that decompress to the plain ones, with some noise in their rooms.
 
-    None where there is no way: nothing compresses the bytes that far.
+    None where there is no way, for nothing compresses the bytes that far, or where looking for it takes too long.
     """
-    for packer, filler in _ways(codec, old, magic):
-        for noisy in _noises(plain, made):
-            found = _searched(noisy, plain.room, packer, filler, len(old))
-            if found is not None and _holds(codec, *found, magic):
-                return found[0]
-            if found is None and not plain.rooms:
-                break
+    effort.begin(len(old))
+    most = min(plain.room, NOISE * len(old) + NOISE_MORE)
+    for packer, filler, pace in _ways(codec, old, magic):
+        for base, noises in _bases(plain, made):
+            if not effort.take(pace * len(plain.data)):
+                return None
+            if len(packer(base.filled(b""))) > len(old):
+                continue
+            for noisy in noises:
+                if not effort.take(pace * len(plain.data) * (most.bit_length() + AROUND)):
+                    return None
+                found = _searched(noisy, most, packer, filler, len(old))
+                if found is not None and _holds(codec, *found, magic):
+                    return found[0]
+                if found is None and not plain.rooms:
+                    break
     return None
 
 
 def _holds(codec: int, packed: bytes, plain: bytes, magic: int) -> bool:
-    """Return whether compressed bytes decompress to the plain ones."""
+    """Return whether compressed bytes decompress to the plain ones; its memory is free again afterwards."""
+    MEMORY.begin()
     try:
         return decompress(codec, packed, magic=magic) == plain
     except WireError:
         return False
 
 
-def _noises(plain: Plain, made: Substitutes) -> Iterator[Callable[[int], bytes]]:
-    """Yield functions that return the plain bytes with so much noise in their rooms: of letters, then of any bytes.
+def _bases(plain: Plain, made: Substitutes) -> Iterator[tuple[Plain, Iterable[Callable[[int], bytes]]]]:
+    """Yield the plain bytes, with functions that return them with so much noise in their rooms.
 
-    Then what is no noise is another letter: a match with the bytes beside it can make the difference.
+    That is of letters, then of any bytes. Then what is no noise is another letter: a match with the bytes beside it can
+    make the difference.
     """
-    for dense in (False, True):
-        for turn in range(TURNS):
-            yield partial(plain.noisy, made, turn, dense)
-    for letter in OTHERS:
-        yield partial(plain.blank_with(letter).noisy, made, 0, False)
+    yield plain, (partial(plain.noisy, made, turn, dense) for dense in (False, True) for turn in range(TURNS))
+    for letter in OTHERS if plain.rooms else b"":
+        other = plain.blank_with(letter)
+        yield other, [partial(other.noisy, made, 0, False)]
 
 
 def _searched(
     noisy: Callable[[int], bytes], most: int, packer: Packer, filler: Filler, size: int
 ) -> tuple[bytes, bytes] | None:
-    """Return compressed bytes of this size, and their plain ones.
+    """Return compressed bytes of this size, and their plain ones; those without noise take no more than that.
 
     The amount of noise that comes nearest to the size is looked for, then those around it are tried.
     """
-    if len(packer(noisy(0))) > size:
-        return None
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -126,19 +169,27 @@ def _searched(
     return None
 
 
-def _ways(codec: int, old: bytes, magic: int) -> Iterator[tuple[Packer, Filler]]:
-    """Yield how bytes of this codec can be compressed and filled up: as producers do, then harder, then otherwise."""
+def _ways(codec: int, old: bytes, magic: int) -> Iterator[tuple[Packer, Filler, int]]:
+    """Yield how bytes of this codec can be compressed and filled up: as producers do, then harder, then otherwise.
+
+    With each its pace: how many times as long as the fastest it takes, roughly.
+    """
     if codec == 1:
-        yield from ((partial(compress, 1, level=level), fill_gzip) for level in (6, 9, 1))
-        yield partial(_deflated, strategy=zlib.Z_RLE), fill_gzip
+        yield from ((partial(compress, 1, level=level), fill_gzip, 8) for level in (6, 9, 1))
+        yield partial(_deflated, strategy=zlib.Z_RLE), fill_gzip, 8
     elif codec == 2:
-        yield from snappy_packers(old)
+        yield from ((packer, filler, 4) for packer, filler in snappy_packers(old))
     elif codec == 3:
-        yield from ((partial(compress, 3, magic=magic, level=level), fill_frames) for level in (0, 9, 16))
-        yield from ((partial(_lz4, sums=sums, level=level), fill_frames) for sums in (1, 2) for level in (0, 16))
+        for level, pace in ((0, 1), (9, 8), (16, 16)):
+            yield partial(compress, 3, magic=magic, level=level), fill_frames, pace
+        for sums in (1, 2):
+            yield from (
+                (partial(_lz4, sums=sums, level=level), fill_frames, pace) for level, pace in ((0, 1), (16, 16))
+            )
     elif codec == 4:
-        yield from ((partial(compress, 4, level=level), fill_zstd) for level in (3, 1, 9, 19, 22))
-        yield from ((partial(_zstd, size=size, sums=sums), fill_zstd) for size in (0, 1) for sums in (0, 1))
+        for level, pace in ((3, 1), (1, 1), (9, 4), (19, 16), (22, 16)):
+            yield partial(compress, 4, level=level), fill_zstd, pace
+        yield from ((partial(_zstd, size=size, sums=sums), fill_zstd, 16) for size in (0, 1) for sums in (0, 1))
 
 
 def _deflated(data: bytes, strategy: int) -> bytes:

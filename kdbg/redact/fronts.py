@@ -11,6 +11,8 @@ from bisect import insort
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .substitutes import blank
+
 SIZE, IDS, CLIENT = 4, 8, 12
 """Where the parts of a front end, and a request's client id begins."""
 LONGEST = 14
@@ -23,11 +25,11 @@ SMALL = frozenset({0x00, 0xFF})
 """First bytes of small numbers."""
 
 
-class Kept(NamedTuple):
-    """Bytes that stay: the position of the first, and how many."""
+class Front(NamedTuple):
+    """The position of a front, and the bytes that stand there afterwards."""
 
     start: int
-    length: int
+    data: bytes
 
 
 class Fronts:
@@ -49,7 +51,7 @@ class Fronts:
         """Take note of a message with its size, of which so many bytes behind its end are missing."""
         insort(self._messages, (start, end, missing))
 
-    def feed(self, start: int, data: bytes | bytearray) -> Iterator[Kept]:
+    def feed(self, start: int, data: bytes | bytearray) -> Iterator[Front]:
         """Take the next bytes, in which all messages that begin are known; yield what stays of them.
 
         Where bytes are missing in front of these, the next frame is due here, if no message claims more.
@@ -66,7 +68,7 @@ class Fronts:
                 return
             yield from self.close()
 
-    def close(self) -> Iterator[Kept]:
+    def close(self) -> Iterator[Front]:
         """Yield what stays of the front at hand, of which no more comes."""
         front, due = bytes(self._front), self._due
         self._front.clear()
@@ -74,7 +76,7 @@ class Fronts:
         if due is None or len(front) < SIZE or front[0] > LARGEST:
             return
         self._due = due + SIZE + int.from_bytes(front[:SIZE])
-        yield from (Kept(due + start, end - start) for start, end in self._numbers(front))
+        yield Front(due, self._written(front))
 
     def _stop(self, end: int) -> int | None:
         """Pass over messages where a frame is due; return where the next begins behind that, None where none is due.
@@ -93,18 +95,17 @@ class Fronts:
     def _longest(self) -> int:
         return LONGEST if self._requests else IDS
 
-    def _numbers(self, front: bytes) -> Iterator[tuple[int, int]]:
-        """Yield from where to where a front stays."""
-        yield 0, SIZE
+    def _written(self, front: bytes) -> bytes:
+        """Return what stands in place of a front: numbers that are not small become other large ones."""
         ids = SIZE
         if self._requests:
             if len(front) < IDS or front[SIZE] or front[SIZE + 2]:
-                return
-            yield SIZE, IDS
+                return front[:SIZE]
             ids = IDS
-        behind = ids + 4
+        made, behind = bytearray(front), ids + 4
         is_small = len(front) >= behind and front[ids] in SMALL
-        if is_small:
-            yield ids, behind
-        if len(front) >= LONGEST and (not is_small or front[CLIENT] in (*SMALL, 1)):
-            yield CLIENT, LONGEST
+        if not is_small:
+            made[ids:behind] = blank(len(front[ids:behind]))
+        if is_small and len(front) > CLIENT and front[CLIENT] not in (*SMALL, 1):
+            made[CLIENT:] = blank(len(front) - CLIENT)
+        return bytes(made)

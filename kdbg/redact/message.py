@@ -18,7 +18,7 @@ from ..wire.readings.inspection import Inspection, Span
 from ..wire.records.checksum import crc32, crc32c
 from ..wire.records.sets import CODEC_MASK
 from .edits import Edit, edits
-from .filling import Plain, Room, refill
+from .filling import Effort, Plain, Room, refill
 from .substitutes import BLANK, Substitutes, blank
 
 CORRELATION_ID = 4
@@ -35,7 +35,7 @@ class Redacted(NamedTuple):
     lost: int
 
 
-def redact(half: CapturedMessage, made: Substitutes) -> Redacted:
+def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted:
     """Return the bytes in place of a captured message's, without its size."""
     if half.api is None:
         kept = min(CORRELATION_ID, len(half.data))
@@ -43,17 +43,18 @@ def redact(half: CapturedMessage, made: Substitutes) -> Redacted:
     grammar, inspection = explain(half.api, half.version, half.direction, half.data)
     open_inspection(grammar, inspection, half.context)
     found = list(edits(inspection, made, carries_secrets(grammar), bool(half.missing)))
-    return Message(inspection, found, made).folded()
+    return Message(inspection, found, made, effort).folded()
 
 
 class Message:
     """The buffers of a message with their edits made; from the innermost out, each is packed into the one around it."""
 
     made: Substitutes
+    effort: Effort
     lost: int
 
-    def __init__(self, inspection: Inspection, found: list[Edit], made: Substitutes) -> None:
-        self.made = made
+    def __init__(self, inspection: Inspection, found: list[Edit], made: Substitutes, effort: Effort) -> None:
+        self.made, self.effort = made, effort
         self.old = [buffer.data for buffer in inspection.buffers]
         self.new = [bytearray(data) for data in self.old]
         self.names = [buffer.name for buffer in inspection.buffers]
@@ -93,7 +94,7 @@ class Message:
         if plain.data == self.old[buffer]:
             packed = old
         elif not self._is_blank(place):
-            packed = refill(attributes.value & CODEC_MASK, plain, old, magic.value, self.made)
+            packed = refill(attributes.value & CODEC_MASK, plain, old, magic.value, self.made, self.effort)
             self.lost += packed is None
         self.new[place.buffer][start:end] = blank(len(old)) if packed is None else packed
 

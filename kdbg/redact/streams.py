@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 from ..messages.exchange import CapturedMessage
 from ..tcp.stream import Receiver, Stream
 from ..tcp.table import Connection
-from .fronts import Fronts, Kept
+from .fronts import Front, Fronts
 
 Direction: TypeAlias = tuple[int, bool]
 """A connection, named by its first packet, and whether its initiator sent the bytes."""
@@ -68,13 +68,13 @@ class Places:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._starts, self._ends, self._kept = array("Q"), array("Q"), array("Q")
-        self._fronts, self._lengths = array("Q"), array("B")
+        self._fronts, self._texts = array("Q"), list[bytes]()
 
-    def keep(self, kept: Iterable[Kept]) -> None:
-        """Note that these bytes stay; they come in order."""
-        for start, length in kept:
+    def put(self, fronts: Iterable[Front]) -> None:
+        """Note what stands in front of frames that are no messages; they come in order."""
+        for start, data in fronts:
             self._fronts.append(start)
-            self._lengths.append(length)
+            self._texts.append(data)
 
     def add(self, start: int, message: Message) -> None:
         """Note that a message begins at this position, behind its size."""
@@ -103,17 +103,17 @@ class Places:
                 self._file.seek(self._kept[place] + low - first)
                 made[low - start : high - start] = self._file.read(high - low)
             place += 1
-        self._put_fronts(start, data, made)
+        self._put_fronts(start, made)
         return bytes(made)
 
-    def _put_fronts(self, start: int, data: bytes, made: bytearray) -> None:
-        """Put what stays of frames that are no messages into what was made of the bytes from a position on."""
+    def _put_fronts(self, start: int, made: bytearray) -> None:
+        """Put the fronts of frames that are no messages into what was made of the bytes from a position on."""
         place = max(bisect_right(self._fronts, start) - 1, 0)
-        while place < len(self._fronts) and self._fronts[place] < start + len(data):
-            low = max(self._fronts[place] - start, 0)
-            high = self._fronts[place] + self._lengths[place] - start
-            if low < high:
-                made[low:high] = data[low:high]
+        while place < len(self._fronts) and self._fronts[place] < start + len(made):
+            low = self._fronts[place] - start
+            high = min(low + len(self._texts[place]), len(made))
+            if high > max(low, 0):
+                made[max(low, 0) : high] = self._texts[place][max(-low, 0) : high - low]
             place += 1
 
 
@@ -159,7 +159,7 @@ class Side(Receiver):
     def end(self, time: int, number: int) -> None:
         self._let_all_go()
         if self._fronts is not None:
-            self._places.keep(self._fronts.close())
+            self._places.put(self._fronts.close())
 
     def _position(self) -> int:
         """Return the position of the next byte."""
@@ -195,7 +195,7 @@ class Side(Receiver):
     def _forget(self, length: int) -> None:
         """Forget bytes in front, in which all messages were found; of the frames that are none the fronts stay."""
         if length and self._fronts is not None:
-            self._places.keep(self._fronts.feed(self._start, self._data[:length]))
+            self._places.put(self._fronts.feed(self._start, self._data[:length]))
         del self._data[:length]
         self._start += length
 

@@ -24,6 +24,8 @@ from .seen import exchanges, names, seen
 
 MORE = sorted((SHARED[0].parent if SHARED else Path("/nowhere")).glob("*/*.pcap*"))
 ALL = [path for path in (*SHIPPED, *SHARED, *MORE) if path.suffix != ".gz"]
+NOT_ALL = {"bomb-32KB-nested-5000x50000.pcap": (1,)}
+"""Captures with batches that nothing compresses as far again, and the exit status that says so."""
 CASES = [(path, [["--names", "--addresses"], []][number % 2]) for number, path in enumerate(ALL)]
 OPTIONS = ([], ["--names", "--addresses"])
 FIELDS = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id")
@@ -31,7 +33,7 @@ FIELDS = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id")
 
 def redacted(path: Path, target: Path, *options: str, seed: str = "a seed") -> Path:
     made = target / f"shared{path.suffix}"
-    assert run(["redact", str(path), str(made), "--seed", seed, *options]) == 0
+    assert run(["redact", str(path), str(made), "--seed", seed, *options]) in (0, *NOT_ALL.get(path.name, ()))
     return made
 
 
@@ -40,7 +42,7 @@ def test_the_exchanges_are_the_same_and_nothing_is_left(path: Path, options: lis
     made = redacted(path, tmp_path, *options)
     before, after = seen(path), seen(made)
     assert after.exchanges == before.exchanges
-    assert len(after.inside) == len(before.inside), "a batch does not decompress any more"
+    assert len(after.inside) == len(before.inside) or path.name in NOT_ALL, "a batch does not decompress any more"
     if path in SHIPPED:
         assert [without(found, path) for found in after.findings] == [without(found, path) for found in before.findings]
     data = [made.read_bytes(), *after.inside]

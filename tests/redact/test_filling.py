@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.redact.filling import Plain, Room, fill_frames, fill_gzip, fill_zstd, refill
+from kdbg.budget import MEMORY
+from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, fill_zstd, refill
 from kdbg.redact.snappy import elements, longer
 from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.compression import compress, decompress
@@ -61,7 +62,7 @@ def test_the_size_is_the_same_and_so_is_all_but_the_values(name: str, values: li
     codec, write = WRITERS[name]
     old, plain = plain_of(values)
     packed = write(old)
-    found = refill(codec, plain, packed, 2, MADE)
+    found = refill(codec, plain, packed, 2, MADE, Effort())
     assert found is not None, "no way found"
     assert len(found) == len(packed)
     inside = bytearray(decompress(codec, found))
@@ -76,7 +77,7 @@ def test_checksums_are_written_once_the_noise_is_there() -> None:
 
     old = b"\0" + bytes(range(200))
     packed = compress(1, old)
-    found = refill(1, Plain(b"\0" + b"x" * 200, [Room(1, 201)], prove), packed, 2, MADE)
+    found = refill(1, Plain(b"\0" + b"x" * 200, [Room(1, 201)], prove), packed, 2, MADE, Effort())
     assert found is not None
     inside = decompress(1, found)
     assert inside[0] == sum(inside[1:]) % 256
@@ -86,7 +87,7 @@ def test_checksums_are_written_once_the_noise_is_there() -> None:
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_bytes_that_nothing_compresses_that_far_are_given_up(codec: int) -> None:
     plain = Plain(bytes(range(256)), [], nothing)
-    assert refill(codec, plain, compress(codec, b"")[:20], 2, MADE) is None
+    assert refill(codec, plain, compress(codec, b"")[:20], 2, MADE, Effort()) is None
 
 
 @given(data=st.binary(min_size=1, max_size=300), more=st.integers(0, 60))
@@ -116,3 +117,23 @@ def test_compressed_bytes_are_filled_up_with_what_decoders_pass_over(
         return
     assert len(made) == len(packed) + more
     assert decompress(codec, made) == data
+
+
+def test_where_it_takes_too_long_a_batch_is_given_up_and_others_have_their_own() -> None:
+    value = bytes(100_000)
+    old, plain = plain_of([value])
+    effort = Effort(spare=0)
+    assert refill(1, plain, compress(1, old)[:20], 2, MADE, effort) is None
+    assert effort.given_up == 1
+    old, plain = plain_of([bytes(range(200))])
+    assert refill(1, plain, compress(1, old), 2, MADE, effort) is not None, "what is captured gives time"
+    assert effort.given_up == 1
+
+
+def test_memory_that_the_message_took_is_not_taken_twice() -> None:
+    old, plain = plain_of([b"what was said" * 90])
+    MEMORY.begin()
+    MEMORY.take(MEMORY.left)
+    found = refill(4, plain, compress(4, old), 2, MADE, Effort())
+    MEMORY.begin()
+    assert found is not None

@@ -23,7 +23,7 @@ def slower(stage: Stage, work: float = 0.1, client: str = "event-indexer") -> No
     """The consumer handles ten records a second, the producer writes fifty."""
     stage.topic("events")
     options = SHORT | {"queued_min_messages": 1, "fetch_message_max_bytes": 600, "auto_commit_interval_ms": 500}
-    options |= {"enable_auto_commit": True}
+    options |= {"enable_auto_commit": True, "fetch_queue_backoff_ms": 50}
     with (
         stage.recording(),
         stage.producer("event-source", linger_ms=0) as writer,
@@ -94,7 +94,7 @@ def paused(stage: Stage, resumes: bool = False) -> None:
 def deleted(stage: Stage, gone: int = 12, reset: str = "earliest") -> None:
     """What the group had not read yet was deleted: it goes on behind the hole."""
     stage.topic("history")
-    stage.fill("history", *(f"entry {number}" for number in range(20)))
+    stage.fill("history", *(f"entry {number}" for number in range(20)), batch_num_messages=1)
     with stage.consumer("setup", "historians") as before:
         before.commit(offsets=[TopicPartition("history", 0, 4)], asynchronous=False)
     if gone:
@@ -107,7 +107,7 @@ def deleted(stage: Stage, gone: int = 12, reset: str = "earliest") -> None:
 
 def deleted_in_java(stage: Stage, gone: int = 15) -> None:
     stage.topic("history")
-    stage.fill("history", *(f"entry {number}" for number in range(20)))
+    stage.fill("history", *(f"entry {number}" for number in range(20)), batch_num_messages=1)
     with stage.consumer("setup", "chroniclers") as before:
         before.commit(offsets=[TopicPartition("history", 0, 2)], asynchronous=False)
     if gone:
@@ -158,6 +158,23 @@ def poison_by_seeking(stage: Stage, skips: bool = False) -> None:
                     reader.seek(TopicPartition("baskets", 0, message.offset() or 0))
 
 
+def broken_on_disk(stage: Stage, broken: bool = True) -> None:
+    """A bit of a batch is turned over on the broker's disk: the consumer finds its checksum wrong, again and again."""
+    stage.topic("vault")
+    stage.fill("vault", *(f"paper {number}" for number in range(6)), batch_num_messages=1)
+    if broken:
+        segment = stage.broker.data / "vault-0" / "00000000000000000000.log"
+        with segment.open("r+b") as file:
+            file.seek(segment.read_bytes().index(b"paper 3"))
+            file.write(b"P")
+    settings = {
+        "bootstrap.servers": ONE, "client.id": "vault-reader", "group.id": "vault-readers", "do.seconds": 4,
+        "auto.offset.reset": "earliest", "fetch.max.wait.ms": 300,
+    }  # fmt: skip
+    with stage.recording():
+        ended(java_client("consume", "vault", settings))
+
+
 CLIENT = "client_id"
 INCIDENTS = (
     Incident(
@@ -189,6 +206,11 @@ INCIDENTS = (
         {CLIENT: "chronicler", "group": "chroniclers", "topic": "history"},
         (Shown("Fetch", "OFFSET_OUT_OF_RANGE", client_id="chronicler"),), "a longer retention, less lag",
         partial(deleted_in_java, gone=0),
+    ),
+    Incident(
+        "batch-broken-on-disk", "corrupt-batch", "one", broken_on_disk,
+        {CLIENT: "vault-reader", "topic": "vault", "broker": ONE}, (Shown("Fetch", client_id="vault-reader"),),
+        "look at the broker's disk; another replica", partial(broken_on_disk, broken=False),
     ),
     Incident(
         "poison-record-restarts", "poison-record", "one", poison,

@@ -34,7 +34,7 @@ def busy_python(stage: Stage, wait: int = 0) -> None:
     def read() -> None:
         options = {"client_id": "alert-board", "group_id": None, "fetch_max_wait_ms": wait}
         reader = KafkaConsumer("alerts", bootstrap_servers=ONE, **options)
-        end = time.monotonic() + 1
+        end = time.monotonic() + 2.5
         while time.monotonic() < end:
             reader.poll(100)
 
@@ -128,6 +128,23 @@ def impatient_javascript(stage: Stage, timeout: int = 1000) -> None:
     waits = {"maxWaitTimeInMs": 2500, "minBytes": 1_000_000, "sessionTimeout": 6000, "heartbeatInterval": 500}
     with stage.recording():
         ended(kafkajs("consume", "quiet", kafka=kafka, group="quiet-js", consumer=waits, seconds=9))
+
+
+def takes_it_for_the_next(stage: Stage, wait: int = 1800) -> None:
+    """A client that gives up a Fetch after a second and asks on: the late answer comes in front of the next one."""
+    stage.topic("quiet")
+    stage.fill("quiet", "one", "two")
+    with stage.recording():
+        for _ in range(4):
+            with handmade("homemade-tcl", ONE) as client:
+                client.ask("ApiVersions", 0)
+                client.send("Fetch", 4, **fetched("quiet", wait=wait, least=1_000_000))
+                with suppress(TimeoutError):
+                    client.socket.settimeout(1.0)
+                    client.answer()
+                client.socket.settimeout(20.0)
+                client.send("Metadata", 4, topics=[{"name": "quiet"}], allow_auto_topic_creation=False)
+                client.answer()
 
 
 def reads_late(stage: Stage, pause: float = 2.5) -> None:
@@ -252,6 +269,12 @@ INCIDENTS = (
         "requestTimeout above maxWaitTimeInMs", partial(impatient_javascript, timeout=8000),
     ),
     Incident(
+        "late-answer-taken-for-the-next", "client-timeout-below-max-wait", "one", takes_it_for_the_next,
+        {CLIENT: "homemade-tcl", "topic": "quiet"},
+        (Shown("Fetch", client_id="homemade-tcl", at_least=4), Shown("Metadata", client_id="homemade-tcl", at_least=4)),
+        "a timeout above max_wait_ms; another connection after it", partial(takes_it_for_the_next, wait=300),
+    ),
+    Incident(
         "client-reads-late", "slow-client", "one", reads_late, {CLIENT: "film-player", "topic": "films"},
         (Packets("A", port=9092, empty_window=True),), "read at once, or fetch less", partial(reads_late, pause=0.0),
     ),
@@ -273,7 +296,7 @@ INCIDENTS = (
     ),
     Incident(
         "too-many-connections", "connection-limit", "one", crowded, {"host": "127.0.0.77", "broker": ONE},
-        (Packets("F", port=9092, address="127.0.0.77", at_least=4),), "max.connections.per.ip, or fewer connections",
+        (Packets("R", port=9092, address="127.0.0.77", at_least=4),), "max.connections.per.ip, or fewer connections",
         partial(crowded, most=20),
     ),
 )  # fmt: skip

@@ -212,9 +212,9 @@ def mixed_up_librdkafka(stage: Stage, wrong_from: int | None = 3) -> None:
 AT_LINE = {"host": FAR, "broker": LINE}
 INCIDENTS = (
     Incident(
-        "network-delay", "network-latency", "one", partial(on_line, delay=0.12, count=15),
+        "network-delay", "network-latency", "one", partial(on_line, delay=0.12, count=40),
         AT_LINE, (Packets("S", address=FAR, at_least=4), Shown("Produce", client_id="branch-api", at_least=10)),
-        "a broker that is nearer, fewer round trips", partial(on_line, count=15),
+        "a broker that is nearer, fewer round trips", partial(on_line, count=40),
     ),
     Incident(
         "network-delay-java", "network-latency", "one", java_on_line, AT_LINE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 
 from confluent_kafka import KafkaException, Producer
@@ -20,11 +20,13 @@ def left_open(stage: Stage, commits: bool = False) -> None:
     stage.topic("settlements")
     options = {"isolation_level": "read_committed", "fetch_wait_max_ms": 300}
     with (
+        ExitStack() as later,
         stage.recording(),
-        stage.producer("settle-batch", transactional_id="settle-7", transaction_timeout_ms=600_000) as hangs,
         stage.producer("settle-web") as other,
         stage.consumer("settle-report", "settle-reports", "settlements", **options) as reader,
     ):
+        hanging = {"transactional_id": "settle-7", "transaction_timeout_ms": 600_000}
+        hangs = later.enter_context(stage.producer("settle-batch", **hanging))  # its end would abort the transaction
         hangs.init_transactions(PATIENCE)
         hangs.begin_transaction()
         hangs.produce("settlements", "7.00")

@@ -37,6 +37,15 @@ def good() -> Talk:
     return Talk().ask("Metadata", 1).answer()
 
 
+def begun_before(talk: Talk) -> Talk:
+    """A connection that the capture did not see open."""
+    talk.segments = talk.segments[2:]
+    return talk
+
+
+BROKER = {"node_id": 1, "host": "kafka-1", "port": 9092}
+
+
 def too_many_records(count: int) -> Talk:
     """A Produce with a batch of so many empty records, compressed to next to nothing."""
     record = bytes([12, 0, 0, 0, 1, 1, 0])
@@ -66,6 +75,7 @@ MADE: dict[str, Callable[[], Talk]] = {
     "payload": lambda: joins(b"\0\1"),
     "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)),
     "quirk": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
+    "midstream": lambda: begun_before(Talk().reply(b"\xff" * 40).ask("Metadata", 1).answer(brokers=[BROKER])),
     "unanswered": lambda: good().ask("Metadata", 1),
     "unasked": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
     "not-kafka": lambda: (

@@ -11,7 +11,7 @@ from typing import Any
 from ..capture import Capture
 from ..engine.driver import PAUSE, Drive, Fits, Pairing
 from ..engine.garbage import seldom_collected
-from ..engine.sides import Depth
+from ..engine.side import Depth
 from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.tally import Seen

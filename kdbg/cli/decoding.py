@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..capture import Capture
-from ..engine.sides import Depth
+from ..engine.side import Depth
 from ..filters.chosen import Filters
 from ..logs.log import Log
 from ..messages.exchange import Exchange

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from ..findings import Finding, Kind
-from ..findings.facts import Foreign, NoRequest
+from ..findings.facts import Foreign, NoRequest, NothingWhole
 from ..tcp.stream import Receiver
 from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
@@ -312,12 +312,14 @@ class Classifier:
     def _give_up(self) -> None:
         self._enter(Sign.NO_REQUEST)
         what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
-        size = self._seen()
+        size, alone = self._seen(), not all(side.held or side.passed or side.lost for side in self.sides)
         for side in self.sides:
             side.release()
         finding = None
         if what:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
+        elif alone and not self.certain and 0 < size <= self._patience():
+            finding = Finding(Kind.MIDSTREAM, length=size, facts=NothingWhole())
         elif size:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
         self._other(self, finding)

@@ -25,6 +25,11 @@ def skipped(direction: Direction, length: int) -> Finding:
     return Finding(Kind.SKIPPED, direction, length=length, facts=of.BytesUnproved())
 
 
+def before_first(direction: Direction, length: int) -> Finding:
+    """Make the finding for `length` bytes before the first frame of a connection that is older than the capture."""
+    return Finding(Kind.MIDSTREAM, direction, length=length, facts=of.BeforeFirst())
+
+
 def foreign(direction: Direction, length: int, protocol: str) -> Finding:
     """Make the finding for `length` bytes of a direction that are of another protocol."""
     return Finding(Kind.NOT_KAFKA, direction, length=length, facts=of.ForeignAnswer(protocol))

@@ -11,7 +11,8 @@ from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
 from .framing import Framer
 from .pairing import Pairing
-from .sides import Depth, RequestSide, ResponseSide
+from .side import Depth
+from .sides import RequestSide, ResponseSide
 
 
 class Conversation:
@@ -19,7 +20,8 @@ class Conversation:
 
     `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
     both its halves are there, and may still change until `prove` says that it does not. `left_over` takes the
-    findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame.
+    findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame;
+    `midstream` that the connection is older than the capture.
     """
 
     __slots__ = ("broker", "client", "pairing", "requests", "responses")
@@ -34,14 +36,15 @@ class Conversation:
         synced: tuple[bool, bool],
         known: Known,
         held: Held | None = None,
+        midstream: bool = False,
     ) -> None:
         held = held or Held()
         self.pairing: Pairing = Pairing(
             peers, partial(complete, self), left_over, whole=whole, known=known, holds=True, held=held
         )
-        self.broker: ResponseSide = ResponseSide(self.pairing)
+        self.broker: ResponseSide = ResponseSide(self.pairing, midstream=midstream)
         self.responses: Framer = Framer(self.broker, synced=synced[1], held=held)
-        self.client: RequestSide = RequestSide(self.pairing, self.responses.retry)
+        self.client: RequestSide = RequestSide(self.pairing, self.responses.retry, midstream=midstream)
         self.requests: Framer = Framer(self.client, synced=synced[0], held=held)
 
     def prove(self, exchange: Exchange, reads: Depth | None) -> bool:

@@ -16,7 +16,7 @@ from ..findings import Finding
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from ..wire.readings.topic_names import NamesThen
-from .sides import HOLD
+from .side import HOLD
 
 PAUSE = HOLD / 1e9
 """Seconds after which a source that is waited on should give an empty block."""

@@ -26,7 +26,7 @@ from .names import Learner
 from .outbox import Outbox
 from .preambles import Read
 from .proxied import Proxied
-from .sides import Depth
+from .side import Depth
 from .tls import NO_KEYS, Tls
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Engine:
     tells; `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
 
     An exchange that is handed out is final. It is handed out once the next frame of its connection proves it, at the
-    latest with the first packet that is `sides.HOLD` younger, or with `idle`; in the order in which exchanges were
+    latest with the first packet that is `side.HOLD` younger, or with `idle`; in the order in which exchanges were
     completed, which their numbers tell, too. `reads` says how far whoever takes the exchanges reads all of them: then
     they are read here already, and those that are sound are handed out at once. `keys` has the secrets of TLS.
     """
@@ -169,6 +169,7 @@ class Engine:
             synced=(sides[client].starts_with_frame(), classifier.certain),
             known=self.known,
             held=self.held,
+            midstream=not classifier.certain,
         )
         streams[client].attach(conversation.requests)
         streams[1 - client].attach(conversation.responses)

@@ -6,7 +6,7 @@ from collections import deque
 
 from ..messages.exchange import Exchange
 from .conversation import Conversation
-from .sides import HOLD, Depth
+from .side import HOLD, Depth
 
 MOST, MOST_BYTES = 256, 16 << 20
 """Exchanges held at once, and bytes of them; beyond that the oldest is taken as final."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from ..grammars.sasl import api as SASL_TOKEN
-from ..messages.exchange import CapturedMessage, Exchange, GivenUp
+from ..messages.exchange import CapturedMessage, Exchange
 from ..wire.language.api import Direction
 from . import complaints, requests
 from .foreign import looks_like
@@ -21,12 +21,9 @@ from .pairing import Pairing
 from .requests import RequestHeader
 from .responses import AHEAD, FAR, FEW, beyond, find, pattern, steps
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
-from .validation import excess, excess_of, extent, fits, may_fit
+from .side import Side
+from .validation import extent, fits, may_fit
 
-HOLD = 50_000_000
-"""Nanoseconds after its last byte, a frame is final, though no other has come behind it."""
-Depth: TypeAlias = Literal["shallow", "whole"]
-"""How far messages are read: see `CapturedMessage.message`."""
 GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20
 KEEP_RESPONSES = 1 << 14
@@ -37,90 +34,9 @@ _size_and_correlation_id = struct.Struct(">ii").unpack_from
 _NOBODY = object()
 SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
 """What a response may begin with of which nothing is known: a size of up to 1 MB, a correlation id."""
-NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
 
 
-class _Side:
-    """What both ends have in common: the words of complaint, and the last frame, until it is proved.
-
-    `last` is final once a frame stands behind it, or nothing can: until then bytes may be taken from its end. It is
-    `NO_FRAME` where there is none that is not final.
-    """
-
-    __slots__ = ("_exchange", "_half", "_odd", "last", "pairing")
-    direction: Direction
-
-    def __init__(self, pairing: Pairing) -> None:
-        self.pairing = pairing
-        self.last = NO_FRAME
-        self._odd = NO_FRAME
-        self._half: type[CapturedMessage] = CapturedMessage
-        self._exchange: Exchange | None = None
-
-    @property
-    def quiescent(self) -> bool:
-        return self.pairing.quiescent
-
-    def surplus(self, time: int) -> bytes:
-        half = self.last
-        if half.api is None or half.missing or time - half.last_time > HOLD:
-            return b""
-        length = excess(half.api, half.version, half.direction, half.data)
-        return half.data[len(half.data) - length :]
-
-    def shorten(self, length: int, time: int, number: int) -> None:
-        half = self.last
-        half.data = half.data[: len(half.data) - length]
-        half.last_time, half.last_packet = time, number
-        self.wrong_length(length)
-        self.last = NO_FRAME
-
-    def proved(self) -> None:
-        self.last = NO_FRAME
-
-    def forget(self, exchange: Exchange) -> None:
-        """Let go of this exchange, if it is that of the last frame."""
-        if self._exchange is exchange:
-            self._exchange = None
-
-    def prove_by_reading(self, depth: Depth) -> bool:
-        """Return whether `last` is final, as its message has a use for all its bytes; `depth` is how far it is read."""
-        last = self.last
-        if last is self._odd:
-            return last is NO_FRAME
-        message = last.message(shallow=depth == "shallow") if not last.missing else None
-        if message is not None and message.findings and excess_of(message):
-            last.forget()
-            self._odd = last
-            return False
-        self.last = NO_FRAME
-        return True
-
-    def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        self._half = GivenUp
-        self.frame(data, times, packets, missing, token)
-        self._half = CapturedMessage
-
-    def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """Take one frame, as `framing.Owner` has it."""
-        raise NotImplementedError
-
-    def wrong_length(self, excess: int) -> None:
-        found = self._exchange.findings if self._exchange is not None else self.pairing.findings
-        found.append(complaints.wrong_length(self.direction, excess))
-
-    def skipped(self, length: int, beginning: bytes) -> None:
-        self.pairing.findings.append(complaints.skipped(self.direction, length))
-
-    def lost(self, length: int, number: int) -> None:
-        self.pairing.findings.append(complaints.gap(self.direction, length, number))
-
-    def end(self) -> None:
-        self.last = NO_FRAME
-        self.pairing.end()
-
-
-class RequestSide(_Side, requests.AnyRequest):
+class RequestSide(Side, requests.AnyRequest):
     """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token.
 
     `retry` is called behind a request that the other side waits to see, before it can decide. `client_id` is that of
@@ -131,10 +47,14 @@ class RequestSide(_Side, requests.AnyRequest):
     direction: Direction = "request"
     last: CapturedMessage
 
-    def __init__(self, pairing: Pairing, retry: Callable[[], None]) -> None:
-        super().__init__(pairing)
+    def __init__(self, pairing: Pairing, retry: Callable[[], None], *, midstream: bool = False) -> None:
+        super().__init__(pairing, midstream=midstream)
         self.client_id: Any = _NOBODY
         self._retry = retry
+
+    @property
+    def _heard(self) -> bool:
+        return self.client_id is not _NOBODY
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
         if self.pairing.tokens:
@@ -225,7 +145,7 @@ class RequestSide(_Side, requests.AnyRequest):
         super().lost(length, number)
 
 
-class ResponseSide(_Side):
+class ResponseSide(Side):
     """Owner of the bytes that the broker sent. The token of a frame is the exchange that waits for it, if one does."""
 
     __slots__ = ("_newest", "_pattern", "_wanted")
@@ -233,12 +153,16 @@ class ResponseSide(_Side):
     keep = KEEP_RESPONSES
     last: CapturedMessage
 
-    def __init__(self, pairing: Pairing) -> None:
-        super().__init__(pairing)
+    def __init__(self, pairing: Pairing, *, midstream: bool = False) -> None:
+        super().__init__(pairing, midstream=midstream)
         self._wanted: tuple[Any, ...] = ()
         self._newest: int | None = None
         """The correlation id of the newest response whose request was not seen."""
         self._pattern: re.Pattern[bytes] | None = None
+
+    @property
+    def _heard(self) -> bool:
+        return self.pairing.answered > 0
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Exchange | None]:
         in_flight = self.pairing.in_flight
@@ -341,6 +265,8 @@ class ResponseSide(_Side):
         """Return whether this is some response, sound, in front of the next one; or the next one itself."""
         correlation_id = _correlation_id(data, start)[0]
         if self._newest is None or correlation_id != beyond(self._newest, 1):
+            if final and end == len(data) and start == 4 and self._midstream and not self._heard:
+                return end - start <= MAX_TOKEN and fits_any(bytes(data[start:end]))
             if end + 8 > len(data):
                 return None
             size, following = _size_and_correlation_id(data, end)

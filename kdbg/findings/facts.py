@@ -23,6 +23,14 @@ class BytesUnproved(NamedTuple):
     """Bytes of one direction belong to no frame that proves itself."""
 
 
+class BeforeFirst(NamedTuple):
+    """Bytes stand in front of the first whole message of a connection that was open before the capture began."""
+
+
+class NothingWhole(NamedTuple):
+    """Of a connection that was open before the capture began, the capture has no whole message."""
+
+
 class ForeignAnswer(NamedTuple):
     """What one side says from its first byte on is another protocol."""
 
@@ -250,11 +258,9 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | ForeignAnswer | SizeCoversOthers | BrokenOff | NotHeld | WaitedTooMuch
-    | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost
-    | AnsweredAfter
-    | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest
-    | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload
-    | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind
-    | FaultDone | CaptureTrouble
+    Fault | BytesMissing | BytesUnproved | BeforeFirst | NothingWhole | ForeignAnswer | SizeCoversOthers | BrokenOff
+    | NotHeld | WaitedTooMuch | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull | PassedOver
+    | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate
+    | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload | EntryCut | Zeros
+    | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
 )  # fmt: skip

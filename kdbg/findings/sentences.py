@@ -110,6 +110,8 @@ def _encrypted(facts: of.Encrypted) -> str:
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
+    of.BeforeFirst: "{length} bytes from the {sender} are the end of what was sent before the capture began",
+    of.NothingWhole: "the connection was open before the capture began: its {length} bytes hold no whole message",
     of.ForeignAnswer: "{length} bytes from the {sender} are no Kafka: they look like {protocol}",
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",

@@ -15,7 +15,7 @@ from ..logs.log import Log, has_lines
 if TYPE_CHECKING:
     from ..engine.driver import Pairing
     from ..engine.engine import Watch
-    from ..engine.sides import Depth
+    from ..engine.side import Depth
     from ..segments import File
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")

@@ -72,14 +72,14 @@ def test_a_response_is_not_taken_for_a_request(cut: int) -> None:
 def test_a_capture_that_starts_in_the_middle_of_a_request(midway: Playbook) -> None:
     midway >> request(5)[11:] + request(6) << response(6)
     assert midway.close() == ["6><"]
-    assert midway.lengths("skipped") == [len(request(5)) - 11]
+    assert midway.lengths("midstream") == [len(request(5)) - 11]
 
 
 def test_a_capture_that_starts_in_the_middle_of_a_response(midway: Playbook) -> None:
     midway << response(5)[7:]
     midway >> request(6) << response(6)
     assert midway.close() == ["6><"]
-    assert midway.lengths("skipped") == [len(response(5)) - 7]
+    assert midway.lengths("midstream") == [len(response(5)) - 7]
 
 
 def test_a_capture_that_starts_behind_some_requests(midway: Playbook) -> None:
@@ -87,6 +87,28 @@ def test_a_capture_that_starts_behind_some_requests(midway: Playbook) -> None:
     midway >> request(6) << response(6)
     assert midway.close() == ["<4", "<5", "6><"]
     assert midway.lengths("skipped") == []
+
+
+def test_one_response_of_an_older_connection_is_shown_and_its_request_is_before_the_capture(midway: Playbook) -> None:
+    midway << response(4)
+    midway.fin()
+    assert midway.close() == ["<4"]
+    assert [finding.kind for finding in midway.exchanges[0].findings] == ["unasked"]
+    assert midway.findings == midway.exchanges[0].findings
+
+
+def test_the_end_of_one_alone_is_a_note_and_no_other_protocol(midway: Playbook) -> None:
+    midway << response(4)[5:]
+    assert midway.close() == []
+    assert [(finding.kind, finding.length) for finding in midway.findings] == [("midstream", len(response(4)) - 5)]
+
+
+def test_behind_a_gap_what_is_passed_over_is_an_error(cut: int) -> None:
+    playbook = Playbook(cut, syn=False) << response(4)[5:] << Lost(100) << response(5)[5:]
+    playbook >> request(6) << response(6)
+    playbook.close()
+    assert "midstream" not in {finding.kind for finding in playbook.findings}
+    assert playbook.lengths("skipped")
 
 
 def test_brokers_alone(cut: int) -> None:
@@ -166,7 +188,7 @@ def test_both_ends_may_be_slow_to_show_it(midway: Playbook) -> None:
         midway << chunk
     midway >> request(6) << response(6)
     assert midway.close() == ["6><"]
-    assert midway.lengths("skipped") == [100 << 16]
+    assert midway.lengths("midstream") == [100 << 16]
 
 
 @pytest.mark.parametrize("acknowledged", [False, True])
@@ -377,7 +399,7 @@ def test_what_is_recent_survives_the_giving_up() -> None:
     playbook >> request(6) >> request(7)
     playbook << response(7)
     assert playbook.close() == ["6><", "7><"]
-    assert sum(playbook.lengths("skipped")) == HELD
+    assert sum(playbook.lengths("midstream")) == HELD
 
 
 @pytest.mark.parametrize(

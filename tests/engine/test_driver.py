@@ -10,7 +10,7 @@ import pytest
 from kdbg.capture import Packet, open_capture
 from kdbg.engine.driver import PAUSE, Drive
 from kdbg.engine.engine import Engine
-from kdbg.engine.sides import HOLD
+from kdbg.engine.side import HOLD
 from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
 from kdbg.render.views import view

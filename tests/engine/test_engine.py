@@ -21,7 +21,7 @@ from kdbg.engine.classifier import Classifier, HeldSide
 from kdbg.engine.conversation import Conversation
 from kdbg.engine.engine import Engine
 from kdbg.engine.framing import Framer
-from kdbg.engine.sides import HOLD
+from kdbg.engine.side import HOLD
 from kdbg.filters.chosen import Filters
 from kdbg.messages.exchange import Exchange
 from kdbg.wire.readings import topic_names as topicnames

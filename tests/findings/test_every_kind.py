@@ -73,6 +73,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
         ("quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
             "the broker does not know this version, and says so in version 0, as it must (KIP-511)"),
+        ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
+            "40 bytes from the broker are the end of what was sent before the capture began"),
         ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
         ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
             "its request was not seen; by its bytes it is perhaps the response of Heartbeat v3 (or v1, 2, which look"
@@ -148,7 +150,17 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 
 def test_the_exit_status_goes_by_the_severity() -> None:
-    mild = {"dialect", "quirk", "fault", "unknown-tag", "unanswered", "unasked", "non-minimal-varint", "unused-bits"}
+    mild = {
+        "dialect",
+        "quirk",
+        "midstream",
+        "fault",
+        "unknown-tag",
+        "unanswered",
+        "unasked",
+        "non-minimal-varint",
+        "unused-bits",
+    }
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
 

@@ -126,11 +126,11 @@ def _from(node: int) -> tuple[int, ...]:
 
 
 def _java_hash(text: str) -> int:
-    """What Java's String.hashCode gives, without its sign bit."""
+    """What Java's String.hashCode gives, without its sign."""
     value = 0
     for letter in text:
         value = (31 * value + ord(letter)) & 0xFFFFFFFF
-    return value & 0x7FFFFFFF
+    return min(value, (1 << 32) - value)
 
 
 INCIDENTS = (

@@ -87,7 +87,7 @@ def narrow_for_requests(stage: Stage, longest: int = 900) -> None:
     def work() -> None:
         options = {"bootstrap_servers": LINE, "socket_timeout_ms": 3000, "message_timeout_ms": 7000}
         with stage.producer("claim-upload", **options) as writer:
-            for size in (50, 60, 8000, 8000):
+            for size in (50, 60, 7400, 7400):
                 writer.produce("claims-in", "c" * size)
                 writer.flush(3.5)
 

@@ -1,0 +1,132 @@
+"""What is written to partitions and fetched from them: offsets over time, empty fetches, sizes of batches, waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from .marks import Seen
+
+MOST_SAMPLES = 128
+
+
+class Sample(NamedTuple):
+    """What a fetch told of a partition at a time: where it was read, its end, and the last stable offset."""
+
+    time: int
+    offset: int
+    high_watermark: int
+    stable: int
+
+
+class Samples:
+    """Samples over a time of any length: beyond MOST_SAMPLES every other one is forgotten."""
+
+    __slots__ = ("_left", "_stride", "first", "found", "last")
+
+    def __init__(self) -> None:
+        self.found: list[Sample] = []
+        self.first: Sample | None = None
+        self.last: Sample | None = None
+        self._stride: int = 1
+        self._left: int = 1
+
+    def add(self, sample: Sample) -> None:
+        """Take the next one."""
+        self.last = sample
+        if self.first is None:
+            self.first = sample
+        self._left -= 1
+        if not self._left:
+            self.found.append(sample)
+            if len(self.found) >= MOST_SAMPLES:
+                del self.found[1::2]
+                self._stride *= 2
+            self._left = self._stride
+
+
+class Fetched:
+    """One partition as one connection fetches it."""
+
+    __slots__ = (
+        "bytes", "errors", "first_offset", "isolation", "last_bytes", "last_offset", "limit", "log_start",
+        "out_of_range", "oversized", "records", "requests", "samples", "stuck", "stuck_at", "with_data",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.requests: Seen = Seen()
+        self.with_data: Seen = Seen()
+        self.records: int = 0
+        self.bytes: int = 0
+        self.samples: Samples = Samples()
+        self.errors: dict[int, Seen] = {}
+        self.log_start: int = -1
+        self.out_of_range: int = -1
+        """The offset that was asked for and out of range."""
+        self.limit: int = 0
+        """Bytes that the consumer takes of this partition at a time."""
+        self.oversized: Seen = Seen()
+        """Answers with more bytes than the limit: one batch is always sent whole."""
+        self.last_offset: int = -1
+        self.last_bytes: int = 0
+        self.stuck: Seen = Seen()
+        """Fetches that begin where the one before did, though that had been answered with data."""
+        self.stuck_at: int = -1
+        """The offset at which they begin."""
+        self.first_offset: int = -1
+        """The offset that was asked for first."""
+        self.isolation: int = 0
+
+
+class Polls:
+    """All fetches of a connection."""
+
+    __slots__ = (
+        "empty", "empty_at_once", "full_sessions", "idle", "idle_longest", "last_end", "max_bytes", "max_wait_ms",
+        "min_bytes", "partitions", "replica", "requests", "session_errors", "sessions", "times",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.requests: Seen = Seen()
+        self.empty: Seen = Seen()
+        self.empty_at_once: Seen = Seen()
+        """Answers without a record that came before anything was waited for."""
+        self.max_wait_ms: int = 0
+        self.min_bytes: int = 0
+        self.max_bytes: int = 0
+        self.replica: int = -1
+        """The node id of a follower that fetches, -1 for a consumer."""
+        self.sessions: Counter[int] = Counter()
+        """Session ids that answers gave."""
+        self.full_sessions: Seen = Seen()
+        """Requests that ask for a new session, which lists all partitions, and get none."""
+        self.partitions: int = 0
+        """The most partitions that one request listed."""
+        self.session_errors: dict[int, Seen] = {}
+        self.idle: int = 0
+        self.idle_longest: tuple[int, int] = (0, 0)
+        """The longest time between an answer and the next fetch, in nanoseconds, and when it began."""
+        self.last_end: int = 0
+        self.times: list[int] = []
+        """When it fetched; beyond 4,096 only the last ones."""
+
+
+class Written:
+    """One partition as one connection writes it."""
+
+    __slots__ = (
+        "acks", "batches", "bytes", "codecs", "errors", "records", "requests", "singles", "timestamps", "uncompressed",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.requests: Seen = Seen()
+        self.batches: int = 0
+        self.records: int = 0
+        self.bytes: int = 0
+        self.singles: int = 0
+        self.uncompressed: int = 0
+        self.codecs: Counter[int] = Counter()
+        self.acks: Counter[int] = Counter()
+        self.errors: dict[int, Seen] = {}
+        self.timestamps: tuple[int, int] = (1 << 62, -(1 << 62))
+        """The smallest and the largest timestamp of its batches, in milliseconds."""

@@ -1,0 +1,125 @@
+"""Consumer groups: who belongs to one, generation after generation, who left and why, what was committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .marks import Bounded, Mark, Seen
+
+MOST_GROUPS, MOST_MEMBERS, MOST_EVENTS = 1024, 4096, 4096
+
+
+class Event(NamedTuple):
+    """What happened in a group: `kind` is join, sync, heartbeat, leave, commit; `code` the error it got, 0 for none."""
+
+    mark: Mark
+    kind: str
+    member_id: str
+    generation: int
+    code: int
+
+
+class Member:
+    """One member: a client that joined, by the id that the coordinator gave it."""
+
+    def __init__(self, member_id: str) -> None:
+        self.member_id: str = member_id
+        self.client_id: str = ""
+        self.host: str = ""
+        self.instance_id: str | None = None
+        self.session_timeout_ms: int = 0
+        self.rebalance_timeout_ms: int = 0
+        self.topics: tuple[str, ...] = ()
+        self.assigned: dict[str, tuple[int, ...]] | None = None
+        """What it was given last, None before that."""
+        self.ever_assigned: bool = False
+        self.joined: Seen = Seen()
+        self.synced: Seen = Seen()
+        self.beats: Seen = Seen()
+        self.longest_pause: tuple[int, int] = (0, 0)
+        """The longest time between two signs of life, in nanoseconds, and when it began."""
+        self.left: Mark | None = None
+        self.reason: str = ""
+        """Why it left, as it says itself (KIP-800)."""
+        self.left_by_other: bool = False
+        self.errors: dict[int, Seen] = {}
+        self.connections: set[int] = set()
+        self.last_sign: int = 0
+        self.protocols: tuple[str, ...] = ()
+
+    def sign(self, mark: Mark) -> None:
+        """Note a sign of life."""
+        if self.last_sign and mark.time - self.last_sign > self.longest_pause[0]:
+            self.longest_pause = mark.time - self.last_sign, self.last_sign
+        self.last_sign = max(self.last_sign, mark.end)
+        self.connections.add(mark.connection)
+
+    def failed(self, code: int, mark: Mark) -> None:
+        """Count an error that it was told."""
+        if code:
+            self.errors.setdefault(code, Seen()).add(mark)
+
+
+class Group:
+    """One group."""
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.members: Bounded[str, Member] = Bounded(MOST_MEMBERS)
+        self.events: list[Event] = []
+        self.generations: dict[int, Mark] = {}
+        self.protocol_type: str = ""
+        self.errors: dict[tuple[int, int], Seen] = {}
+        """By API key and error code."""
+        self.clients: dict[str, Seen] = {}
+        self.committed: dict[tuple[str, int], tuple[int, int, int]] = {}
+        """Topic and partition: the offset committed last, when, and how often one was."""
+        self.commits: Seen = Seen()
+        self.new_protocol: bool = False
+        self.coordinators: list[tuple[int, int]] = []
+        """Nodes that were told to coordinate it, with the time."""
+
+    def member(self, member_id: str, client_id: str = "", host: str = "") -> Member | None:
+        """Return the entry of a member."""
+        entry = self.members.entry(member_id, lambda: Member(member_id))
+        if entry is not None and client_id:
+            entry.client_id, entry.host = entry.client_id or client_id, entry.host or host
+        return entry
+
+    def happened(self, event: Event) -> None:
+        """Note an event."""
+        if len(self.events) < MOST_EVENTS:
+            self.events.append(event)
+
+    def failed(self, api_key: int, code: int, mark: Mark) -> None:
+        """Count an error."""
+        if code:
+            self.errors.setdefault((api_key, code), Seen()).add(mark)
+
+    def known_members(self) -> list[Member]:
+        """Return the members that have an id, in the order of their joining."""
+        return [member for member in self.members.values() if member.member_id]
+
+
+def assignment_of(value: Any) -> dict[str, tuple[int, ...]] | None:
+    """Return topics and partitions of an assignment as consumers write it; None where it could not be read."""
+    value = getattr(value, "value", value)
+    if not isinstance(value, dict):
+        return None
+    given = value.get("assigned_partitions") or value.get("topic_partitions") or ()
+    found = dict[str, tuple[int, ...]]()
+    for entry in given:
+        if isinstance(entry, dict):
+            name = entry.get("topic") or entry.get("topic_name") or entry.get("topic_id")
+            found[str(name)] = tuple(entry.get("partitions") or ())
+    return found
+
+
+def subscription_of(protocols: Iterable[Any]) -> tuple[str, ...]:
+    """Return the topics that a member subscribes to, by the first protocol that could be read."""
+    for protocol in protocols:
+        value = getattr(protocol.get("metadata"), "value", None)
+        if isinstance(value, dict) and value.get("topics") is not None:
+            return tuple(str(name) for name in value["topics"])
+    return ()

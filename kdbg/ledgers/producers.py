@@ -1,0 +1,119 @@
+"""Producers with an id: epochs, sequences, and the transactions of a transactional id."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .marks import Bounded, Mark, Seen
+
+MOST = 8192
+MOST_EVENTS = 256
+
+
+class Began(NamedTuple):
+    """InitProducerId: who asked, and what it got."""
+
+    mark: Mark
+    client_id: str
+    host: str
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    code: int
+
+
+class Gap(NamedTuple):
+    """A batch whose first sequence number does not follow the one before it."""
+
+    mark: Mark
+    topic: str
+    partition: int
+    expected: int
+    found: int
+
+
+class Transaction(NamedTuple):
+    """One transaction: `began` with its first partition, `ended` None while it is open.
+
+    `committed` says how; `by_coordinator` that markers were seen without a request of the producer to end it.
+    """
+
+    began: Mark
+    ended: Mark | None = None
+    committed: bool | None = None
+    code: int = 0
+    by_coordinator: bool = False
+
+
+class Producer:
+    """One producer id."""
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id: int = producer_id
+        self.client_id: str = ""
+        self.transactional_id: str | None = None
+        self.epochs: dict[int, Seen] = {}
+        self.next: dict[tuple[str, int, int], int] = {}
+        """Topic, partition and epoch: the sequence number that is due."""
+        self.gaps: list[Gap] = []
+        self.errors: dict[int, Seen] = {}
+        self.produced: Seen = Seen()
+
+    def wrote(self, topic: str, partition: int, epoch: int, sequence: int, records: int, mark: Mark) -> None:
+        """Take a batch."""
+        self.epochs.setdefault(epoch, Seen()).add(mark)
+        key = topic, partition, epoch
+        due = self.next.get(key)
+        if due is not None and sequence > due and len(self.gaps) < MOST_EVENTS:
+            self.gaps.append(Gap(mark, topic, partition, due, sequence))
+        if (due is None or sequence >= due) and len(self.next) < MOST:
+            self.next[key] = sequence + records & 0x7FFF_FFFF
+
+
+class Transactional:
+    """One transactional id."""
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.begun: list[Began] = []
+        self.transactions: list[Transaction] = []
+        self.markers: list[tuple[Mark, bool]] = []
+        """WriteTxnMarkers for its producer id, and whether they commit."""
+        self.errors: dict[tuple[int, int], Seen] = {}
+        """By API key and error code."""
+        self.last: Mark | None = None
+
+    def opened(self, mark: Mark) -> None:
+        """Note that something was written in a transaction."""
+        if (not self.transactions or self.transactions[-1].ended is not None) and len(self.transactions) < MOST_EVENTS:
+            self.transactions.append(Transaction(mark))
+
+    def closed(self, mark: Mark, committed: bool, code: int, *, by_coordinator: bool = False) -> None:
+        """Note that the transaction was ended, or that an attempt to failed."""
+        if not self.transactions or self.transactions[-1].ended is not None:
+            return
+        if code == 0 or by_coordinator:
+            self.transactions[-1] = self.transactions[-1]._replace(
+                ended=mark, committed=committed, code=code, by_coordinator=by_coordinator
+            )
+
+    def failed(self, api_key: int, code: int, mark: Mark) -> None:
+        """Count an error."""
+        if code:
+            self.errors.setdefault((api_key, code), Seen()).add(mark)
+
+
+class Producers:
+    """All producer ids and transactional ids."""
+
+    def __init__(self) -> None:
+        self.by_id: Bounded[int, Producer] = Bounded(MOST)
+        self.transactional: Bounded[str, Transactional] = Bounded(MOST)
+
+    def producer(self, producer_id: int) -> Producer | None:
+        """Return the entry of a producer id."""
+        return self.by_id.entry(producer_id, lambda: Producer(producer_id))
+
+    def transactions_of(self, name: str) -> Transactional | None:
+        """Return the entry of a transactional id."""
+        return self.transactional.entry(name, lambda: Transactional(name))

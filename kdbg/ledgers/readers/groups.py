@@ -1,0 +1,191 @@
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit and ConsumerGroupHeartbeat: what happens in groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..groups import Event, Group, Member, assignment_of, subscription_of
+from ..marks import Seen
+
+if TYPE_CHECKING:
+    from ...messages.exchange import CapturedMessage, Exchange
+    from ..accounts import Accounts
+    from ..marks import Mark
+    from ..sessions import Session
+
+Body = dict[str, Any]
+
+
+def _group(book: Accounts, session: Session, mark: Mark, asked: Body) -> Group | None:
+    group = book.group(asked["group_id"]) if asked.get("group_id") else None
+    if group is not None and (client := session.client_id) and len(group.clients) < 256:
+        group.clients.setdefault(client, Seen()).add(mark)
+    return group
+
+
+def _opened(half: CapturedMessage | None) -> Body:
+    """Return a message with its payloads opened."""
+    message = half.message() if half is not None else None
+    return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
+
+
+def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of JoinGroup."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    asked, told = _opened(exchange.request), _opened(exchange.response) or told
+    code = told.get("error_code", 0)
+    member_id = told.get("member_id") or asked.get("member_id") or ""
+    member = group.member(member_id, session.client_id, session.peers.client[0])
+    group.failed(11, code, mark)
+    group.protocol_type = asked.get("protocol_type") or group.protocol_type
+    generation = told.get("generation_id", -1)
+    if member is not None:
+        member.instance_id = asked.get("group_instance_id") or member.instance_id
+        member.session_timeout_ms = asked.get("session_timeout_ms", 0)
+        member.rebalance_timeout_ms = asked.get("rebalance_timeout_ms", member.session_timeout_ms)
+        protocols = asked.get("protocols") or ()
+        member.protocols = tuple(str(one.get("name")) for one in protocols)
+        member.topics = subscription_of(protocols) or member.topics
+        member.failed(code, mark)
+        member.sign(mark)
+        if not code and told:
+            member.joined.add(mark)
+    if not code and generation >= 0:
+        group.generations.setdefault(generation, mark)
+    group.happened(Event(mark, "join", member_id, generation, code))
+
+
+def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of SyncGroup."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    told = _opened(exchange.response) or told
+    code = told.get("error_code", 0)
+    group.failed(14, code, mark)
+    member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
+    if member is not None:
+        member.failed(code, mark)
+        member.sign(mark)
+        if told and not code:
+            member.synced.add(mark)
+            assigned = told.get("assignment")
+            member.assigned = assignment_of(assigned) if assigned else {}
+            member.ever_assigned = member.ever_assigned or bool(member.assigned)
+    group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code))
+
+
+def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of Heartbeat."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    code = told.get("error_code", 0)
+    group.failed(12, code, mark)
+    member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
+    if member is not None:
+        member.instance_id = asked.get("group_instance_id") or member.instance_id
+        member.beats.add(mark)
+        member.sign(mark)
+        member.failed(code, mark)
+    if code:
+        group.happened(Event(mark, "heartbeat", asked.get("member_id") or "", asked.get("generation_id", -1), code))
+
+
+def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of LeaveGroup: of the member itself, or of an administrator who removes members."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    code = told.get("error_code", 0)
+    group.failed(13, code, mark)
+    for entry in asked.get("members") or [asked]:
+        member_id = entry.get("member_id") or ""
+        member = group.members.get(member_id)
+        if member is None and entry.get("group_instance_id"):
+            named = [one for one in group.members.values() if one.instance_id == entry["group_instance_id"]]
+            member = named[-1] if named else None
+        if member is not None:
+            member.left = mark
+            member.reason = entry.get("reason") or ""
+            member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
+        group.happened(Event(mark, "leave", member_id, -1, code))
+
+
+def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of OffsetCommit."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    group.commits.add(mark)
+    member_id = asked.get("member_id") or ""
+    member = group.members.get(member_id)
+    if member is not None:
+        member.connections.add(mark.connection)
+    codes = dict[tuple[str, int], int]()
+    for topic in told.get("topics") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            codes[name, partition.get("partition_index", -1)] = partition.get("error_code", 0)
+    for topic in asked.get("topics") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            key = name, partition.get("partition_index", -1)
+            if codes.get(key) == 0:
+                before = group.committed.get(key, (0, 0, 0))
+                group.committed[key] = partition.get("committed_offset", -1), mark.time, before[2] + 1
+    for code in {code for code in codes.values() if code}:
+        group.failed(8, code, mark)
+        if member is not None:
+            member.failed(code, mark)
+        epoch = asked.get("generation_id_or_member_epoch", -1)
+        group.happened(Event(mark, "commit", member_id, epoch, code))
+
+
+def consumer_heartbeat(
+    book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of ConsumerGroupHeartbeat (KIP-848)."""
+    group = _group(book, session, mark, asked)
+    if group is None:
+        return
+    group.new_protocol = True
+    code, epoch = told.get("error_code", 0), asked.get("member_epoch", 0)
+    group.failed(68, code, mark)
+    member_id = told.get("member_id") or asked.get("member_id") or ""
+    member = group.member(member_id, session.client_id, session.peers.client[0])
+    if member is None:
+        return
+    _beat(book, member, mark, asked, told)
+    member.failed(code, mark)
+    if epoch < 0:
+        member.left = mark
+        group.happened(Event(mark, "leave", member_id, epoch, code))
+    elif epoch == 0 or code:
+        kind = "join" if epoch == 0 else "heartbeat"
+        group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
+    if not code and told.get("member_epoch", -1) > 0:
+        group.generations.setdefault(told["member_epoch"], mark)
+
+
+def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -> None:
+    member.beats.add(mark)
+    member.sign(mark)
+    member.instance_id = asked.get("instance_id") or member.instance_id
+    if (asked.get("rebalance_timeout_ms") or -1) > 0:
+        member.rebalance_timeout_ms = asked["rebalance_timeout_ms"]
+    if asked.get("subscribed_topic_names"):
+        member.topics = tuple(str(name) for name in asked["subscribed_topic_names"])
+    assignment = told.get("assignment")
+    if isinstance(assignment, dict):
+        member.assigned = {
+            book.topic(None, entry.get("topic_id")): tuple(entry.get("partitions") or ())
+            for entry in assignment.get("topic_partitions") or ()
+        }
+        member.ever_assigned = member.ever_assigned or bool(member.assigned)
+        member.synced.add(mark)
+
+
+READERS = {8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}

@@ -1,0 +1,327 @@
+"""What TCP itself tells of connections: who asked for one, who hung up, what was sent again, how long packets take.
+
+`Paths` takes the packets that `Table` takes, beside it and before it, and holds what a `Path` says of each connection
+and of each attempt to get one. It reads headers alone, delivers no bytes, and its memory is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from kdbg.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, endpoint, reverse
+
+MOST = 65_536
+"""Paths that are held; beyond them those that ended longest ago are forgotten."""
+COPY = 1_000_000
+"""Nanoseconds within which the same segment is one packet that was captured twice, not one that was sent again."""
+MOST_STALLS = 64
+MOST_HOLES = 8
+MASK = 0xFFFF_FFFF
+HALF = 1 << 31
+HEAD = 8
+"""Bytes that are kept of the first thing that an end says, and of the last."""
+BARE = FIN | SYN | RST
+Side = Literal[0, 1]
+"""0 is the end that opened the connection, 1 the other."""
+
+
+class Stall(NamedTuple):
+    """Bytes that had to be sent again: `since` they were due, `until` they were acknowledged, None if never.
+
+    `times` says how often they were sent again, the last time at `last`; `size` is the longest segment among them.
+    """
+
+    since: int
+    until: int | None
+    last: int
+    times: int
+    size: int
+
+
+class Closed(NamedTuple):
+    """One end hung up, at `time`: with a FIN, or a RST."""
+
+    time: int
+    side: Side
+    reset: bool
+
+
+class Way:
+    """What one end sent.
+
+    `head` is how its first bytes begin, `tail` how its last segment does, which has `tail_length` bytes. `resent`
+    counts segments that were sent again, `late` those that filled a hole: they, or what they repeat, were lost before
+    they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
+    """
+
+    __slots__ = (
+        "acked", "acked_time", "ahead", "bytes", "head", "highest", "holes", "largest", "largest_acked", "last_ack",
+        "last_sent", "last_time", "late", "next", "open_since", "open_times", "packets", "probes", "resent", "stalls",
+        "tail", "tail_length", "unseen",
+    )  # fmt: skip
+    next: int
+    acked: int
+
+    def __init__(self) -> None:
+        self.next: int = -1
+        self.acked: int = -1
+        self.head: bytes = b""
+        self.tail: bytes = b""
+        self.bytes: int = 0
+        self.packets: int = 0
+        self.resent: int = 0
+        self.late: int = 0
+        self.probes: int = 0
+        self.unseen: int = 0
+        self.tail_length: int = 0
+        self.last_time: int = 0
+        self.last_sent: int = 0
+        self.acked_time: int = 0
+        self.largest: int = 0
+        self.largest_acked: int = 0
+        self.holes: list[tuple[int, int, int]] = []
+        self.stalls: list[Stall] = []
+        self.open_since: int = 0
+        self.open_times: int = 0
+        self.ahead: int = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether bytes were sent that nobody has acknowledged."""
+        return self.acked >= 0 and self.next >= 0 and self.acked != self.next
+
+
+class Path:
+    """One connection, or an attempt to get one, by its headers.
+
+    Times are nanoseconds since the epoch, None for what was not seen. `syns` counts how often the connection was asked
+    for, from `start` to `last_syn`; `answered` is when that was granted, `refused` when it was turned down, and
+    `established` when the one who asked took note. `ways` are what either end sent: the opening one's first.
+    `closes` tells who hung up, in order.
+    """
+
+    __slots__ = (
+        "acceptor", "answered", "closes", "established", "first_packet", "initiator", "last_packet", "last_syn",
+        "last_time", "opened", "refused", "start", "syns", "ways",
+    )  # fmt: skip
+    answered: int | None
+    established: int | None
+    refused: int | None
+
+    def __init__(self, flow: bytes, packet: Packet, opened: bool) -> None:
+        self.initiator: Endpoint
+        self.acceptor: Endpoint
+        self.initiator, self.acceptor = endpoint(flow)
+        self.first_packet: int = packet[0]
+        self.last_packet: int = packet[0]
+        self.start: int = packet[1]
+        self.last_time: int = packet[1]
+        self.last_syn: int = packet[1]
+        self.opened: bool = opened
+        self.syns: int = 0
+        self.answered = self.established = self.refused = None
+        self.ways: tuple[Way, Way] = Way(), Way()
+        self.closes: list[Closed] = []
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether nothing at all came back from where it was asked for."""
+        return self.syns > 0 and self.answered is None and self.refused is None and not self.ways[1].packets
+
+    @property
+    def ended(self) -> bool:
+        """Whether an end hung up, or it never began."""
+        return bool(self.closes) or self.refused is not None
+
+    @property
+    def there(self) -> int | None:
+        """Nanoseconds from the capture's place to the acceptor and back, by the handshake."""
+        return None if self.answered is None or self.syns != 1 else self.answered - self.start
+
+    @property
+    def back(self) -> int | None:
+        """Nanoseconds from the capture's place to the initiator and back, by the handshake."""
+        return None if self.answered is None or self.established is None else self.established - self.answered
+
+    @property
+    def round_trip(self) -> int | None:
+        """Nanoseconds of the whole round trip between its ends, by the handshake; without what the acceptor took."""
+        there, back = self.there, self.back
+        return None if there is None or back is None else there + back
+
+
+class Paths:
+    """Feed it with `receive_all`; what it knows of each connection is in `all()`, in the order of their beginnings."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._by_flow: dict[bytes, tuple[Path, Side]] = {}
+        self._paths: dict[int, Path] = {}
+        self.forgotten: int = 0
+
+    def all(self) -> Iterator[Path]:
+        """Yield all paths that are held."""
+        return iter(list(self._paths.values()))
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def begun_by(self, first_packet: int) -> Path | None:
+        """Return the path whose first packet has this number, which names a connection as `Peers` does."""
+        return self._paths.get(first_packet)
+
+    def receive_all(self, packets: Sequence[Packet]) -> None:
+        """Take the next packets of the capture."""
+        by_flow = self._by_flow
+        for packet in packets:
+            number, time, flow, seq, ack, flags, payload, length = packet
+            entry = by_flow.get(flow)
+            if entry is None or flags & SYN:
+                entry = self._opened(packet, entry)
+                if entry is None:
+                    continue
+            path, side = entry
+            path.last_time, path.last_packet = time, number
+            way, other = path.ways[side], path.ways[1 - side]
+            way.packets += 1
+            if length:
+                if seq == way.next:  # what comes in order, nearly always
+                    way.next = seq + length & MASK
+                    way.bytes += length
+                    if length > way.largest:
+                        way.largest = length
+                    way.last_time = way.last_sent = time
+                    if not way.head:
+                        way.head = bytes(payload[:HEAD])
+                    way.tail, way.tail_length = payload[:HEAD], length
+                else:
+                    _out_of_order(way, seq, length, time, payload)
+            elif not flags & BARE and way.next >= 0 and seq == way.next - 1 & MASK:
+                way.probes += 1
+            if flags & ACK and ack != other.acked:
+                _acknowledged(other, ack, time)
+                if path.established is None and side == 0:
+                    path.established = time
+            if flags & BARE:
+                _marked(path, side, packet)
+
+    def _opened(self, packet: Packet, entry: tuple[Path, Side] | None) -> tuple[Path, Side] | None:
+        """Return the path of a packet that asks for a connection, or is the first of one."""
+        flow, flags = packet[2], packet[5]
+        if entry is not None:
+            path, side = entry
+            if flags & ACK or (not path.ended and path.ways[side].next in (-1, packet[3] + 1 & MASK)):
+                return entry
+        if entry is None and not flags & SYN and (not packet[7] or flags & RST):
+            return None
+        if flags & SYN and flags & ACK:
+            flow, side = reverse(flow), 1
+        else:
+            side = 0
+        if len(self._paths) >= self._most:
+            self._make_room()
+        path = Path(flow, packet, bool(flags & SYN))
+        self._paths[packet[0]] = path
+        self._by_flow[flow] = path, 0
+        self._by_flow[reverse(flow)] = path, 1
+        return path, side
+
+    def _make_room(self) -> None:
+        """Forget a quarter of the paths: those that have been silent longest."""
+        silent = sorted(self._paths.values(), key=lambda path: path.last_time)[: max(1, self._most // 4)]
+        gone = {id(path) for path in silent}
+        self.forgotten += len(silent)
+        for path in silent:
+            del self._paths[path.first_packet]
+        self._by_flow = {flow: entry for flow, entry in self._by_flow.items() if id(entry[0]) not in gone}
+
+
+def _out_of_order(way: Way, seq: int, length: int, time: int, payload: bytes) -> None:
+    """Take a segment that is not the next one: the first of all, one ahead of a hole, or one that came before."""
+    if way.next < 0:
+        way.next = seq
+    if way.acked < 0:
+        way.acked = seq
+    ahead = seq - way.next & MASK
+    if ahead < HALF:
+        if ahead:
+            if len(way.holes) < MOST_HOLES:
+                way.holes.append((way.next, seq, time))
+            way.ahead += 1
+        way.next = seq + length & MASK
+        way.bytes += length
+        way.largest = max(way.largest, length)
+        way.last_time = way.last_sent = time
+        way.head = way.head or bytes(payload[:HEAD])
+        way.tail, way.tail_length = payload[:HEAD], length
+        return
+    for place, (start, end, _) in enumerate(way.holes):
+        if seq - start & MASK < (end - start & MASK):
+            del way.holes[place]
+            way.late += 1
+            if end - (seq + length) & MASK < HALF and end != seq + length & MASK:
+                way.holes.append((seq + length & MASK, end, time))
+            way.last_time = time
+            return
+    if time - way.last_sent < COPY:
+        return
+    if length == 1 and seq == way.next - 1 & MASK:
+        way.probes += 1
+        return
+    way.resent += 1
+    way.last_sent = time
+    if not way.open_times:
+        way.open_since = way.last_time
+    way.open_times += 1
+    _stalled(way, None, time, length)
+
+
+def _stalled(way: Way, until: int | None, last: int, size: int) -> None:
+    """Note how the bytes fare that are sent again and again: the last of `stalls` while they wait."""
+    stalls = way.stalls
+    if way.open_times > 1 and stalls and stalls[-1].until is None:
+        size = max(size, stalls[-1].size)
+        stalls.pop()
+    if len(stalls) < MOST_STALLS:
+        stalls.append(Stall(way.open_since, until, last, way.open_times, size))
+
+
+def _acknowledged(way: Way, ack: int, time: int) -> None:
+    """Take note that the other end has what was sent before `ack`."""
+    if way.acked >= 0 and (ack - way.acked & MASK) >= HALF:
+        return
+    if way.acked >= 0 and not way.open_times:
+        way.largest_acked = max(way.largest_acked, ack - way.acked & MASK)
+    way.acked, way.acked_time = ack, time
+    if way.next >= 0 and 0 < (ack - way.next & MASK) < HALF:
+        way.unseen += ack - way.next & MASK
+        way.next = ack
+    way.holes = [hole for hole in way.holes if (hole[0] - ack & MASK) < HALF] if way.holes else way.holes
+    if way.open_times:
+        stall = way.stalls[-1]
+        if stall.until is None:
+            way.stalls[-1] = stall._replace(until=time)
+        way.open_times = 0
+
+
+def _marked(path: Path, side: Side, packet: Packet) -> None:
+    """Take a segment that begins or ends something."""
+    _, time, _, seq, _, flags, _, length = packet
+    if flags & SYN:
+        path.ways[side].next = seq + 1 & MASK
+        if flags & ACK:
+            path.answered = path.answered or time
+        else:
+            path.syns += 1
+            path.last_syn = time
+    elif flags & RST:
+        if side == 1 and path.answered is None and path.syns and not path.ways[0].bytes:
+            path.refused = path.refused or time
+        path.closes.append(Closed(time, side, True))
+    elif not any(closed.side == side and not closed.reset for closed in path.closes):
+        path.closes.append(Closed(time, side, False))
+        path.ways[side].next = seq + length + 1 & MASK
+
+
+__all__: Final = ["Closed", "Path", "Paths", "Stall", "Way"]

@@ -31,6 +31,8 @@ ARROWS: dict[str, set[str]] = {
     "jobs": {"messages"},
     "logs": {"capture", "messages", "grammars", "wire"},
     "engine": {"messages", "tls", "tcp", "grammars", "wire", "capture.packet"},
+    "ledgers": {"tcp", "messages", "grammars", "wire", "capture.packet"},
+    "diagnosis": {"ledgers", "tcp", "messages", "grammars", "wire"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
     "compare": {"stats", "messages", "wire"},
@@ -45,7 +47,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "render": {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
-        "compare", "stats", "pasted",
+        "compare", "stats", "pasted", "diagnosis",
     },
     "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture"},
     "spark": {
@@ -64,7 +66,7 @@ ARROWS: dict[str, set[str]] = {
         "render", "client", "tables", "spark", "report", "capture", "segments", "engine", "messages", "guess",
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
         "guide", "records", "values", "compare", "schemas", "stats", "query", "redact", "tcp",
-        "pasted", "live", "logs", "tui",
+        "pasted", "live", "logs", "tui", "ledgers", "diagnosis",
     },
     "tui": {"stats", "render", "filters", "messages", "wire"},
     "guide": set(),
@@ -93,6 +95,7 @@ OWNERS = {
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "tls", "render",
     "tables", "records", "values", "compare", "stats", "redact", "pasted", "logs",
+    "ledgers", "diagnosis",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

@@ -25,6 +25,7 @@ COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
     "watch": "Show what is said on an interface, while it is said.",
     "browse": "Walk through captures on a terminal: fields, bytes, meanings.",
+    "diagnose": "Say why it does not work: the cause, its evidence, what to change.",
     "stats": "Count who spoke, about what, how late, with which errors.",
     "records": "Show the records that were produced and fetched.",
     "diff": "Show what differs between two exchanges, or two captures.",

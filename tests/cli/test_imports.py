@@ -67,6 +67,7 @@ TABLE = [
     Row("records", (CAPTURE, "-f", "%k %s\\n", "--count"), {*MESSAGES, "orjson", "kdbg.segments"}),
     Row("diff", (CAPTURE, CAPTURE), {*MESSAGES, "orjson", "rich"}),
     Row("diff", (f"{CAPTURE}#1", f"{CAPTURE}#2"), {*MESSAGES, "orjson", "rich"}),
+    Row("diagnose", (CAPTURE,), {*MESSAGES, "orjson"}),
     Row("stats", (CAPTURE,), MESSAGES),
     Row("stats", (CAPTURE, "--by", "topic,error"), MESSAGES),
     Row("stats", (CAPTURE, "--by", "api", "-f", "json"), {*MESSAGES, "orjson"}),

@@ -1,0 +1,38 @@
+"""`kdbg diagnose`: captures in, causes out."""
+
+from __future__ import annotations
+
+import click
+
+from .decode import is_live
+from .definitions import definitions_option
+from .memory import memory_option
+from .output import Writer, look, look_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
+    help="json has an object a line, the weightiest first; text if not said.",
+)  # fmt: skip
+@click.option("--notes/--no-notes", default=True, help="Also tell after-effects and what is merely worth knowing.")
+@look_options
+@definitions_option
+@memory_option
+def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool) -> int:
+    """Say why it does not work: the cause, who, since when, the evidence, and what to change.
+
+    Each capture is judged by itself. A cause is certain, likely or a guess. The exit status is 1 where something above
+    a note was found.
+
+    \b
+    kdbg diagnose captures/errors.pcap
+    kdbg diagnose broken.pcap --format json
+    """
+    from .diagnosing import DiagnoseRun
+
+    live = any(is_live(file) for file in files)
+    run = DiagnoseRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1)
+    run.captures(files)
+    return run.status

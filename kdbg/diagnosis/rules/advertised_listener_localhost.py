@@ -1,0 +1,36 @@
+"""A broker says that it is at localhost, to a client that is somewhere else, or behind another address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..advertised import LOCAL, leads_nowhere, told
+from ..case import Case, Rule
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for metadata that names a loopback address at which nobody gets through."""
+    for entry, attempts in leads_nowhere(book):
+        if entry.host not in LOCAL:
+            continue
+        elsewhere = {end for end in entry.told_by if end[0] not in LOCAL}
+        if elsewhere:
+            yield rule.case(*told(book, entry, attempts), certainty="certain" if attempts else "likely", weight=4.0)
+
+
+rule: Rule = Rule(
+    "advertised-listener-localhost",
+    Severity.ERROR,
+    "a broker that is advertised as localhost",
+    "the broker at {broker} tells clients that broker {node_id} is at {listener}, where {client_id} finds nobody",
+    "Set advertised.listeners of broker {node_id} to a name and port that clients reach; localhost is each client's "
+    "own machine.",
+    "Kafka documentation, Broker configs: advertised.listeners",
+    find,
+    explains=frozenset({"connection-churn", "unknown-topic", "stale-leader"}),
+)

@@ -1,0 +1,37 @@
+"""The address that metadata names for a broker does not answer, or refuses, though the bootstrap address works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..advertised import LOCAL, leads_nowhere, told
+from ..case import Case, Rule
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for attempts to reach an advertised address of which none succeeds."""
+    for entry, attempts in leads_nowhere(book):
+        local = entry.host in LOCAL and any(end[0] not in LOCAL for end in entry.told_by)
+        if attempts and not local:
+            yield rule.case(*told(book, entry, attempts), weight=4.0)
+
+
+rule: Rule = Rule(
+    "advertised-listener-unreachable",
+    Severity.ERROR,
+    "an advertised address that cannot be reached",
+    "the broker at {broker} tells clients that broker {node_id} is at {listener}, and {client_id} does not get "
+    "through "
+    "there: {answers}",
+    "Set advertised.listeners of broker {node_id} to an address that clients reach, or open the way to {listener} "
+    "(firewall, routing, port mapping).",
+    "Kafka documentation, Broker configs: advertised.listeners",
+    find,
+    ("broker {node_id} does not run",),
+    frozenset({"connection-churn", "unknown-topic", "stale-leader"}),
+)

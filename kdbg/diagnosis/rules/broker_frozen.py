@@ -1,0 +1,92 @@
+"""A broker answers nobody for a while, and then everybody at once: its process did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...messages.peers import endpoint
+from ..case import Case, Evidence, Rule, Who
+from ..looking import MS, SECOND
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.sessions import Session, Slow
+    from ...messages.peers import End
+
+BURST = 700 * MS
+LONG = SECOND
+WAITS_FOR_OTHERS: frozenset[int] = frozenset({0, 11, 14, 19, 20, 43})
+"""APIs whose answers may wait for other brokers or members: Produce with acks=all, JoinGroup, SyncGroup …"""
+
+
+def late_in(book: Ledgers, broker: End, silence: tuple[int, int]) -> list[tuple[Session, Slow]]:
+    """Return the answers that a silence held back: asked for before its end, and given right behind it."""
+    _, until = silence
+    return [
+        (session, slow)
+        for session in book.sessions.values()
+        if session.broker == broker
+        for slow in session.slow
+        if slow.start < until - LONG // 2 and abs(slow.first - until) < BURST and slow.late > LONG // 2
+        and not waits_behind(session, slow)
+    ]  # fmt: skip
+
+
+def waits_behind(session: Session, slow: Slow) -> bool:
+    """Return whether an answer had to let that to a long poll go first, which was held back as long as it may be."""
+    return any(
+        other.start < slow.start and other.end > slow.start and other.held and other.late < LONG // 2
+        for other in session.slow
+    )
+
+
+def network(session: Session, silence: tuple[int, int]) -> bool:
+    """Return whether packets of a connection got lost during a silence: then the network may be why."""
+    path = session.path
+    return path is not None and any(
+        stall.since < silence[1] and (stall.until is None or stall.until > silence[0]) and stall.times > 1
+        for way in path.ways
+        for stall in way.stalls
+    )
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for silences of a broker in which answers were due that depend on nobody else."""
+    for broker, pulse in book.pulses.items():
+        for silence in pulse.silences:
+            late = late_in(book, broker, silence)
+            own = [(session, slow) for session, slow in late if slow.api_key not in WAITS_FOR_OTHERS
+                   or (slow.api_key == 0 and slow.acks in (0, 1))]  # fmt: skip
+            sessions = {session.peers.number for session, _ in late}
+            if not own or any(network(session, silence) for session, _ in late):
+                continue
+            clients = dict.fromkeys(session.client_id for session, _ in late if session.client_id)
+            numbers = tuple(dict.fromkeys(slow.mark.number for _, slow in late))
+            yield rule.case(
+                Who(broker=endpoint(broker)), min(slow.start for _, slow in late), silence[1], len(late),
+                Evidence(numbers[:7], (), ("latency",)),
+                facts={"silent": silence[1] - min(slow.start for _, slow in late), "clients": ", ".join(clients),
+                       "connections": len(sessions)},
+                certainty="certain" if len(sessions) > 1 else "likely", weight=3.5,
+            )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "broker-frozen",
+    Severity.ERROR,
+    "a broker that stood still",
+    "{broker} answered nobody for {silent!d} and then everybody at once ({connections:,} connections of "
+    "{clients}): its "
+    "process did not run, though its host acknowledged what was sent",
+    "Look at what stopped the broker's process: garbage collection, a paused VM or container, a disk that hangs.",
+    "Kafka documentation, Monitoring",
+    find,
+    explains=frozenset(
+        {"stale-leader", "unknown-topic", "partition-offline", "coordinator-unavailable", "coordinator-moved",
+         "consumer-too-slow", "session-timeout-too-short", "commit-after-leaving-group", "not-enough-replicas",
+         "slow-follower", "head-of-line-blocking", "network-interruption", "producer-fenced", "connection-churn",
+         "client-timeout-below-max-wait", "max-poll-interval-exceeded"}
+    ),
+)  # fmt: skip

@@ -1,0 +1,53 @@
+"""A consumer commits offsets when it is no longer a member of its group, or of an older generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...ledgers.marks import Seen
+from ..case import Case, Evidence, Rule, Who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+GONE: frozenset[int] = frozenset({22, 25, 113})
+"""ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for commits that are refused to who is no member."""
+    for group in book.groups.values():
+        events = [event for event in group.events if event.kind == "commit" and event.code in GONE]
+        for member_id in dict.fromkeys(event.member_id for event in events):
+            seen = Seen()
+            for event in events:
+                if event.member_id == member_id:
+                    seen.add(event.mark)
+            member = group.members.get(member_id)
+            left = member is not None and member.left is not None and member.left.time <= seen.since
+            session = book.sessions.get(seen.marks[0].connection)
+            client = (member.client_id if member is not None else "") or (session.client_id if session else "")
+            marks = (
+                [member.left, *seen.marks] if left and member is not None and member.left is not None else seen.marks
+            )
+            yield rule.case(
+                Who(client or None, session.peers.client[0] if session else None, group=group.name), seen.since,
+                seen.until, seen.count,
+                Evidence(tuple(mark.number for mark in marks[:6]), (), ("member_id", "error_code")),
+                facts={"why": "it left the group before" if left else "the group has gone on without it"},
+                certainty="certain" if left else "likely", weight=2.1,
+            )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "commit-after-leaving-group",
+    Severity.ERROR,
+    "a commit of who is no member any more",
+    "{client_id} commits offsets in group {group} when {why}: refused, {times}, and what it read is read again",
+    "Commit before close and unsubscribe, in the callback that takes partitions away; see why it lost its membership.",
+    "KIP-62",
+    find,
+    ("a slow poll loop", "a session timeout"),
+)

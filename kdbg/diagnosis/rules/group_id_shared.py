@@ -1,0 +1,65 @@
+"""Clients with different tasks use the same group.id: each takes partitions from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..case import Case, Evidence, Rule, Who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.groups import Member
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for groups whose members subscribe to topics that have nothing in common."""
+    for group in book.groups.values():
+        by_client: dict[str, Member] = {}
+        for member in group.known_members():
+            if member.topics:
+                by_client[member.client_id] = member
+        members = list(by_client.values())
+        pair = next(
+            (
+                (one, other)
+                for place, one in enumerate(members)
+                for other in members[place + 1 :]
+                if not set(one.topics) & set(other.topics) and together(one, other)
+            ),
+            None,
+        )
+        if pair is None:
+            continue
+        one, other = pair
+        marks = [mark for member in pair for mark in (*member.joined.marks[:2], *member.beats.marks[:1])]
+        yield rule.case(
+            Who(one.client_id or None, one.host or None, topic=one.topics[0], group=group.name),
+            min(mark.time for mark in marks), max(mark.end for mark in marks), len(members),
+            Evidence(tuple(dict.fromkeys(mark.number for mark in marks)), (), ("group_id", "topics")),
+            facts={"other": other.client_id, "topics": ", ".join(one.topics), "others": ", ".join(other.topics)},
+            certainty="likely", weight=2.0,
+        )  # fmt: skip
+
+
+def together(one: Member, other: Member) -> bool:
+    """Return whether two members belonged to a group at the same time."""
+    first = min((mark.time for mark in (*one.joined.marks, *one.beats.marks)), default=0)
+    second = min((mark.time for mark in (*other.joined.marks, *other.beats.marks)), default=0)
+    return bool(first and second) and one.last_sign >= second and other.last_sign >= first
+
+
+rule: Rule = Rule(
+    "group-id-shared",
+    Severity.WARNING,
+    "one group.id for different tasks",
+    "{client_id} (topics {topics}) and {other} (topics {others}) are members of the same group {group}: each "
+    "change of "
+    "one makes the other rebalance",
+    "Give each application a group.id of its own.",
+    "Consumer configs: group.id",
+    find,
+    ("one application that reads several topics on purpose",),
+    frozenset({"idle-consumers"}),
+)

@@ -1,0 +1,66 @@
+"""Requests wait behind another on their connection: a broker answers one at a time, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...grammars import api as api_of
+from ..case import Case, Rule
+from ..looking import MS, evidence, who
+from .client_timeout_below_max_wait import gives_up
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.sessions import Session, Slow
+
+LONG = 200 * MS
+RIGHT_BEHIND = 50 * MS
+OFTEN = 3
+
+
+def blocked(session: Session) -> list[tuple[Slow, Slow]]:
+    """Return the answers that waited for another to go first, each with that one."""
+    found: list[tuple[Slow, Slow]] = []
+    slow = session.slow
+    for place, one in enumerate(slow):
+        if one.held and one.first - one.start <= one.held + LONG:
+            continue  # it waited on purpose
+        for other in slow[max(0, place - 32) : place]:
+            waited = other.end - one.start
+            if other.start < one.start and waited >= LONG and 0 <= one.first - other.end <= RIGHT_BEHIND:
+                found.append((one, other))
+                break
+    return found
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for connections on which that happens often."""
+    for session in book.sessions.values():
+        pairs = blocked(session)
+        if len(pairs) < OFTEN or gives_up(session):
+            continue
+        one, other = max(pairs, key=lambda pair: pair[0].first - pair[0].start)
+        same = all(first.api_key == second.api_key for first, second in pairs)
+        if same:
+            continue  # a queue of one kind is a slow broker, not the order
+        yield rule.case(
+            who(session), pairs[0][0].start, pairs[-1][0].end, len(pairs),
+            evidence([mark for first, second in pairs[:3] for mark in (second.mark, first.mark)], "latency"),
+            facts={"longest": one.first - one.start, "api": api_of(one.api_key).name,
+                   "first": api_of(other.api_key).name, "held": other.held},
+            weight=2.0,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "head-of-line-blocking",
+    Severity.WARNING,
+    "requests that wait behind others",
+    "{count:,} requests of {client_id} waited up to {longest!d} behind another on their connection ({api} behind a "
+    "{first} that the broker may hold for {held!d}): answers come in the order of the requests",
+    "Use connections of their own for long polls and for the rest (as most clients do), or lower max_wait_ms.",
+    "Kafka protocol guide: network",
+    find,
+)

@@ -1,0 +1,38 @@
+"""Somebody speaks HTTP to a broker's port: a browser, a health check, a scraper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...messages.peers import endpoint
+from ..case import Case, Rule, Who
+from ..looking import METHODS, by_ends, on_paths, span
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for requests of HTTP that are not answered in HTTP."""
+    wrong = (path for path in book.paths.all() if path.ways[0].head[:4] in METHODS and path.ways[1].head[:4] != b"HTTP")
+    for (host, broker), paths in by_ends(wrong):
+        head = paths[0].ways[0].head[:4]
+        yield rule.case(
+            Who(None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
+            facts={"number": int.from_bytes(head, "big"), "method": head.decode("ascii").strip()}, weight=2.0,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "http-to-kafka-port",
+    Severity.ERROR,
+    "HTTP on Kafka's port",
+    "somebody on {host} sends HTTP ({method}) to {broker}: the broker takes it for a request of {number:,} bytes and "
+    "hangs up",
+    "Point the browser, health check or metrics scraper elsewhere; a check of Kafka's port should only connect.",
+    "Kafka documentation, Monitoring",
+    find,
+    explains=frozenset({"connection-churn"}),
+)

@@ -1,0 +1,56 @@
+"""A group has members that get no partition: there are more of them than partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..case import Case, Evidence, Rule, Who
+from ..looking import SECOND
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+SETTLED = SECOND
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for members that were given nothing, while all partitions are given to others."""
+    for group in book.groups.values():
+        living = [member for member in group.known_members() if member.left is None and member.assigned is not None]
+        idle = [
+            member
+            for member in living
+            if not member.assigned and member.synced.last is not None
+            and member.last_sign - member.synced.last.end >= SETTLED
+        ]  # fmt: skip
+        busy = [member for member in living if member.assigned]
+        if not idle or not busy:
+            continue
+        given = sum(len(partitions) for member in busy for partitions in (member.assigned or {}).values())
+        topics = sorted({topic for member in living for topic in member.topics})
+        exist = sum(len(book.clusters.topics[name].partitions) for name in topics if name in book.clusters.topics)
+        if exist > given:
+            continue
+        marks = [member.synced.last for member in idle if member.synced.last is not None]
+        yield rule.case(
+            Who(idle[0].client_id or None, idle[0].host or None, topic=topics[0] if topics else None, group=group.name),
+            marks[0].time, max(member.last_sign for member in idle), len(idle),
+            Evidence(tuple(mark.number for mark in marks[:6]), (), ("assignment",)),
+            facts={"members": len(living), "partitions": given,
+                   "names": ", ".join(dict.fromkeys(member.client_id for member in idle))},
+            certainty="certain" if len(living) > given else "likely",
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "idle-consumers",
+    Severity.WARNING,
+    "more consumers than partitions",
+    "group {group} has {members:,} members for {partitions:,} partitions of {topic}: {names} get none and idle",
+    "Add partitions to {topic}, or run no more consumers than it has partitions.",
+    "Kafka documentation, Consumers",
+    find,
+    ("spare consumers on purpose",),
+)

@@ -1,0 +1,64 @@
+"""Small packets get through and large ones never do: something on the way drops them without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...messages.peers import endpoint
+from ...tcp.paths import Path, Stall
+from ..case import Case, Rule, Who
+from ..looking import by_ends, clients_of_host, on_paths, span
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+LARGE = 500
+AGAIN = 3
+
+
+def blackhole(path: Path) -> tuple[int, Stall] | None:
+    """Return which end's large segments never arrive, and the last of them; None where some do, or small ones "
+    "fail."""
+    for side, way in enumerate(path.ways):
+        stuck = [stall for stall in way.stalls if stall.until is None and stall.times >= AGAIN]
+        if not stuck or stuck[-1].size < LARGE or not way.largest_acked:
+            continue
+        other = path.ways[1 - side]
+        reversed_too = any(stall.until is None and stall.times >= AGAIN for stall in other.stalls)
+        if way.largest_acked < stuck[-1].size and not reversed_too:
+            return side, stuck[-1]
+    return None
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for connections on which only small segments are acknowledged."""
+    for (host, broker), paths in by_ends(path for path in book.paths.all() if blackhole(path) is not None):
+        what = blackhole(paths[0])
+        if what is None:
+            continue
+        side, stall = what
+        ends = (host, endpoint(broker)) if side == 0 else (endpoint(broker), host)
+        clients = clients_of_host(book, host)
+        yield rule.case(
+            Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
+            facts={"sender": ends[0], "taker": ends[1], "size": stall.size, "times": stall.times,
+                   "largest": paths[0].ways[side].largest_acked},
+            certainty="likely", weight=3.3,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "mtu-blackhole",
+    Severity.ERROR,
+    "large packets that never arrive",
+    "what {sender} sends to {taker} in segments of {size:,} bytes never arrives, though it is sent again {times:,} "
+    "times; what is no larger than {largest:,} bytes does: large packets are dropped on the way",
+    "Lower the MTU of the interface (tunnels and VPNs need room for their headers), clamp the MSS, and let ICMP "
+    "'fragmentation needed' through.",
+    "RFC 4821, RFC 8899",
+    find,
+    ("the network was interrupted at that moment",),
+    frozenset({"packet-loss", "network-interruption", "connection-churn"}),
+)

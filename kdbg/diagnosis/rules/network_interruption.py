@@ -1,0 +1,65 @@
+"""No packet gets through between two ends for a while; the connection lives on, or dies of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...messages.peers import End, endpoint
+from ...tcp.paths import Path, Stall
+from ..case import Case, Rule, Who
+from ..looking import clients_of_host, on_paths
+from .mtu_blackhole import blackhole
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+LONG = 1500 * 1_000_000
+AGAIN = 3
+
+
+def interrupted(path: Path) -> Stall | None:
+    """Return the longest time for which what an end sent again and again did not get through."""
+    stalls = [
+        stall
+        for way in path.ways
+        for stall in way.stalls
+        if stall.times >= AGAIN and (stall.until or stall.last) - stall.since >= LONG
+    ]
+    return max(stalls, key=lambda stall: (stall.until or stall.last) - stall.since, default=None)
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for segments that were sent again and again over a second or more."""
+    found: dict[tuple[str, End], list[tuple[Path, Stall]]] = {}
+    for path in book.paths.all():
+        stall = interrupted(path)
+        if stall is not None and blackhole(path) is None:
+            found.setdefault((path.initiator[0], path.acceptor), []).append((path, stall))
+    for (host, broker), all in found.items():
+        path, worst = max(all, key=lambda one: (one[1].until or one[1].last) - one[1].since)
+        until = worst.until or worst.last
+        clients = clients_of_host(book, host)
+        yield rule.case(
+            Who(clients[0] if clients else None, host, endpoint(broker)), worst.since, until,
+            sum(stall.times for _, stall in all), on_paths([path for path, _ in all]),
+            facts={"long": until - worst.since, "times": worst.times,
+                   "end": "then all went on on the same connection" if worst.until is not None else "and never again"},
+            weight=3.2,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "network-interruption",
+    Severity.ERROR,
+    "a network that was interrupted",
+    "nothing got through between {host} and {broker} for {long!d}: the same bytes were sent again {times:,} times, "
+    "{end}",
+    "Look at the network between {host} and {broker} (links, firewalls, the host's own interface) at that time.",
+    "RFC 6298",
+    find,
+    ("the other host stood still as a whole",),
+    frozenset({"packet-loss", "broker-frozen", "consumer-too-slow", "session-timeout-too-short",
+               "head-of-line-blocking", "commit-after-leaving-group"}),
+)  # fmt: skip

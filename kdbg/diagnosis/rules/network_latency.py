@@ -1,0 +1,45 @@
+"""The way between client and broker is long: the handshake takes as long as each request does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...messages.peers import endpoint
+from ..case import Case, Rule, Who
+from ..looking import MS, by_ends, clients_of_host, on_paths, span
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+LONG = 50 * MS
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for ends between which no handshake is quick."""
+    measured = (path for path in book.paths.all() if path.round_trip is not None)
+    for (host, broker), paths in by_ends(measured):
+        trips = sorted(path.round_trip for path in paths if path.round_trip is not None)
+        quickest = trips[0]
+        if quickest < LONG:
+            continue
+        clients = clients_of_host(book, host)
+        yield rule.case(
+            Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
+            facts={"trip": quickest, "clients": ", ".join(clients) or host}, weight=1.8,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "network-latency",
+    Severity.WARNING,
+    "a long way to the broker",
+    "every round trip between {host} and {broker} takes {trip!d}, by the handshakes of {count:,} connections: no "
+    "answer "
+    "to {clients} comes sooner, however fast the broker is",
+    "Bring client and broker nearer together, or make fewer round trips: larger batches, more requests in flight.",
+    "RFC 9293, section 3.5",
+    find,
+    explains=frozenset({"consumer-too-slow", "head-of-line-blocking"}),
+)

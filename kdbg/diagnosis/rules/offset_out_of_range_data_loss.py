@@ -1,0 +1,59 @@
+"""A consumer wants offsets that the partition no longer has, or never had: records were lost to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..case import Case, Rule
+from ..looking import evidence, failures, who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+OFFSET_OUT_OF_RANGE = 1
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for fetches that were out of range."""
+    for one in failures(book, (OFFSET_OUT_OF_RANGE,), (1,)):
+        flows = [
+            (number, fetched)
+            for (connection, topic, number), fetched in book.fetched.items()
+            if topic == one.subject and OFFSET_OUT_OF_RANGE in fetched.errors
+            and book.sessions[connection].client_id == one.client_id
+        ]  # fmt: skip
+        partition, fetched = flows[0] if flows else (None, None)
+        start = fetched.log_start if fetched is not None else -1
+        asked = fetched.out_of_range if fetched is not None else -1
+        lost = (
+            f"{start - asked:,} offsets were deleted before it read them"
+            if start > asked >= 0
+            else ("the partition does not have that offset (any more)")
+        )
+        yield rule.case(
+            who(one.session, topic=one.subject, partition=partition, group=group_of(book, one.client_id)),
+            one.seen.since, one.seen.until, one.seen.count, evidence(one.seen, "fetch_offset", "error_code"),
+            facts={"asked": asked, "lost": lost}, weight=2.5,
+        )  # fmt: skip
+
+
+def group_of(book: Ledgers, client_id: str) -> str | None:
+    """Return the group that a client belongs to, where it is one."""
+    found = [group.name for group in book.groups.values() if client_id in group.clients]
+    return found[0] if len(found) == 1 else None
+
+
+rule: Rule = Rule(
+    "offset-out-of-range-data-loss",
+    Severity.ERROR,
+    "offsets that are gone",
+    "{client_id} wants offset {asked:,} of topic {topic}, partition {partition}: {lost} (OFFSET_OUT_OF_RANGE)",
+    "Keep records longer (retention.ms, retention.bytes), read faster, commit more often; auto.offset.reset says "
+    "where "
+    "the consumer goes on, and none makes it say so.",
+    "Consumer configs: auto.offset.reset",
+    find,
+    ("the topic was deleted and made again", "an unclean leader election cut the log"),
+)

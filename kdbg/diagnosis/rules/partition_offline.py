@@ -1,0 +1,47 @@
+"""A partition has no leader, for longer than an election takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...ledgers.marks import Seen
+from ..case import Case, Rule
+from ..looking import SECOND, evidence, failures, who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+LEADER_NOT_AVAILABLE = 5
+LONG = 2 * SECOND
+OFTEN = 4
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for partitions that metadata says to have no leader, to the end of the capture."""
+    for one in failures(book, (LEADER_NOT_AVAILABLE,)):
+        topic = book.clusters.topics.get(one.subject)
+        headless = [number for number, led in topic.partitions.items() if led[-1].leader < 0] if topic else []
+        lasting = one.seen.until - one.seen.since >= LONG and one.seen.count >= OFTEN
+        if not lasting or (topic is not None and not headless):
+            continue
+        seen = Seen.of(failure.seen for failure in one.all)
+        yield rule.case(
+            who(one.session, topic=one.subject or None, partition=headless[0] if headless else None),
+            seen.since, seen.until, seen.count, evidence(seen, "leader_id", "isr_nodes", "offline_replicas"),
+            facts={"partitions": ", ".join(map(str, headless)) or "of unknown number"}, weight=2.5,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "partition-offline",
+    Severity.ERROR,
+    "a partition without a leader",
+    "partition {partitions} of topic {topic} has no leader (LEADER_NOT_AVAILABLE, {times}): {client_id} can "
+    "neither write nor read it",
+    "Bring back a broker that has an in-sync replica of it; electing another loses what only the missing one has "
+    "(unclean.leader.election.enable).",
+    "Kafka documentation, Replication: unclean leader election",
+    find,
+)

@@ -1,0 +1,74 @@
+"""A consumer reads the same record again and again: it fails on it, and never gets behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...ledgers.marks import Mark
+from ..case import Case, Evidence, Rule, Who
+from ..looking import failures
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.flows import Fetched
+    from ...ledgers.sessions import Session
+
+OFTEN = 3
+DAMAGED = "its batch is damaged"
+SOUND = "its bytes are sound, so what they say is what the client cannot read"
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for partitions that a client begins to read at the same offset again and again, with data each time."""
+    found: dict[tuple[str, str, int], list[tuple[Session, Fetched]]] = {}
+    for (number, topic, partition), fetched in book.fetched.items():
+        polls = book.polls.get(number)
+        if polls is not None and polls.replica >= 0:
+            continue
+        session = book.sessions[number]
+        found.setdefault((session.client_id, topic, partition), []).append((session, fetched))
+    for (client, topic, partition), all in found.items():
+        stuck = sum(fetched.stuck.count for _, fetched in all)
+        starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]
+        again = max((starts.count(start) for start in set(starts)), default=0)
+        if max(stuck, again) < OFTEN:
+            continue
+        offset = next((fetched.stuck_at for _, fetched in all if fetched.stuck), None)
+        if offset is None:
+            offset = max(set(starts), key=starts.count)
+        marks = [mark for _, fetched in all for mark in (fetched.stuck.marks or fetched.with_data.marks)[:3]]
+        damaged = bool(failures(book, (2, 87), (1,))) or any(one.findings.get("crc") for one, _ in all)
+        session = all[0][0]
+        yield rule.case(
+            Who(client or None, session.peers.client[0], topic=topic, partition=partition), first(marks), last(marks),
+            max(stuck, again), Evidence(tuple(dict.fromkeys(mark.number for mark in marks))[:7], (), ("fetch_offset",)),
+            facts={"offset": offset, "damaged": DAMAGED if damaged else SOUND},
+            certainty="certain" if damaged else "likely", weight=2.4,
+        )  # fmt: skip
+
+
+def first(marks: list[Mark]) -> int:
+    """Return when the first of some exchanges began."""
+    return min((mark.time for mark in marks), default=0)
+
+
+def last(marks: list[Mark]) -> int:
+    """Return when the last of some exchanges ended."""
+    return max((mark.end for mark in marks), default=0)
+
+
+rule: Rule = Rule(
+    "poison-record",
+    Severity.ERROR,
+    "a record that a consumer does not get over",
+    "{client_id} reads topic {topic}, partition {partition} from offset {offset:,} again and again, {times}, "
+    "and never gets behind it: {damaged}",
+    "Look at the record (kdbg records --topic {topic} shows offset {offset}), handle what cannot be read (skip, dead "
+    "letter topic), and commit behind it.",
+    "KIP-334",
+    find,
+    ("the consumer fails for another reason at this place", "it never commits"),
+    frozenset({"connection-churn", "consumer-too-slow", "busy-fetch-loop"}),
+)

@@ -1,0 +1,67 @@
+"""A request is larger than the broker takes: it hangs up before it has read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...grammars import api as api_of
+from ..case import Case, Evidence, Rule
+from ..looking import who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.sessions import Session, Unanswered
+
+LIMIT = 100 << 20
+"""socket.request.max.bytes unless it is changed."""
+LARGE = 64 << 10
+
+
+def cut_off(session: Session) -> Unanswered | None:
+    """Return the request at which a broker hung up before all of it had come."""
+    if session.closed_first != "broker":
+        return None
+    return next((one for one in session.unanswered if one.size > LIMIT or (one.missing and one.size > LARGE)), None)
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for large requests that were cut off, by client."""
+    found: dict[tuple[str, int], list[tuple[Session, Unanswered]]] = {}
+    for session in book.sessions.values():
+        request = cut_off(session)
+        if request is not None:
+            found.setdefault((session.client_id, request.api_key), []).append((session, request))
+    for (_, key), all in found.items():
+        session, request = max(all, key=lambda one: one[1].size)
+        marks = [one.mark for _, one in all]
+        yield rule.case(
+            who(session, topic=topic_of(book, session)), marks[0].time, marks[-1].end, len(all),
+            Evidence(tuple(mark.number for mark in marks[:6]), (), ("size",)),
+            facts={"size": request.size, "came": request.size - request.missing, "api": api_of(key).name},
+            certainty="certain" if request.size > LIMIT else "likely", weight=2.5,
+        )  # fmt: skip
+
+
+def topic_of(book: Ledgers, session: Session) -> str | None:
+    """Return the topic that a connection writes most to."""
+    topics = {topic: one.bytes for (number, topic, _), one in book.written.items() if number == session.peers.number}
+    return max(topics, key=lambda name: topics[name], default=None)
+
+
+rule: Rule = Rule(
+    "request-exceeds-socket-limit",
+    Severity.ERROR,
+    "a request that is larger than the broker takes",
+    "{client_id} sends {broker} a {api} request of {size:,} bytes, and the broker hangs up when {came:,} have "
+    "come: it "
+    "is larger than socket.request.max.bytes",
+    "Send less at once (max.request.size, batch.size of the producer), or raise socket.request.max.bytes of the "
+    "broker "
+    "(104857600 unless changed).",
+    "Broker configs: socket.request.max.bytes",
+    find,
+    ("the broker was stopped in the middle of it",),
+    frozenset({"connection-churn"}),
+)

@@ -1,0 +1,58 @@
+"""A member's heartbeats pause for longer than its session timeout: the coordinator takes it for dead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ..case import Case, Evidence, Rule, Who
+from ..looking import MS
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+UNKNOWN_MEMBER_ID, INVALID_SESSION_TIMEOUT, JOIN = 25, 26, 11
+SLACK = 0.9
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for members that are unknown behind a pause, and for timeouts that the broker refuses."""
+    for group in book.groups.values():
+        for member in group.members.values():
+            unknown = member.errors.get(UNKNOWN_MEMBER_ID)
+            pause, since = member.longest_pause
+            timeout = member.session_timeout_ms * MS
+            before = member.left is not None and unknown is not None and member.left.time <= unknown.since
+            if unknown is None or not timeout or pause < SLACK * timeout or before:
+                continue
+            yield rule.case(
+                Who(member.client_id or None, member.host or None, group=group.name), since, unknown.until,
+                unknown.count, Evidence(unknown.numbers, (), ("session_timeout_ms", "error_code")),
+                facts={"timeout": timeout, "pause": pause}, certainty="likely", weight=2.3,
+            )  # fmt: skip
+        refused = group.errors.get((JOIN, INVALID_SESSION_TIMEOUT))
+        if refused is not None:
+            clients = list(group.clients)
+            first = next(iter(group.members.values()), None)
+            asked = first.session_timeout_ms * MS if first is not None else 0
+            yield rule.case(
+                Who(clients[0] if clients else None, group=group.name), refused.since, refused.until, refused.count,
+                Evidence(refused.numbers, (), ("session_timeout_ms", "error_code")),
+                facts={"timeout": asked, "pause": 0}, weight=2.3,
+            )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "session-timeout-too-short",
+    Severity.ERROR,
+    "a session timeout that a pause exceeds",
+    "{client_id} sent nothing to group {group} for {pause!d}, its session.timeout.ms is {timeout!d}: the coordinator "
+    "removed it",
+    "Raise session.timeout.ms (45 s is the default; heartbeat.interval.ms is a third of it at most, the broker's "
+    "group.min.session.timeout.ms the least), or find out what stops the client for so long.",
+    "KIP-735",
+    find,
+    ("the process, its host or its network was stopped for a while",),
+    frozenset({"commit-after-leaving-group", "offset-commit-failing", "consumer-paused"}),
+)

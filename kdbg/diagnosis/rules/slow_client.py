@@ -1,0 +1,52 @@
+"""A client does not read what a broker sends it: the answer waits in the network, its window is shut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...grammars import api as api_of
+from ..case import Case, Rule
+from ..looking import MS, evidence, who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...ledgers.sessions import Session, Slow
+
+LONG = 500 * MS
+
+
+def read_late(session: Session) -> list[Slow]:
+    """Return the answers that took long to be taken, where the client's window was shut."""
+    path = session.path
+    if path is None or not path.ways[1 - session.client_side].probes:
+        return []
+    lost = any(stall.times > 1 for stall in path.ways[1 - session.client_side].stalls)
+    return [] if lost else [slow for slow in session.slow if slow.end - slow.first >= LONG]
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for answers whose last byte came long after the first, by connection."""
+    for session in book.sessions.values():
+        slow = read_late(session)
+        if not slow:
+            continue
+        worst = max(slow, key=lambda one: one.end - one.first)
+        yield rule.case(
+            who(session), slow[0].start, slow[-1].end, len(slow), evidence([one.mark for one in slow], "time"),
+            facts={"longest": worst.end - worst.first, "api": api_of(worst.api_key).name}, weight=2.2,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "slow-client",
+    Severity.WARNING,
+    "a client that reads late",
+    "{client_id} takes up to {longest!d} to read an answer to {api} that {broker} has ready: its receive window is "
+    "shut meanwhile",
+    "See what keeps {client_id} from reading its socket: garbage collection, a blocked thread, too little CPU.",
+    "RFC 9293, section 3.8.6.1",
+    find,
+    explains=frozenset({"consumer-too-slow", "network-latency"}),
+)

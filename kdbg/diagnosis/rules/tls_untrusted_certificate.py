@@ -1,0 +1,72 @@
+"""A TLS handshake ends at the broker's certificate: the client does not trust it, or its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings import Kind
+from ...findings.facts import Encrypted
+from ...findings.kinds import Severity
+from ...messages.peers import endpoint
+from ..case import Case, Rule, Who
+from ..looking import by_ends, on_paths, span
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+    from ...tcp.paths import Path
+
+HANDSHAKE, ALERT, CHANGE, DATA = 0x16, 0x15, 0x14, 0x17
+OF_CERTIFICATES = ("certificate", "unknown_ca", "unknown ca")
+"""What stands in the names of alerts about certificates."""
+ENCRYPTED_ALERTS = (24, 30)
+"""Bytes of an encrypted alert of TLS 1.3, alone or behind a change of the cipher."""
+PLAIN_ALERT = 7
+
+
+def refuses(path: Path) -> bool:
+    """Return whether a client ends a handshake with an alert, after the server's hello."""
+    sent, answered = path.ways
+    if sent.head[:1] != bytes((HANDSHAKE,)) or answered.head[:1] != bytes((HANDSHAKE,)):
+        return False
+    tail, length = sent.tail, sent.tail_length
+    return (tail[:1] == bytes((ALERT,)) and length == PLAIN_ALERT) or (
+        tail[:1] in (bytes((DATA,)), bytes((CHANGE,)), bytes((ALERT,))) and length in ENCRYPTED_ALERTS
+        and sent.packets < 12
+    )  # fmt: skip
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for alerts about certificates, and for encrypted alerts in the middle of a handshake."""
+    told: dict[int, tuple[str, Encrypted]] = {}
+    for peers, finding in book.left:
+        if finding.kind is Kind.ENCRYPTED and isinstance(finding.facts, Encrypted):
+            alert = next(
+                (name for name in finding.facts.client_alerts if any(one in name.lower() for one in OF_CERTIFICATES)),
+                "",
+            )
+            told[peers.first_packet] = alert, finding.facts
+    wrong = [path for path in book.paths.all() if refuses(path) or told.get(path.first_packet, ("",))[0]]
+    for (host, broker), paths in by_ends(wrong):
+        alerts = [told[path.first_packet] for path in paths if path.first_packet in told]
+        alert = next((name for name, _ in alerts if name), "")
+        names = next((", ".join(facts.names) for _, facts in alerts if facts.names), "")
+        yield rule.case(
+            Who(None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
+            facts={"alert": alert or "an encrypted alert", "names": names or "names that are encrypted"},
+            certainty="certain" if alert else "likely", weight=3.0,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "tls-untrusted-certificate",
+    Severity.ERROR,
+    "a certificate that the client does not accept",
+    "a client on {host} ends the TLS handshake with {broker} once it has seen the certificate, for {names}: {alert}",
+    "Give the client the CA of the broker's certificate (ssl.truststore.location, ssl.ca.location), or the broker a "
+    "certificate for the name that the client connects to.",
+    "RFC 8446, section 6.2",
+    find,
+    ("the certificate has expired", "its name is not that of the host", "client and broker share no cipher suite"),
+    frozenset({"connection-churn"}),
+)

@@ -1,0 +1,50 @@
+"""A client is told of two clusters: its bootstrap addresses, or what stands behind one, belong to different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...ledgers.marks import Seen
+from ...messages.peers import endpoint
+from ..case import Case, Rule, Who
+from ..looking import evidence, sessions_of
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for clients, and for addresses, to which metadata names more than one cluster."""
+    for broker, ids in book.clusters.ids_by_broker.items():
+        if len(ids) > 1:
+            seen = Seen.of(book.clusters.ids[name] for name in ids)
+            yield rule.case(
+                Who(broker=endpoint(broker), cluster_id=next(iter(ids))), seen.since, seen.until, seen.count,
+                evidence(seen, "cluster_id"), facts={"ids": " and ".join(ids), "who": endpoint(broker)}, weight=3.0,
+            )  # fmt: skip
+    for client, told in book.clusters.ids_by_client.items():
+        if len(told) < 2:
+            continue
+        seen = Seen.of(told.values())
+        sessions = sessions_of(book, client)
+        marks = [one.marks[0] for one in told.values() if one.marks]
+        yield rule.case(
+            Who(client, sessions[0].peers.client[0] if sessions else None, cluster_id=next(iter(told))), seen.since,
+            seen.until, seen.count, evidence(marks, "cluster_id"),
+            facts={"ids": " and ".join(told), "who": client}, certainty="likely", weight=3.0,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "two-clusters-mixed",
+    Severity.ERROR,
+    "addresses of two clusters",
+    "{who} is told of two clusters: {ids}",
+    "Let bootstrap.servers (and what a name or a balancer stands for) lead to brokers of one cluster only.",
+    "KIP-78",
+    find,
+    ("a tool that copies from one cluster to another (MirrorMaker)",),
+    frozenset({"unknown-topic", "stale-leader", "coordinator-moved"}),
+)

@@ -1,0 +1,48 @@
+"""A client asks for a topic that is not there, and goes on asking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...findings.kinds import Severity
+from ...ledgers.marks import Seen
+from ..case import Case, Rule
+from ..looking import evidence, failures, who
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID = 3, 100
+METADATA = 3
+ASKING = (0, 1, 2, 3, 9, 23)
+"""Produce, Fetch, ListOffsets, Metadata, OffsetFetch, OffsetForLeaderEpoch."""
+OFTEN = 3
+
+
+def find(book: Ledgers) -> Iterator[Case]:
+    """Look for topics that were asked for again and again and never there."""
+    for one in failures(book, (UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID), ASKING):
+        topic = book.clusters.topics.get(one.subject)
+        if topic is not None and topic.found and topic.found.until >= one.seen.until:
+            continue
+        often = one.seen.count >= OFTEN
+        seen = Seen.of(failure.seen for failure in one.all)
+        yield rule.case(
+            who(one.session, topic=one.subject or None), seen.since, seen.until, seen.count,
+            evidence(seen, "error_code"), weight=2.0 if often else 1.0,
+            severity=Severity.ERROR if often else Severity.WARNING,
+        )  # fmt: skip
+
+
+rule: Rule = Rule(
+    "unknown-topic",
+    Severity.ERROR,
+    "a topic that is not there",
+    "{client_id} asks {broker} for topic {topic}, which is not there: {times}",
+    "Correct the name of the topic, create it, or check that bootstrap.servers names the right cluster; the client "
+    "asks again without end.",
+    "Kafka protocol guide: Metadata",
+    find,
+    ("it is the wrong cluster", "the topic was deleted", "the client may not see it (Describe)"),
+)

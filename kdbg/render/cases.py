@@ -1,0 +1,101 @@
+"""What diagnosis found, for people: causes with their evidence, the weightiest first; and as JSON Lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+import orjson
+
+from ..diagnosis import Case
+from ..diagnosis.text import advice, alternatives, case_object, sentence
+from ..findings.kinds import Severity
+from .clock import Clock
+from .look import Look
+from .values import escape
+
+MARKS = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"), Severity.NOTE: ("·", "dim")}
+INDENT = "    "
+NARROWEST = 40
+
+
+class CaseView:
+    """Writes cases; `file` is the capture as a command takes it, for the commands that show the evidence."""
+
+    def __init__(self, look: Look, file: str) -> None:
+        self.look, self.file = look, file
+        self.clock = Clock(local=look.local)
+
+    def lines(self, cases: Sequence[Case]) -> Iterator[str]:
+        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each behind them."""
+        loud = [case for case in cases if case.severity is not Severity.NOTE]
+        if not loud:
+            yield self.look.paint("good", "nothing stands out") + "\n"
+        for case in loud:
+            yield from self._case(case)
+        for case in cases:
+            if case.severity is Severity.NOTE:
+                yield from self._note(case)
+
+    def _case(self, case: Case) -> Iterator[str]:
+        mark, style = MARKS[case.severity]
+        paint = self.look.paint
+        head = f"{paint(style, f'{mark} {case.code}')}  {paint('dim', case.certainty)}"
+        yield f"{head}  {paint('dim', escape(self._when(case)))}\n"
+        yield from self._text("", f"{sentence(case)}.", "")
+        yield from self._text("change", advice(case), "good")
+        if shown := self._shown(case):
+            yield from self._text("look at", shown, "name", whole=True)
+        if others := alternatives(case):
+            yield from self._text("or else", "; ".join(others), "dim")
+        yield from self._text("read", case.rule.document, "dim")
+        yield "\n"
+
+    def _note(self, case: Case) -> Iterator[str]:
+        mark, style = MARKS[case.severity]
+        after = f" (after-effect of {case.because})" if case.because else ""
+        yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
+
+    def _when(self, case: Case) -> str:
+        since, until = self.at(case.since), self.at(case.until)
+        when = since if since == until else f"{since} to {until}"
+        return f"{when} · {case.count:,} {'time' if case.count == 1 else 'times'}"
+
+    def at(self, time: int) -> str:
+        """Return a time of the day, with milliseconds."""
+        return self.clock.times[time // 1_000_000] if time > 0 else "at no known time"
+
+    def _shown(self, case: Case) -> str:
+        """Return the command that shows an exchange of the evidence, and where else to look."""
+        numbers, packets = case.evidence.exchanges, case.evidence.packets
+        name = shlex.quote(self.file)
+        parts = []
+        if numbers:
+            others = ", ".join(f"#{number}" for number in numbers[1:])
+            parts.append(f"kdbg decode {name}#{numbers[0]}" + (f" (and {others})" if others else ""))
+        if packets:
+            parts.append(f"packet{'s' * (len(packets) > 1)} {', '.join(map(str, packets))}")
+        if case.evidence.fields and numbers:
+            parts.append(f"fields {', '.join(case.evidence.fields)}")
+        return " · ".join(parts)
+
+    def _text(self, label: str, text: str, style: str, *, whole: bool = False, indent: str = INDENT) -> Iterator[str]:
+        """Yield a text in lines that fit; `whole` is never broken."""
+        prefix = f"{label}: " if label else ""
+        text = escape(text)
+        room = max(self.look.width - len(indent), NARROWEST)
+        if self.look.long_lines or whole:
+            pieces = [prefix + text]
+        else:
+            pieces = wrap(prefix + text, room, subsequent_indent="  " if label else "", break_long_words=False)
+        for piece in pieces:
+            yield f"{indent}{self.look.paint(style, piece) if style else piece}\n"
+
+
+def case_line(case: Case, file: str | None = None) -> bytes:
+    """Return a case as a line of JSON; `file` names the capture where there are several."""
+    found = dict(case_object(case))
+    if file is not None:
+        found["file"] = file
+    return orjson.dumps(found) + b"\n"

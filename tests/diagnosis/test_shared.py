@@ -1,0 +1,59 @@
+"""The staged incidents beside the project: the cause comes first, its party is right, healthy runs are quiet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.diagnosis import Case, diagnose
+from kdbg.diagnosis.text import case_object
+from kdbg.engine.engine import Engine
+from kdbg.findings.kinds import Severity
+from kdbg.ledgers import Ledgers
+
+INCIDENTS = Path(__file__).resolve().parents[3] / "shared" / "incidents"
+TRUTH = INCIDENTS / "truth.jsonl"
+ALL: list[dict[str, Any]] = (
+    [json.loads(line) for line in TRUTH.read_text().splitlines()] if TRUTH.is_file() else []
+)  # fmt: skip
+PARTS = ("client_id", "topic", "group", "user", "transactional_id", "listener", "broker")
+
+
+def judged(path: Path, blocks: int | None = None) -> list[Case]:
+    """Return what diagnosis says of a capture; with `blocks`, packets go in so many at a time."""
+    engine = Engine()
+    ledgers = Ledgers(engine.names_then)
+    with open_capture(path) as capture:
+        for packets in capture.blocks(singly=blocks == 1):
+            ledgers.packets(packets)
+            ledgers.take(engine.receive_all(packets))
+        ledgers.take(engine.close())
+        ledgers.left_over(engine.findings)
+    return diagnose(ledgers)
+
+
+@pytest.mark.skipif(not ALL, reason="the staged incidents are not beside the project")
+@pytest.mark.parametrize("truth", ALL, ids=lambda truth: truth["name"])
+def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
+    cases = judged(INCIDENTS / truth["file"])
+    loud = [case for case in cases if case.severity is not Severity.NOTE]
+    if truth["healthy"]:
+        assert not loud, [case_object(case)["sentence"] for case in loud]
+        return
+    assert loud, "nothing stands out"
+    first = case_object(loud[0])
+    assert first["cause"] == truth["cause_code"]
+    said = [str(first["who"][name]) for name in PARTS if name in first["who"]]
+    assert said
+    assert any(name.removeprefix("127.0.0.1:") in truth["who"] or truth["who"] in name for name in said), said
+
+
+@pytest.mark.skipif(not ALL, reason="the staged incidents are not beside the project")
+@pytest.mark.parametrize("truth", ALL[:12], ids=lambda truth: truth["name"])
+def test_how_packets_come_makes_no_difference(truth: dict[str, Any]) -> None:
+    path = INCIDENTS / truth["file"]
+    assert [case_object(case) for case in judged(path, 1)] == [case_object(case) for case in judged(path)]

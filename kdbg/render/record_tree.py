@@ -79,12 +79,13 @@ class RecordTree:
             self.message(entry, f"{head}  message", below)
         else:
             name = "partial" if "partial" in entry else "raw"
-            self.tree.lines.append(f"{head}  {self.piece(name, entry[name])}")
+            much = f", {entry['bytes']:,} of {entry['of']:,} bytes of the record set" if "of" in entry else ""
+            self.tree.lines.append(f"{head}  {self.piece(name, entry[name], much)}")
 
-    def piece(self, name: str, data: bytes) -> str:
-        """Return the text of bytes that are no entry, and why."""
-        size = values.octets(self.tree.veiled(data), self.tree.look.max_text)
-        return f"{self.tree.look.paint('note', f'{name}: {PIECES[name]}')}  {size}"
+    def piece(self, name: str, data: bytes, much: str = "") -> str:
+        """Return the text of bytes that are no entry, and why; `much` says how much of the set is there."""
+        size = f"  {values.octets(self.tree.veiled(data), self.tree.look.max_text)}" if data or not much else ""
+        return f"{self.tree.look.paint('note', f'{name}: {PIECES[name]}{much}')}{size}"
 
     def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
         """Draw a batch of magic 2: its header, then its records or the bytes in their place."""

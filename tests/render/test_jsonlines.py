@@ -214,7 +214,7 @@ class TestLines:
             "text": f"topics[0].name: STRING wants 6 bytes, 5 left at byte {header + 6} (0x{header + 6:04x})",
         }]  # fmt: skip
         assert found["notes"] == [f"{finding['kind']}: {finding['text']}" for finding in found["findings"]]
-        (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)))[0]["findings"]
+        (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)))[0]["findings"]
         assert (dialect["kind"], dialect["severity"], dialect["side"]) == ("dialect", "note", "response")
         assert (dialect["path"], dialect["offset"]) == ("", None)
 

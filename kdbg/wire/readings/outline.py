@@ -37,11 +37,13 @@ Outline: TypeAlias = "tuple[Sequence[PartitionOutline], Sequence[str], Sequence[
 
 def count_records(entries: Any) -> int:
     """Return how many records a record set holds, decoded or not."""
-    return sum(
-        entry["records_count"] if "records_count" in entry else len(entry["records"]) if "records" in entry else 1
-        for entry in entries or ()
-        if "magic" in entry
-    )
+    return sum(_records_of(entry) for entry in entries or () if "magic" in entry)
+
+
+def _records_of(entry: Any) -> int:
+    """Return how many records an entry holds: of a batch whose end is missing, those that are there."""
+    records = entry.get("records")
+    return len(records) if records is not None else entry.get("records_count", 1)
 
 
 def best_name(one: Any, other: Any) -> Any:

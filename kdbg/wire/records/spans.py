@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from ..readings.spans import Walker
 
 
+ATTRIBUTES_AT = 21
+"""Where the attributes of a batch stand, behind its offset, length, leader epoch, magic and checksum."""
+
+
 def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
     """Read a record set into `holder[key]`."""
     start = walker.pos
@@ -44,17 +48,23 @@ def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key:
         return
     start = walker.pos
     end = min(start + length, len(walker.data))
-    _entries(walker, node.format, path, holder[key], (start, end), node.cut or end < start + length)
-    if end < start + length:
+    short = end < start + length
+    _entries(walker, node.format, path, holder[key], (start, end), node.cut or short, short=short)
+    if short:
+        _say_how_much(holder[key], end - start, length)
         raise Truncated(path, start, node.bnf, length, end - start)
 
 
 def _entries(
-    walker: Walker, format: RecordFormat, path: str, found: list[Any], place: tuple[int, int], cut: bool, depth: int = 0
-) -> None:
+    walker: Walker, format: RecordFormat, path: str, found: list[Any], place: tuple[int, int], cut: bool,
+    depth: int = 0, *, short: bool = False,
+) -> None:  # fmt: skip
+    """Read the entries of a record set; `cut`: the last one may be cut off; `short`: the message ends in it."""
     for i, entry in enumerate(entries(walker.data, *place, format)):
         here = f"{path}[{i}]"
-        if entry.magic is None:
+        if entry.partial and short:
+            found += _begun(walker, entry, path, i, format)
+        elif entry.magic is None:
             found.append(_raw(walker, entry, here, cut))
         elif entry.magic == 2 and depth == 0:
             found.append(_contained(walker, entry, here, _batch, format, depth))
@@ -64,6 +74,52 @@ def _entries(
             found.append(_contained(walker, entry, here, _message, format, depth))
         else:
             found.append(_raw(walker, entry, here, cut))
+
+
+def _begun(walker: Walker, entry: RecordSetEntry, path: str, i: int, format: RecordFormat) -> list[dict[str, Any]]:
+    """Return what is there of an entry whose end is not: a batch with its whole records, then bytes."""
+    found: list[dict[str, Any]] = []
+    walker.pos = entry.start
+    if entry.end - entry.start >= format.header_size and walker.data[entry.start + 16] == 2:
+        batch: dict[str, Any] = {}
+        if not walker.data[entry.start + ATTRIBUTES_AT + 1] & CODEC_MASK:
+            walker.struct(format.batch, f"{path}[{i}]", batch)
+            batch["records"] = absolute(batch, _whole_records(walker, f"{path}[{i}].records", batch, format))
+            found.append(batch)
+    start, walker.pos = walker.pos, entry.end
+    rest = walker.data[start : entry.end]
+    if rest:
+        walker.span(f"{path}[{i + len(found)}]", start, "BYTES", rest, role="raw")
+        found.append({"partial": rest})
+    return found
+
+
+def _whole_records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFormat) -> list[Any]:
+    """Return the records of a batch that are there to their last byte; reading stands behind them then."""
+    raw: list[Any] = []
+    left = len(walker.data) - walker.pos
+    MEMORY.take(records_weight(batch["records_count"], left) * walker.factor)
+    while len(raw) < batch["records_count"]:
+        place, claimed, noted = walker.pos, len(walker.ends), len(walker.result.findings)
+        shown = len(walker.spans) if walker.spans is not None else 0
+        one: dict[str, Any] = {}
+        try:
+            walker.read(format.records.item, f"{path}[{len(raw)}]", one, "record")
+        except WireError:
+            del walker.ends[claimed:], walker.result.findings[noted:]
+            if walker.spans is not None:
+                del walker.spans[shown:]
+            walker.pos = place
+            break
+        raw.append(one["record"])
+    return raw
+
+
+def _say_how_much(found: list[Any], held: int, length: int) -> None:
+    """Say of a record set, behind its entries, that so many of its bytes are there."""
+    if not found or "partial" not in found[-1]:
+        found.append({"partial": b""})
+    found[-1] |= {"bytes": held, "of": length}
 
 
 def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[str, bytes]:

@@ -24,12 +24,19 @@ ADVERTISED = {
     "TOLD_NO_NAME": (9194, "kafka-0.kafka.internal.invalid:9092"),
     "TOLD_WRONG_PORT": (9195, "127.0.0.11:9029"),
     "TOLD_OTHER_NETWORK": (9196, "10.20.30.40:9092"),
+    "TOLD_LOCALHOST_FROM_AFAR": (9198, "localhost:9092"),
     "TOLD_MIDDLEBOX": (9197, f"{MIDDLE[0]}:{MIDDLE[1]}"),
 }
 """Listeners that tell clients of another address than their own: port, and what they tell; most of it is of no use."""
 LINE_PORT = 9099
+ANYWHERE = "0.0.0.0"
+"""What is bound here is there when the line is, and before."""
 FRESH = "fresh"
 """The cluster that nobody has used before an incident does."""
+
+
+QUICK = {"group.min.session.timeout.ms": "1000"}
+"""What all are told, so that incidents need not last long."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Wanted:
         names = {PLAINTEXT: 9092} | ({SSL: 9093, SASL_PLAINTEXT: 9094, SASL_SSL: 9095} if self.secure else {})
         ports = names | ({} if kafka.zookeeper else {CONTROLLER: CONTROLLER_PORT})
         nodes = len(self.hosts)
-        settings = (_listeners(self.hosts[0], ports) if self.secure else {}) | dict(self.settings)
+        settings = QUICK | (_listeners(self.hosts[0], ports) if self.secure else {}) | dict(self.settings)
         return Cluster(
             kafka, nodes=nodes, secure=self.secure, hosts=self.hosts, ports=(ports,) * nodes, extra=settings
         )  # fmt: skip
@@ -56,10 +63,10 @@ class Wanted:
 def _listeners(host: str, ports: Mapping[str, int]) -> dict[str, str]:
     """Those that every secure broker has, one whose sessions are short, one at the line, and the wrong ones."""
     bound = {name: f"{host}:{port}" for name, port in ports.items()}
-    bound |= {SASL_SHORT: f"{host}:9097", "LINE": f"0.0.0.0:{LINE_PORT}"}
+    bound |= {SASL_SHORT: f"{host}:9097", "LINE": f"{ANYWHERE}:{LINE_PORT}"}
     told = {name: address for name, address in bound.items() if name != CONTROLLER} | {"LINE": f"{NEAR}:{LINE_PORT}"}
     for name, (port, address) in ADVERTISED.items():
-        bound[name], told[name] = f"{host}:{port}", address
+        bound[name], told[name] = f"{ANYWHERE if 'AFAR' in name else host}:{port}", address
     protocols = {name: name if name in (SSL, SASL_PLAINTEXT, SASL_SSL) else PLAINTEXT for name in bound}
     protocols[SASL_SHORT] = SASL_PLAINTEXT
     return {
@@ -87,7 +94,7 @@ def _logins() -> dict[str, str]:
 
 CLUSTERS: dict[str, Wanted] = {
     "one": Wanted("4", ("127.0.0.11",), secure=True, settings={
-        "group.min.session.timeout.ms": "1000", "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
         "log.cleaner.backoff.ms": "500",
     }),
     "three": Wanted("4", ("127.0.0.21", "127.0.0.22", "127.0.0.23"), settings={

@@ -36,13 +36,14 @@ def make(incidents: Iterable[Incident], out: Path, *, cured: bool = True) -> lis
                 _warmed(Stage(cluster, out))
             for incident in (one for one in chosen if one.cluster == name):
                 for path, staging in runs(incident, out, cured=cured):
+                    stage = Stage(cluster, path)
                     try:
-                        since = _staged(Stage(cluster, path), staging)
+                        _staged(stage, staging)
                     except Exception:
                         traceback.print_exc()
                         failed.append(path.name)
                     else:
-                        told(incident, out, path, since, healthy=incident.healthy or CURED in path.name)
+                        told(incident, out, stage, healthy=incident.healthy or CURED in path.name)
                     cluster.heal()
     return failed
 
@@ -64,8 +65,9 @@ def runs(incident: Incident, out: Path, *, cured: bool) -> list[tuple[Path, Stag
     return both
 
 
-def told(incident: Incident, out: Path, path: Path, since: float, *, healthy: bool) -> None:
+def told(incident: Incident, out: Path, stage: Stage, *, healthy: bool) -> None:
     """Compress a capture and write its line of the truth."""
+    path = stage.out
     compressed = path.with_suffix(".pcap.gz")
     compressed.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
     path.unlink()
@@ -75,8 +77,8 @@ def told(incident: Incident, out: Path, path: Path, since: float, *, healthy: bo
         "file": compressed.name,
         "cause_code": "none" if healthy else incident.cause,
         "healthy": healthy,
-        "who": {} if healthy else dict(incident.who),
-        "since": round(since, 3),
+        "who": {} if healthy else dict(incident.who) | stage.who,
+        "since": round(stage.since, 3),
         "advice": incident.advice,
         "looks_like": incident.looks_like or (incident.cause if healthy else ""),
     }
@@ -91,10 +93,9 @@ def truth(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _staged(stage: Stage, staging: Staging) -> float:
+def _staged(stage: Stage, staging: Staging) -> None:
     random.seed(stage.out.name)
     try:
         staging(stage)
     finally:
         stage.close()
-    return stage.since

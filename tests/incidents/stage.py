@@ -36,6 +36,7 @@ class Stage:
         self.cluster = cluster
         self.out = out
         self.since = 0.0
+        self.who: dict[str, object] = {}
         self._undone = ExitStack()
 
     @property
@@ -60,6 +61,10 @@ class Stage:
     def fails_now(self) -> None:
         """Note that what went well until now begins to fail; without it, all fails from the first packet on."""
         self.since = time.time()
+
+    def concerns(self, **who: object) -> None:
+        """Note who is concerned where only the run itself can tell; it is told beside what the entry names."""
+        self.who |= who
 
     def finally_do(self, undo: Callable[[], object]) -> None:
         """Have this done when the incident is over, however it ends."""

@@ -14,7 +14,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  *
  * <p>Keys are Kafka's settings, but those that begin with "do.": count (records, or transactions), pause (ms between
  * them), seconds (to consume), work (ms on each record), block (ms, once, after the first records), hold (ms before a
- * transaction ends), abort, batch (records at once), value (length).
+ * transaction ends), abort, batch (records at once), value (length), key (of
+ * all records; else each has its own).
  */
 public class Client {
     static final Properties settings = new Properties();
@@ -39,12 +40,13 @@ public class Client {
     static void produce(String topic) throws Exception {
         try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
             String value = "x".repeat(number("value", 20));
+            String key = settings.getProperty("do.key", "");
             for (int sent = 0; sent < number("count", 5); sent++) {
                 try {
                     for (int one = 1; one < number("batch", 1); one++) {
-                        producer.send(new ProducerRecord<>(topic, "key-" + one, value));
+                        producer.send(new ProducerRecord<>(topic, key.isEmpty() ? "key-" + one : key, value));
                     }
-                    producer.send(new ProducerRecord<>(topic, "key-" + sent, value)).get();
+                    producer.send(new ProducerRecord<>(topic, key.isEmpty() ? "key-" + sent : key, value)).get();
                 } catch (Exception problem) {
                     System.out.println(problem);
                 }

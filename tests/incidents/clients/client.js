@@ -10,7 +10,9 @@ async function produce(kafka) {
   await producer.connect();
   for (let number = 0; number < (told.count || 5); number += 1) {
     try {
-      await producer.send({ topic, acks: told.acks ?? -1, messages: [{ key: `${number}`, value: 'x'.repeat(told.value || 20) }] });
+      const one = (at) => ({ key: `${number}-${at}`, value: 'x'.repeat(told.value || 20) });
+      const messages = Array.from({ length: told.batch || 1 }, (_, at) => one(at));
+      await producer.send({ topic, acks: told.acks ?? -1, messages });
     } catch (problem) { console.log(problem.message); }
     await pause(told.pause || 100);
   }

@@ -7,6 +7,7 @@ from . import (
     addresses,
     committing,
     consuming,
+    elsewhere,
     fetching,
     groups,
     healthy,
@@ -18,7 +19,7 @@ from . import (
 )  # fmt: skip
 
 TABLES = (
-    addresses, security, producing, groups, committing, consuming, fetching, transactions, network, healthy,
+    addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
     healthy_groups,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

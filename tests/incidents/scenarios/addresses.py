@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from ..clusters import ADVERTISED, BLACK_HOLE
+from ..clusters import ADVERTISED, BLACK_HOLE, FAR, LINE_PORT, NEAR
 from ..foreign import franz_go, java_client, kafkajs, old_tool
 from ..incident import Bytes, Incident, Packets, Shown
+from ..line import DEVICE
 from ..stage import Stage, apart, ended
 
 ONE = "127.0.0.11"
@@ -33,6 +34,20 @@ def librdkafka(stage: Stage, address: str = PLAIN, protocol: str = "plaintext", 
         for number in range(3):
             writer.produce("labels", f"label {number}")
         writer.flush(SECONDS)
+
+
+def from_afar(stage: Stage, port: int) -> None:
+    """The same at the far end of a line: what the client tries at its own localhost is not in the capture."""
+    stage.topic("labels")
+    line = stage.line()
+
+    def work() -> None:
+        with stage.producer("label-truck", bootstrap_servers=f"{NEAR}:{port}") as writer:
+            writer.produce("labels", "label 1")
+            writer.flush(SECONDS)
+
+    with stage.recording("tcp", DEVICE):
+        line.at_far_end(work)
 
 
 def java(stage: Stage, address: str = PLAIN, protocol: str = "PLAINTEXT", client: str = "billing-batch") -> None:
@@ -104,6 +119,17 @@ def stranger(stage: Stage, trusted: bool = False) -> None:
             with suppress(OSError), socket.create_connection((ONE, 9093), 3) as plain:
                 context.wrap_socket(plain, server_hostname=ONE).close()
             time.sleep(0.3)
+
+
+def librdkafka_stranger(stage: Stage, trusted: bool = False) -> None:
+    security = stage.cluster.security
+    assert security is not None
+    stage.topic("labels")
+    authority = str(security.authority if trusted else security.stranger)
+    options = {"security_protocol": "ssl", "ssl_ca_location": authority, "reconnect_backoff_ms": 500}
+    with stage.recording(), stage.producer("label-safe", bootstrap_servers=TLS, **options) as writer:
+        writer.produce("labels", "label 1")
+        writer.flush(SECONDS)
 
 
 def java_stranger(stage: Stage, trusted: bool = False) -> None:
@@ -235,6 +261,11 @@ INCIDENTS = (
         "give the client the authority of the broker's certificate", partial(stranger, trusted=True),
     ),
     Incident(
+        "untrusted-certificate-librdkafka", "tls-untrusted-certificate", "one", librdkafka_stranger,
+        {"broker": TLS, "host": "127.0.0.1"}, (Bytes(b"\x16\x03"),),
+        "give the client the authority of the broker's certificate", partial(librdkafka_stranger, trusted=True),
+    ),
+    Incident(
         "untrusted-certificate-java", "tls-untrusted-certificate", "one", java_stranger,
         {"broker": TLS, "host": "127.0.0.1"}, (Bytes(b"\x16\x03"),),
         "give the client the authority of the broker's certificate", partial(java_stranger, trusted=True),
@@ -252,6 +283,13 @@ INCIDENTS = (
         {"broker": TOLD["TOLD_LOCALHOST"], "client_id": "map-tiles"},
         (Shown("Metadata", client_id="map-tiles"), Packets("R", port=9092, address="127.0.0.1")),
         "advertised.listeners: an address that clients can reach", partial(reader, address=PLAIN),
+    ),
+    Incident(
+        "advertised-localhost-from-afar", "advertised-listener-localhost", "one",
+        partial(from_afar, port=ADVERTISED["TOLD_LOCALHOST_FROM_AFAR"][0]),
+        {"broker": f"{NEAR}:{ADVERTISED['TOLD_LOCALHOST_FROM_AFAR'][0]}", "client_id": "label-truck"},
+        (Shown("Metadata", client_id="label-truck", at_least=2), Packets("S", address=FAR)),
+        "advertised.listeners: an address that clients can reach", partial(from_afar, port=LINE_PORT),
     ),
     Incident(
         "advertised-black-hole-librdkafka", "advertised-listener-unreachable", "one",

@@ -195,6 +195,37 @@ def same_instance_in_go(stage: Stage, instances: tuple[str, str] = ("lift-1", "l
         ended(first)
 
 
+def too_long_in_new_protocol(stage: Stage, work: float = 5.0) -> None:
+    """The same in the protocol of KIP-848, where a member leaves by a heartbeat."""
+    stage.topic("scenes", partitions=2)
+    options = {"group_protocol": "consumer", "max_poll_interval_ms": 6000, "fetch_wait_max_ms": 500}
+    with (
+        stage.recording(),
+        stage.producer("scene-upload") as writer,
+        stage.consumer("scene-cut", "scene-cutters", "scenes", **options) as reader,
+    ):
+        polled_until(lambda: len(reader.assignment()) == 2, reader)
+        for number in range(4):
+            writer.produce("scenes", f"scene {number}", partition=number % 2)
+        writer.flush(PATIENCE)
+        stage.fails_now()
+        polled(reader, seconds=0.3)
+        time.sleep(work)
+        polled(reader, seconds=3)
+
+
+def too_many_in_new_protocol(stage: Stage, partitions: int = 1) -> None:
+    """Three members of the protocol of KIP-848, and one partition."""
+    stage.topic("parcels-in", partitions=partitions)
+    options = {"group_protocol": "consumer", "fetch_wait_max_ms": 500}
+    with stage.recording(), stage.producer("parcel-door") as writer, ExitStack() as members:
+        readers = [
+            members.enter_context(stage.consumer(f"packer-{number}", "packers", "parcels-in", **options))
+            for number in range(1, 4)
+        ]
+        alive(writer, *readers, topic="parcels-in", seconds=9, pause=0.5)
+
+
 def too_many(stage: Stage, partitions: int = 2) -> None:
     """Four members, and fewer partitions."""
     stage.topic("letters", partitions=partitions)
@@ -221,6 +252,17 @@ INCIDENTS = (
         {"client_id": "thumb-1", "group": "thumbnails"},
         (Shown("LeaveGroup", client_id="thumb-1"), Shown("JoinGroup", client_id="thumb-1")),
         "max.poll.interval.ms, or less work between polls", partial(too_long_in_java, block=0),
+    ),
+    Incident(
+        "poll-too-late-new-protocol", "max-poll-interval-exceeded", "one",
+        partial(too_long_in_new_protocol, work=8.0), {"client_id": "scene-cut", "group": "scene-cutters"},
+        (Shown("ConsumerGroupHeartbeat", client_id="scene-cut", at_least=3),),
+        "max.poll.interval.ms, or less work between polls", partial(too_long_in_new_protocol, work=1.0),
+    ),
+    Incident(
+        "more-members-than-partitions-new-protocol", "idle-consumers", "one", too_many_in_new_protocol,
+        {"group": "packers", "topic": "parcels-in"}, (Shown("ConsumerGroupHeartbeat", at_least=5),),
+        "more partitions, or fewer members", partial(too_many_in_new_protocol, partitions=3),
     ),
     Incident(
         "session-shorter-than-heartbeat", "session-timeout-too-short", "one", lazy_heart,

@@ -88,10 +88,10 @@ def again_from_the_start(stage: Stage) -> None:
     stage.fill("songs", *(f"song {number}" for number in range(30)))
     with stage.recording(), stage.consumer("song-index", "song-indexes", "songs", **SHORT) as reader:
         polled(reader, seconds=2)
-        reader.commit(asynchronous=False)
+        reader.commit(offsets=reader.position(reader.assignment()), asynchronous=False)
         reader.seek(TopicPartition("songs", 0, 0))
         polled(reader, seconds=2)
-        reader.commit(asynchronous=False)
+        reader.commit(offsets=reader.position(reader.assignment()), asynchronous=False)
 
 
 def catching_up(stage: Stage) -> None:

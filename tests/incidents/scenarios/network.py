@@ -154,6 +154,7 @@ def lagging_follower(stage: Stage, seconds: float = 2.5) -> None:
     """A follower that does not fetch for some seconds: who writes with acks=all waits for it."""
     stage.topic("trades", replicas=[[3, 1, 2]], min_insync_replicas="1")
     follower = next(each for each in stage.cluster.brokers if each.node not in (3, _controller(stage)))
+    stage.concerns(broker=follower.bootstrap)
     with stage.recording(), stage.producer("trade-api", acks="all", linger_ms=0) as writer:
 
         def ice() -> None:
@@ -253,7 +254,7 @@ INCIDENTS = (
     ),
     Incident(
         "follower-stood-still", "slow-follower", "three", lagging_follower,
-        {"broker": ["127.0.0.21:9092", "127.0.0.22:9092"], "topic": "trades"},
+        {"topic": "trades"},
         (Shown("Produce", client_id="trade-api", at_least=10), Shown("Fetch", at_least=10)),
         "look at the follower", partial(lagging_follower, seconds=0.0),
     ),

@@ -21,8 +21,8 @@ from ...brokers.security import MODULE
 from ..clusters import USERS
 from ..foreign import franz_go, java_client, kafkajs
 from ..handmade import handmade
-from ..incident import Incident, Packets, Shown
-from ..stage import PATIENCE, Stage, ended
+from ..incident import Incident, Packets, Shown, healthy
+from ..stage import PATIENCE, Stage, apart, ended
 
 ONE = "127.0.0.11"
 PLAIN, SASL, SHORT = f"{ONE}:9092", f"{ONE}:9094", f"{ONE}:9097"
@@ -118,6 +118,30 @@ def session(stage: Stage, again: bool = False) -> None:
                 stage.fails_now()
 
 
+def session_in_aiokafka(stage: Stage, listener: str = SHORT) -> None:
+    """aiokafka, which logs in once for each connection and never again."""
+    import asyncio
+
+    from aiokafka import AIOKafkaProducer
+    from aiokafka.errors import KafkaError
+
+    stage.topic("meters")
+    options = {
+        "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_plain_username": "bob",
+        "sasl_plain_password": USERS["bob"], "client_id": "meter-aio", "request_timeout_ms": 3000,
+    }  # fmt: skip
+
+    async def send() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=listener, **options) as writer:
+            for number in range(16):
+                with suppress(KafkaError):
+                    await writer.send_and_wait("meters", b"%d" % number)
+                await asyncio.sleep(0.5)
+
+    with stage.recording():
+        asyncio.run(send())
+
+
 def token(stage: Stage) -> None:
     """A client of librdkafka's that logs in again whenever its session nears its end."""
     stage.topic("meters")
@@ -127,6 +151,26 @@ def token(stage: Stage) -> None:
             writer.produce("meters", f"{number}")
             writer.flush(PATIENCE)
             time.sleep(0.5)
+
+
+def token_of_kafka_python(stage: Stage) -> None:
+    """kafka-python does the same."""
+    from kafka import KafkaProducer
+
+    stage.topic("meters")
+    options = {
+        "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_plain_username": "bob",
+        "sasl_plain_password": USERS["bob"], "client_id": "meter-py",
+    }  # fmt: skip
+
+    def send() -> None:
+        writer = KafkaProducer(bootstrap_servers=SHORT, **options)
+        for number in range(12):
+            writer.send("meters", b"%d" % number).get(3)
+            time.sleep(0.5)
+
+    with stage.recording():
+        apart(send)
 
 
 def rule(stage: Stage, kind: ResourceType, name: str, user: str, permission: AclPermissionType) -> None:
@@ -241,6 +285,13 @@ INCIDENTS = (
         "log in again before the session's lifetime is over (KIP-368)", partial(session, again=True),
     ),
     Incident(
+        "sasl-session-expired-aiokafka", "sasl-session-expired", "one", session_in_aiokafka,
+        {"client_id": "meter-aio", "user": "bob", "broker": SHORT},
+        (Shown("SaslAuthenticate", client_id="meter-aio", at_least=2), Shown("Produce", unanswered=True, at_least=2)),
+        "a client that logs in again (KIP-368), or no connections.max.reauth.ms",
+        partial(session_in_aiokafka, listener=SASL),
+    ),
+    Incident(
         "topic-not-allowed-produce", "topic-authorization-failed", "one", produce_as_bob,
         {"client_id": "hr-import", "user": "bob", "topic": "payroll"},
         (Shown("Metadata", "TOPIC_AUTHORIZATION_FAILED", client_id="hr-import"),),
@@ -271,5 +322,9 @@ INCIDENTS = (
     Incident(
         "sasl-sessions-renewed", "none", "one", token, evidence=(Shown("SaslAuthenticate", at_least=2),),
         looks_like="repeated logins on one connection",
+    ),
+    healthy(
+        "sasl-sessions-renewed-kafka-python", "one", token_of_kafka_python, "repeated logins on one connection",
+        Shown("SaslAuthenticate", at_least=3), Shown("Produce", client_id="meter-py", at_least=10),
     ),
 )  # fmt: skip

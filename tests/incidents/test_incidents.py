@@ -1,0 +1,104 @@
+"""The stage: its entries are whole, its captures show what the entries say, and a few are staged anew."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from ..brokers.pool import needed
+from . import CAPTURES, codes, foreign
+from .clusters import CLUSTERS
+from .incident import PARTIES, Incident
+from .making import CURED, truth
+from .scenarios import INCIDENTS, TABLES
+from .shown import missing, packets
+
+STORED = {line["name"]: line for line in truth(CAPTURES)}
+LARGEST, ALL = 150_000, 4_000_000
+ANEW = ("plaintext-java-to-tls", "sequence-gap", "network-delay")
+TIMEOUT = 300
+TOP = Path(__file__).parents[2]
+
+
+def entry(name: str) -> Incident:
+    return INCIDENTS[name.removesuffix(CURED)]
+
+
+def test_names_are_not_given_twice() -> None:
+    assert len(INCIDENTS) == sum(len(table.INCIDENTS) for table in TABLES)
+
+
+@pytest.mark.parametrize("incident", INCIDENTS.values(), ids=lambda incident: incident.name)
+def test_an_entry_is_whole(incident: Incident) -> None:
+    assert incident.cause in codes.CAUSES
+    assert incident.cluster in CLUSTERS
+    assert incident.evidence
+    assert incident.who.keys() <= set(PARTIES)
+    assert bool(incident.looks_like) == incident.healthy
+    assert bool(incident.who and incident.advice) == (not incident.healthy)
+    assert not (incident.healthy and incident.cured)
+
+
+def test_every_cause_is_staged_or_argued() -> None:
+    staged = {incident.cause for incident in INCIDENTS.values()}
+    assert set(codes.AGREED) | codes.OURS.keys() == staged - {codes.HEALTHY} | codes.ARGUED.keys()
+    assert not staged & codes.ARGUED.keys()
+
+
+def test_there_are_enough() -> None:
+    healthy = [incident for incident in INCIDENTS.values() if incident.healthy]
+    assert len(healthy) >= 15
+    assert len(INCIDENTS) - len(healthy) >= 40
+
+
+def test_each_incident_and_each_cure_is_stored() -> None:
+    wanted = {one.name for one in INCIDENTS.values() if one.stored}
+    wanted |= {f"{one.name}{CURED}" for one in INCIDENTS.values() if one.stored and one.cured is not None}
+    assert STORED.keys() == wanted
+    assert {path.name for path in CAPTURES.glob("*.pcap*")} == {line["file"] for line in STORED.values()}
+
+
+def test_captures_are_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in CAPTURES.glob("*.pcap.gz")}
+    assert {name: size for name, size in sizes.items() if size > LARGEST} == {}
+    assert sum(sizes.values()) <= ALL
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_the_truth_is_what_the_entry_says(name: str) -> None:
+    line, incident = STORED[name], entry(name)
+    failing = not incident.healthy and not name.endswith(CURED)
+    assert line["cause_code"] == (incident.cause if failing else codes.HEALTHY)
+    assert line["who"].items() >= incident.who.items() if failing else not line["who"]
+    assert line["healthy"] is not failing
+    moments = [packet.at for packet in packets(CAPTURES / line["file"])]
+    assert moments[0] - 15 <= line["since"] <= moments[-1]
+
+
+@pytest.mark.parametrize("name", [name for name in STORED if not name.endswith(CURED)])
+def test_a_capture_shows_the_evidence(name: str) -> None:
+    assert missing(CAPTURES / STORED[name]["file"], entry(name).evidence) == []
+
+
+def test_a_few_are_staged_anew_with_their_cures(tmp_path: Path) -> None:
+    """What the new captures show is what the stored ones do."""
+    for tool in ("tcpdump", "unshare", "ip", "setpriv", "node", "npm", "go", "javac"):
+        if which(tool) is None:
+            pytest.skip(f"{tool} is not installed, and staging wants it")
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no network namespace can be made here: staging wants root")
+    if not Path("/dev/net/tun").exists():
+        pytest.skip("there is no /dev/net/tun, of which lines are made")
+    with needed():
+        foreign.install()
+    command = [sys.executable, "-m", "tests.incidents", *ANEW, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=TOP)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = {line["name"]: line for line in truth(tmp_path)}
+    assert lines.keys() == {f"{name}{end}" for name in ANEW for end in ("", CURED)}
+    for name in ANEW:
+        assert missing(tmp_path / lines[name]["file"], INCIDENTS[name].evidence) == []

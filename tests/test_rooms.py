@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "grammars": {"wire"},
     "definitions": {"wire", "grammars"},
     "capture": set(),
-    "live": {"library", "client", "reading", "filters", "engine", "messages", "grammars", "wire", "capture"},
+    "live": {"compare", "library", "client", "reading", "filters", "engine", "messages", "grammars", "wire", "capture"},
     "pasted": {"capture"},
     "tcp": {"capture.packet"},
     "tls": {"tcp"},

@@ -33,6 +33,8 @@ COMMANDS = {
     "tls-keys": "Say how clients log the keys that decrypt TLS.",
     "send": "Send a request to a broker, and show what it answers.",
     "proxy": "Sit between clients and a cluster; show what they say, break it.",
+    "replay": "Send what captures asked once more, compare the answers.",
+    "mock": "Answer clients from a capture, in a broker's place.",
     "encode": "Turn JSON into the bytes of a message.",
     "grammar": "Print the grammar of a message, or what versions changed.",
     "errors": "Look up error codes.",

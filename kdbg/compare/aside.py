@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ..wire.nodes import Node, UuidNode
+from .handed import HANDED, OF_ONE_RUN
 
 HANDED_OUT = frozenset({
-    "correlation_id",
-    "member_id", "member_epoch", "generation_id", "generation_id_or_member_epoch", "assignment_epoch",
-    "session_id", "session_epoch", "share_session_epoch",
-    "producer_id", "producer_epoch", "last_sequence", "base_sequence",
-    "batch_length", "compressed_records", "crc", "timestamp",
+    *(name for name, kind in HANDED.items() if kind in OF_ONE_RUN),
+    "correlation_id", "batch_length", "compressed_records", "crc", "timestamp",
 })  # fmt: skip
 """Names of fields whose values a broker hands out, or that follow from those of others."""
 

@@ -121,7 +121,7 @@ class _Walk:
 
 def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield (index or key, item, item) of two arrays; `ABSENT` stands where one of them has no such item."""
-    key = _common_key(a, b)
+    key = common_key(a, b)
     if key is None:
         for i in range(max(len(a), len(b))):
             yield i, a[i] if i < len(a) else ABSENT, b[i] if i < len(b) else ABSENT
@@ -131,7 +131,7 @@ def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]
         yield value, ours.get(value, ABSENT), theirs.get(value, ABSENT)
 
 
-def _common_key(a: Sequence[Any], b: Sequence[Any]) -> str | None:
+def common_key(a: Sequence[Any], b: Sequence[Any]) -> str | None:
     """Return the field that tells the items of both arrays apart, and has at least one value on both sides."""
     for key in KEYS:
         ours, theirs = ([item.get(key) if isinstance(item, Mapping) else None for item in items] for items in (a, b))

@@ -1,0 +1,149 @@
+"""In which order captured requests are sent again, and what each of them waits for. Opens nothing, and waits for none.
+
+All requests of all connections stand in one row, by the time at which they were sent. One is due when its time has
+come, and once all answers have come that had come before it in the capture: whatever it follows from, it knows.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ...errors import InputError
+from ...findings import Kind
+from ...messages.exchange import Exchange
+
+Talk: TypeAlias = tuple[int, int]
+"""A captured connection: which capture it stands in, and its number there."""
+SASL: Final = "SASL of the capture; the options of this run say who logs in"
+LEFT_OUT: Final = {
+    "SaslHandshake": SASL,
+    "SaslAuthenticate": SASL,
+    "SaslToken": SASL,
+    "LeaderAndIsr": "said between brokers",
+    "StopReplica": "said between brokers",
+    "UpdateMetadata": "said between brokers",
+    "ControlledShutdown": "said between brokers",
+    "WriteTxnMarkers": "said between brokers",
+    "Vote": "said between controllers",
+    "BeginQuorumEpoch": "said between controllers",
+    "EndQuorumEpoch": "said between controllers",
+    "FetchSnapshot": "said between controllers",
+    "AlterPartition": "said between brokers",
+    "AllocateProducerIds": "said between brokers",
+    "BrokerRegistration": "said between brokers",
+    "BrokerHeartbeat": "said between brokers",
+    "ControllerRegistration": "said between controllers",
+    "AssignReplicasToDirs": "said between brokers",
+    "Envelope": "said between brokers",
+    "InitializeShareGroupState": "said between brokers",
+    "ReadShareGroupState": "said between brokers",
+    "WriteShareGroupState": "said between brokers",
+    "DeleteShareGroupState": "said between brokers",
+    "ReadShareGroupStateSummary": "said between brokers",
+}
+"""What is never sent again, by API, and why. A fetch by a follower is left out as well."""
+FETCH: Final = "Fetch"
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """A request to send again. `at` is nanoseconds since the first; `after`: how many answers must have come.
+
+    `waits` says that its own answer is one of those that others wait for. `left_out` says why it is not sent.
+    """
+
+    exchange: Exchange
+    talk: Talk
+    at: int
+    after: int = 0
+    waits: bool = False
+    last: bool = False
+    left_out: str = ""
+    unfit: str = ""
+
+
+class Plan:
+    """The steps of a run: `add` exchanges, then `order` them. Those of more than `most` bytes are refused."""
+
+    steps: list[Step]
+    held: int
+    most: int
+
+    def __init__(self, most: int) -> None:
+        self.steps, self.held, self.most = [], 0, most
+        self._answers = list[Step]()
+        self._reached = 0
+        self._done = set[int]()
+
+    def add(self, exchange: Exchange, capture: int = 0) -> None:
+        """Take an exchange of a capture; raise `InputError` where it is too much."""
+        if exchange.request is None or exchange.api is None:
+            return
+        self.held += exchange.size
+        if self.held > self.most:
+            raise InputError(
+                f"more than {self.most >> 20} MB are to be sent: choose by filters such as --client or --since, or "
+                "allow more with --max-memory"
+            )
+        self.steps.append(Step(exchange, (capture, exchange.peers.number), exchange.request.first_time))
+
+    def order(self) -> Plan:
+        """Bring the steps into their order, and say of each what it waits for, and whether it is sent at all."""
+        self.steps.sort(key=lambda step: step.at)
+        first = self.steps[0].at if self.steps else 0
+        answers = list[int]()
+        latest: dict[Talk, Step] = {}
+        for step in self.steps:
+            step.left_out, step.unfit = left_out(step.exchange), unfit(step.exchange)
+            response = step.exchange.response
+            step.waits = not step.left_out and response is not None and step.exchange.answered
+            if step.waits and response is not None:
+                answers.append(response.last_time)
+            latest[step.talk] = step
+        answers.sort()
+        for step in self.steps:
+            step.after = bisect.bisect_right(answers, step.at)
+            step.at -= first
+        for step in latest.values():
+            step.last = True
+        self._answers = sorted(
+            (step for step in self.steps if step.waits),
+            key=lambda step: step.exchange.response.last_time if step.exchange.response is not None else 0,
+        )
+        return self
+
+    def answered(self, step: Step) -> None:
+        """Note that the answer to a step has come, or that none will."""
+        self._done.add(id(step))
+        while self._reached < len(self._answers) and id(self._answers[self._reached]) in self._done:
+            self._done.discard(id(self._answers[self._reached]))
+            self._reached += 1
+
+    def is_due(self, step: Step) -> bool:
+        """Return whether all answers have come that a step waits for."""
+        return self._reached >= step.after
+
+
+def left_out(exchange: Exchange) -> str:
+    """Return why a request is not sent again, "" for one that is."""
+    api = exchange.api
+    if api is None or api.headerless:
+        return SASL
+    if api.name == FETCH and exchange.request is not None:
+        said = exchange.request.fields(("replica_id", "replica_state"))
+        replica = said.get("replica_id", (said.get("replica_state") or {}).get("replica_id", -1))
+        return "said between brokers" if replica >= 0 else ""
+    return LEFT_OUT.get(api.name, "")
+
+
+def unfit(exchange: Exchange) -> str:
+    """Return why a request cannot be sent again, "" for one that can."""
+    request, api = exchange.request, exchange.api
+    if request is None or api is None or request.missing:
+        return "the capture does not hold the whole request"
+    if not api.reads("request", exchange.version):
+        return f"kdbg does not know version {exchange.version} of {api.name}"
+    broken = [one for one in request.findings() if not one.kind.harmless and one.kind is not Kind.LEFTOVER]
+    return f"the request cannot be read: {broken[0].text}" if broken else ""

@@ -1,0 +1,287 @@
+"""Captured requests sent to a cluster again: the sockets and the clock of a run, and nothing that knows an API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...client import Cluster, Settings
+from ...client.connection import Connection, Tap
+from ...client.defaults import waits
+from ...client.pool import Pool
+from ...client.routes import KEY_TYPES, route
+from ...client.settings import Address
+from ...compare.answers import Judge, Outcome, Verdict, worth_asking_again
+from ...compare.handed import NODE
+from ...errors import BuildError, ClientError, KdbgError
+from ...messages.exchange import Exchange
+from .nodes import brokers_in
+from .plan import Plan, Step, Talk
+from .topics import Wanted
+from .words import Sent, Words, nearest
+
+PAUSE, LONGEST = 0.05, 1.0
+"""Seconds before a request is sent again whose answer is not the last word: at first, and at most."""
+NO_ANSWER = "the capture has no answer"
+NOT_DUE = "no answer is due (acks=0)"
+SLACK = 1.0
+ALREADY_THERE = 36
+
+
+@dataclass(frozen=True)
+class How:
+    """How to send: `speed` times as fast as in the capture, None for as fast as answers come."""
+
+    speed: float | None = 1.0
+    create: dict[str, Wanted] | None = None
+
+
+class Replay:
+    """One run. `told` is told of each outcome, in the order of the plan; `say` what a person should know."""
+
+    outcomes: int
+
+    def __init__(
+        self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, how: How, *,
+        told: Callable[[Step, Outcome], None], say: Callable[[str], None], tap: Tap | None = None,
+    ) -> None:  # fmt: skip
+        self.plan, self.settings, self.judge, self.how = plan, settings, judge, how
+        self._told, self._say, self._tap = told, say, tap
+        self._cluster = Cluster(bootstrap, settings, note=say)
+        self._words = Words(judge.known, self._cluster.topic_ids.get)
+        self._pools: dict[Talk, Pool] = {}
+        self._tasks: asyncio.TaskGroup
+        self._ready: dict[int, Outcome] = {}
+        self._places = {id(step): place for place, step in enumerate(plan.steps)}
+        self._next = 0
+        self._news = asyncio.Event()
+        self._in_vain = set[Any]()
+        self._homes: dict[Address, Address] = {}
+        self.outcomes = 0
+
+    async def run(self) -> None:
+        """Send all; raise `ClientError` where no broker can be reached at all."""
+        async with self._cluster:
+            await self._begin()
+            try:
+                await self._send_all()
+            except BaseExceptionGroup as group:
+                raise group.exceptions[0] from None
+            finally:
+                await asyncio.gather(*(pool.close() for pool in self._pools.values()), return_exceptions=True)
+
+    async def _send_all(self) -> None:
+        start = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as self._tasks:
+            for step in self.plan.steps:
+                await self._when_due(step, start)
+                await self._take(step)
+
+    # Before the first request
+
+    async def _begin(self) -> None:
+        """Find the brokers of now, pair them with those of the capture, and make the topics that are wanted."""
+        address = await self._cluster.any()
+        await self._cluster.versions(address)
+        await self._cluster.refresh()
+        before, now = brokers_in(step.exchange for step in self.plan.steps), sorted(self._cluster.brokers)
+        for place, node in enumerate(sorted(before)):
+            if now:
+                here = now[place % len(now)]
+                self.judge.known.note(NODE, {}, node, here)
+                self._homes[before[node]] = self._cluster.brokers[here]
+        if self.how.create:
+            await self._create(self.how.create)
+
+    async def _create(self, topics: dict[str, Wanted]) -> None:
+        """Create topics, and wait until each has a leader."""
+        most = max(len(self._cluster.brokers), 1)
+        rows = [
+            {"name": name, "num_partitions": one.partitions, "replication_factor": min(one.replicas, most)}
+            for name, one in topics.items()
+        ]
+        exchange = await self._cluster.send("CreateTopics", {"topics": rows})
+        message = exchange.response.message() if exchange.response is not None else None
+        for topic in message.body.get("topics") or () if message is not None else ():
+            if topic["error_code"] not in (0, ALREADY_THERE):
+                error = next((one.name for one in exchange.errors if one.code == topic["error_code"]), "")
+                self._say(f"topic {topic['name']} was not created: {error}")
+        end = asyncio.get_running_loop().time() + self.settings.timeout
+        for name, one in topics.items():
+            while asyncio.get_running_loop().time() < end:
+                await self._cluster.refresh(name)
+                led = [part for part in range(one.partitions) if self._cluster.leaders.get((name, part), -1) >= 0]
+                if len(led) == one.partitions or len(led) == len(self._cluster.partitions.get(name, ())) > 0:
+                    break
+                await asyncio.sleep(PAUSE)
+
+    # One request after the other
+
+    async def _when_due(self, step: Step, start: float) -> None:
+        """Wait until a step's time has come, and all answers that it follows from."""
+        if self.how.speed is not None:
+            due = start + step.at / 1e9 / self.how.speed
+            await asyncio.sleep(max(due - asyncio.get_running_loop().time(), 0))
+        while not self.plan.is_due(step):
+            self._news.clear()
+            await self._news.wait()
+
+    async def _take(self, step: Step) -> None:
+        """Send a step; what comes of it is waited for beside."""
+        exchange = step.exchange
+        outcome = Outcome(exchange, Verdict.UNCOMPARED, exchange.version)
+        if step.left_out or step.unfit:
+            outcome.why = step.left_out or step.unfit
+            outcome.verdict = Verdict.UNCOMPARED if step.left_out else Verdict.FAILED
+            self._done(step, outcome)
+            await self._close(step)
+            return
+        try:
+            sent, connection = await self._prepare(step)
+            outcome.version, outcome.lost = sent.version, sent.lost
+            assert exchange.api is not None
+            future = connection.send(exchange.api, sent.version, sent.body)
+        except (ClientError, BuildError) as error:
+            outcome.verdict, outcome.why = Verdict.FAILED, str(error)
+            self._done(step, outcome)
+            await self._close(step)
+            return
+        if not step.waits:
+            outcome.why = NO_ANSWER if exchange.answered else NOT_DUE
+            self._done(step, outcome)
+            if not exchange.answered:
+                await self._close(step)
+            return
+        self._tasks.create_task(self._answer(step, outcome, sent, connection, future))
+
+    async def _prepare(self, step: Step) -> tuple[Sent, Connection]:
+        """Return what to send for a step, and where; raise `ClientError` or `BuildError` where that cannot be."""
+        exchange = step.exchange
+        pool = self._pool(step)
+        home = await self._home(exchange)
+        versions = await self._cluster.versions(home)
+        await self._learn_topics(step)
+        for producer, epoch, transactional_id in self._words.unknown_producers(exchange):
+            await self._adopt(producer, epoch, transactional_id)
+        sent = self._words.say(exchange, versions)
+        assert exchange.api is not None
+        where = await self._where(home, exchange, sent)
+        if where != home and (told := await self._cluster.versions(where)) != versions:
+            sent = self._words.say(exchange, told)
+        return sent, await pool.connect(where)
+
+    async def _home(self, exchange: Exchange) -> Address:
+        """Return the broker that stands for the one at the other end of a captured connection."""
+        broker = exchange.peers.broker
+        return self._homes.get(broker) or await self._cluster.any()
+
+    async def _where(self, home: Address, exchange: Exchange, sent: Sent) -> Address:
+        """Return the broker that a request belongs to, in a cluster of several."""
+        assert exchange.api is not None
+        if len(self._cluster.brokers) < 2:
+            return home
+        belongs = route(exchange.api, sent.body)
+        if belongs.kind == "leader":
+            return await self._cluster.leader(*belongs.subject)
+        if belongs.kind in KEY_TYPES:
+            return await self._cluster.coordinator(belongs.kind, belongs.subject)
+        if belongs.kind == "controller":
+            return await self._cluster.controller_address()
+        return await self._cluster.broker(belongs.subject) if belongs.kind == "broker" else home
+
+    async def _learn_topics(self, step: Step) -> None:
+        """Ask for the ids of topics that a request or its answer names by ids of then, or now has to."""
+        exchange = step.exchange
+        wanted = self._words.unknown_topics(exchange)
+        home = await self._home(exchange)
+        assert exchange.api is not None
+        with suppress(BuildError):
+            version = nearest(exchange.api, exchange.version, await self._cluster.versions(home))
+            wanted |= self._words.named_topics(exchange, version)
+        for name in wanted:
+            if name not in self._cluster.topic_ids and ("topic", name) not in self._in_vain:
+                await self._cluster.refresh(name)
+            if name in self._cluster.topic_ids:
+                self._words.note_topic(name, self._cluster.topic_ids[name])
+
+    async def _adopt(self, producer: int, epoch: int, transactional_id: str | None) -> None:
+        """Ask for a producer in place of one that the capture does not show being handed out."""
+        body = {"transactional_id": transactional_id, "transaction_timeout_ms": 60_000}
+        exchange = await self._cluster.send("InitProducerId", body)
+        message = exchange.response.message() if exchange.response is not None else None
+        if message is not None and not message.body.get("error_code"):
+            self._words.note_producer(producer, epoch, message.body["producer_id"], message.body["producer_epoch"])
+
+    def _pool(self, step: Step) -> Pool:
+        """Return the connections of now that stand for a captured one: one to each broker that is needed."""
+        found = self._pools.get(step.talk)
+        if found is None:
+            settings = replace(self.settings, client_id=step.exchange.client_id)
+            found = self._pools[step.talk] = Pool(
+                settings, self._cluster.bootstrap, self._cluster.topics, trace=lambda line: None, note=self._say,
+                seen=None, tap=self._tap, fallback=False,
+            )  # fmt: skip
+        return found
+
+    # Answers
+
+    async def _answer(
+        self, step: Step, outcome: Outcome, sent: Sent, connection: Connection, future: asyncio.Future[Exchange]
+    ) -> None:
+        """Wait for an answer, and compare it; where it is not the last word, send the request once more."""
+        old, loop = step.exchange, asyncio.get_running_loop()
+        patience, pause = loop.time() + self.settings.timeout, PAUSE
+        try:
+            while True:
+                limit = self.settings.timeout + waits_of(old, sent)
+                new = outcome.answer = await connection.answer(future, timeout=limit)
+                differences = list(self.judge.compare(old, new))
+                reasons = worth_asking_again(old, new, differences)
+                if not reasons - self._in_vain:
+                    break
+                if loop.time() + pause > patience:
+                    self._in_vain |= reasons
+                    break
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST)
+                self._cluster.forget()
+                sent, connection = await self._prepare(step)
+                assert old.api is not None
+                future = connection.send(old.api, sent.version, sent.body)
+                outcome.tries += 1
+            await self._learn_topics(step)
+            differences = list(self.judge.compare(old, new))
+            self.judge.learn(old, new)
+            outcome.differences, outcome.sooner = differences, self.judge.sooner
+            outcome.verdict = Verdict.DIFFERS if differences else Verdict.SAME
+        except (ClientError, BuildError) as error:
+            outcome.verdict, outcome.why = Verdict.FAILED, str(error)
+        self._done(step, outcome)
+        await self._close(step)
+
+    def _done(self, step: Step, outcome: Outcome) -> None:
+        """Tell of an outcome, after those of all steps before it; whoever waits for its answer need not any more."""
+        if step.waits:
+            self.plan.answered(step)
+        self._news.set()
+        self._ready[self._places[id(step)]] = outcome
+        while self._next in self._ready:
+            self.outcomes += 1
+            self._told(self.plan.steps[self._next], self._ready.pop(self._next))
+            self._next += 1
+
+    async def _close(self, step: Step) -> None:
+        """Hang up where a captured connection says no more."""
+        if step.last and step.talk in self._pools:
+            with suppress(KdbgError):
+                await self._pools.pop(step.talk).close()
+
+
+def waits_of(old: Exchange, sent: Sent) -> float:
+    """Return the seconds that a broker may take beside the time of any answer: what the request says, or it took."""
+    took = (old.latency or 0) / 1e9
+    assert old.api is not None
+    return max(waits(old.api, sent.body), took) + SLACK

@@ -20,8 +20,9 @@ from ..client.settings import addresses
 from ..errors import InputError, KdbgError
 from ..filters.chosen import Filters
 from ..live.faults import Faults, Meddling
+from ..live.listening import Listening, is_local
 from ..live.outflow import Outflow
-from ..live.proxy import Listening, Proxy, Upstream, is_local
+from ..live.proxy import Proxy, Upstream
 from ..live.tap import PipeTap, Taps
 from ..render.look import Look
 from ..render.values import escape

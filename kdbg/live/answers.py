@@ -5,6 +5,7 @@ Topics and partitions are those that the request names. So a client gets what Ka
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..messages.exchange import CapturedMessage
@@ -30,9 +31,14 @@ def refusal(api: Api, version: int, asked: CapturedMessage, code: int) -> dict[s
     """
     if not api.reads("response", version):
         return None
-    outline, grammar = asked.outline(), api.at("response", version)
-    body = _struct(grammar, list(outline[0]) if outline is not None else [])
-    return body if with_error(grammar, body, code) else None
+    outline = asked.outline()
+    body = skeleton(api, version, outline[0] if outline is not None else ())
+    return body if with_error(api.at("response", version), body, code) else None
+
+
+def skeleton(api: Api, version: int, rows: Sequence[PartitionOutline]) -> dict[str, Any]:
+    """Return the body of a response that names the topics and partitions of a request, and says nothing of them."""
+    return _struct(api.at("response", version), list(rows))
 
 
 def with_error(node: Node, value: Any, code: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Sequence
@@ -12,29 +11,15 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from ..client.settings import show
-from ..errors import InputError
 from ..messages.peers import Peers
 from .addresses import Address, Addresses
+from .listening import BACKLOG, Listening, Ports, allow_many_files
 from .relay import Meddler
 from .session import Session, Tap
 
-BACKLOG = 1024
 TURNS = 5
 GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
-
-
-@dataclass(frozen=True)
-class Listening:
-    """Where the proxy listens, and what clients are told: `host` and the first `port`; `advertised` is told instead.
-
-    A broker that is met later gets the next port that is free; any, where `port` is 0.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    advertised: str = ""
-    tls: ssl.SSLContext | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +51,7 @@ class Proxy:
         self.connections = self.unread = 0
         self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
         self._faults, self._say = faults, say
-        self._port = listening.port
+        self._ports = Ports(listening)
         self._closed = False
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -107,27 +92,11 @@ class Proxy:
 
     def _open(self, broker: Address, *, strict: bool = False) -> Address:
         """Listen for a broker at once, so that the first who connects is taken; serve it from the next turn on."""
-        sock = self._bound(strict)
-        host, port = self._listening.host, sock.getsockname()[1]
+        sock = self._ports.bound(strict=strict)
         self._spawn(self._serve(sock, broker))
-        told = (self._listening.advertised or ("127.0.0.1" if is_everywhere(host) else host), port)
+        told = self._ports.told(sock)
         self._say(f"{show(told)} stands for {show(broker)}")
         return told
-
-    def _bound(self, strict: bool) -> socket.socket:
-        """Return a listening socket on the next port; on any free one where that is taken, unless `strict`."""
-        host, wanted = self._listening.host, self._port
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        for port in [wanted] if strict or not wanted else [wanted, 0]:
-            try:
-                sock = socket.create_server((host, port), family=family, backlog=BACKLOG)
-            except OSError as error:
-                problem = error.strerror or str(error)
-                continue
-            if self._port:
-                self._port += 1
-            return sock
-        raise InputError(f"{show((host, wanted))} cannot be listened on: {problem}; choose another with --listen")
 
     async def _serve(self, sock: socket.socket, broker: Address) -> None:
         loop = asyncio.get_running_loop()
@@ -194,30 +163,8 @@ class Proxy:
         task.add_done_callback(self._tasks.discard)
 
 
-def is_everywhere(host: str) -> bool:
-    """Return whether a host to listen on is every address of the machine."""
-    with suppress(ValueError):
-        return ip_address(host).is_unspecified
-    return not host
-
-
-def is_local(host: str) -> bool:
-    """Return whether only this machine can connect to a host."""
-    with suppress(ValueError):
-        return ip_address(host).is_loopback
-    return host == "localhost"
-
-
 def broker_endpoint(broker: Address) -> Address:
     """Return the ends of a broker that nobody has connected to yet: its address where it is one."""
     with suppress(ValueError):
         return str(ip_address(broker[0])), broker[1]
     return "0.0.0.0", broker[1]
-
-
-def allow_many_files() -> None:
-    """Let this process have as many sockets open as it may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

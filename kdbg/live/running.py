@@ -16,7 +16,8 @@ from ..client.settings import addresses, show
 from ..errors import InputError
 from .addresses import Address
 from .faults import Applied, Faults, Meddling
-from .proxy import Listening, Proxy, Upstream
+from .listening import Listening
+from .proxy import Proxy, Upstream
 
 if TYPE_CHECKING:
     from ..reading.exchange import Exchange

@@ -1,0 +1,105 @@
+"""One run of `kdbg mock`: captures are read, then clients are answered until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Self
+from uuid import UUID
+
+from ..budget import MEMORY
+from ..capture import Capture
+from ..capture.write import CaptureWriter
+from ..client import tls as client_tls
+from ..client.settings import addresses
+from ..errors import CaptureError
+from ..filters.chosen import Filters
+from ..live.listening import Listening, is_local
+from ..live.mocking.recording import Recording
+from ..live.mocking.serve import Mock
+from ..live.session import Tap
+from ..logs.log import Log
+from ..messages.peers import End
+from ..render.values import escape
+from . import INTERRUPTED, REFUSED
+from .captures import Captures, number
+from .output import Writer
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where to listen, and the capture to write."""
+
+    listening: Listening
+    write: str | None
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """Take the mock's own options out of those given; raise `InputError` for what cannot be."""
+    host, port = addresses(given.pop("listen"))[0]
+    certificate, key = given.pop("listen_cert"), given.pop("listen_key")
+    clients = client_tls.server_context(certificate, key) if certificate else None
+    return Options(Listening(host, port, given.pop("advertise") or "", clients), given.pop("write"))
+
+
+def run(files: Sequence[str], options: Options, filters: Filters) -> int:
+    """Read captures, and answer clients from them until Ctrl-C; return the exit status."""
+    gathered = Gathered(filters, Writer()).of(files)
+    if gathered.status in (REFUSED, INTERRUPTED) or not gathered.has_read:
+        return gathered.status
+    recording = gathered.recording.order(gathered.names)
+    if not recording:
+        raise CaptureError(", ".join(files), "has no answered request that could be given as an answer")
+    with ExitStack() as stack:
+        saved = stack.enter_context(CaptureWriter(options.write)) if options.write else None
+        return asyncio.run(serve(recording, gathered.brokers, options, saved, gathered.say))
+
+
+class Gathered(Captures):
+    """Reads captures into a recording; `brokers` are those that connections went to, in their order."""
+
+    def __init__(self, filters: Filters, writer: Writer) -> None:
+        super().__init__(filters, writer)
+        self.recording: Recording = Recording(MEMORY.connections)
+        self.names: dict[UUID, str] = {}
+        self.brokers: list[End] = []
+
+    def of(self, files: Sequence[str]) -> Self:
+        """Read the files; return this."""
+        self.captures(files)
+        return self
+
+    def read(self, capture: Capture | Log, name: str) -> None:
+        """Gather the exchanges of a capture."""
+        with self.driven(capture, name) as drive:
+            for exchange in drive:
+                self.recording.add(exchange)
+                if exchange.peers.broker not in self.brokers:
+                    self.brokers.append(exchange.peers.broker)
+        self.names |= self.engine.topic_names
+
+    def close(self) -> None:
+        """Say nothing: what can be answered is said once it can be."""
+
+
+async def serve(
+    recording: Recording, brokers: Sequence[End], options: Options, saved: Tap | None, say: Any
+) -> int:  # fmt: skip
+    """Answer until told to end; return the exit status."""
+    over = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, over.set)
+    mock = Mock(recording, options.listening, tap=saved, say=lambda line: say(escape(line)))
+    if not is_local(options.listening.host):
+        say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
+    mock.listen(brokers)
+    say(f"{number(recording.answers, 'answer')} to {len(recording.offered)} APIs")
+    await over.wait()
+    await mock.close()
+    answers = mock.answers
+    say(f"{number(mock.connections, 'connection')} · {number(answers.answered, 'request')} answered · "
+        f"{answers.refused:,} without an answer in the captures")  # fmt: skip
+    return INTERRUPTED

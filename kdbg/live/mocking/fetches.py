@@ -1,0 +1,77 @@
+"""The records that fetches of a capture brought, by partition: what a fetch at any offset is given of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from ...wire.nodes import WireStruct
+from ...wire.readings.outline import parts
+
+
+@dataclass(slots=True)
+class Piece:
+    """What a recorded answer says of a partition: its records go from offset `first` up to `last`."""
+
+    first: int
+    last: int
+    said: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Log:
+    """A partition: pieces with records, the latest that was said of it without any, how far it goes."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    said: Mapping[str, Any] = field(default_factory=dict)
+    end: int = 0
+
+    def at(self, offset: int) -> dict[str, Any]:
+        """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records."""
+        fitting = [one for one in self.pieces if one.first <= offset <= one.last]
+        best = max(fitting, key=lambda one: one.first, default=None)
+        behind = [one for one in self.pieces if one.first > offset]
+        if best is None and behind:  # offsets in between are those of records that are gone
+            best = min(behind, key=lambda one: one.first)
+        said = dict(best.said if best is not None else self.said)
+        if best is None:
+            said |= {"records": None if said.get("records") is None else [], "error_code": 0}
+        said["high_watermark"] = max(self.end, said.get("high_watermark", 0))
+        return said
+
+
+class FetchLog:
+    """All partitions, each answer in version `version`."""
+
+    version: int
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._logs: dict[tuple[Any, int], Log] = {}
+
+    def add(self, grammar: WireStruct, body: Mapping[str, Any], names: Mapping[UUID, str], version: int) -> None:
+        """Take a recorded answer."""
+        self.version = version
+        for part in parts(grammar)(body):
+            if part.value.get("error_code"):
+                continue
+            log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), Log())
+            log.said = part.value
+            log.end = max(log.end, part.value.get("high_watermark", 0))
+            ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
+            if ends:
+                log.pieces.append(Piece(ends[0][0], ends[-1][1], part.value))
+
+    def at(self, topic: Any, partition: int, offset: int) -> dict[str, Any] | None:
+        """Return what a fetch is told of a partition; None of one that the capture shows nothing of."""
+        log = self._logs.get((topic, partition))
+        return log.at(offset) if log is not None else None
+
+
+def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the first and the last offset of an entry of a record set; None of one that was cut off."""
+    if "base_offset" in entry:
+        return entry["base_offset"], entry["base_offset"] + entry.get("last_offset_delta", 0)
+    return (entry["offset"], entry["offset"]) if "offset" in entry else None

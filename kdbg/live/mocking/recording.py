@@ -1,0 +1,155 @@
+"""What a capture can answer: its answered requests by API, those that ask the same in a series, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from ...compare.handed import TRANSIENT
+from ...errors import BuildError, InputError
+from ...messages.exchange import Exchange
+from ...messages.reshape import Reshaper
+from ...wire import Api
+from .fetches import FetchLog
+from .meaning import Features, closeness, features
+
+API_VERSIONS, FETCH = 18, 1
+LOWEST: Final = {0: 3, 1: 4, 2: 1}
+"""The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
+
+
+@dataclass(eq=False, slots=True)
+class Recorded:
+    """An answered request: both bodies in the version that was spoken; `passing`: the answer says "not yet"."""
+
+    api: Api
+    version: int
+    asked: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    passing: bool
+
+
+@dataclass(eq=False, slots=True)
+class Series:
+    """Requests that ask the same, in their order. Each is answered once; then the last that is no "not yet"."""
+
+    wanted: Features
+    recorded: list[Recorded] = field(default_factory=list)
+    given: int = 0
+
+    def next(self) -> Recorded:
+        """Return the answer that is due, and note that it was given."""
+        self.given += 1
+        return self.now(self.given - 1)
+
+    def now(self, place: int | None = None) -> Recorded:
+        """Return the answer at a place, the last one without any."""
+        if place is not None and place < len(self.recorded):
+            return self.recorded[place]
+        return next((one for one in reversed(self.recorded) if not one.passing), self.recorded[-1])
+
+
+class Recording:
+    """All that captures can answer; of more than `most` bytes they are refused."""
+
+    names: dict[UUID, str]
+    fetches: FetchLog
+    passed_over: int
+    """Exchanges that answer nothing: without an answer, or not to be read."""
+
+    def __init__(self, most: int) -> None:
+        self.names, self.passed_over = {}, 0
+        self.fetches = FetchLog()
+        self._left = most
+        self._series: dict[int, dict[Features, Series]] = {}
+        self._versions: dict[int, set[int]] = {}
+        self._told: dict[int, tuple[int, int]] = {}
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange; raise `InputError` where it is too much."""
+        request, response, api = exchange.request, exchange.response, exchange.api
+        asked = request.message() if request is not None else None
+        answer = response.message() if response is not None else None
+        broken = any(one.kind.breaks for half in (request, response) if half is not None for one in half.findings())
+        if asked is None or answer is None or api is None or broken or api.headerless:
+            self.passed_over += api is not None and exchange.answered
+            return
+        self._left -= exchange.size
+        if self._left < 0:
+            raise InputError("the captures are too large to answer from: choose by filters, or see --max-memory")
+        found = response.outline() if response is not None else None
+        one = Recorded(
+            api, exchange.version, asked.body, answer.body, found is not None and bool(set(found[2]) & TRANSIENT)
+        )
+        self._versions.setdefault(api.key, set()).add(exchange.version)
+        wanted = features(asked.body, asked.grammar, self.names)
+        self._series.setdefault(api.key, {}).setdefault(wanted, Series(wanted)).recorded.append(one)
+        if api.key == API_VERSIONS and not answer.body.get("error_code"):
+            self._told |= {
+                each["api_key"]: (each["min_version"], each["max_version"]) for each in answer.body["api_keys"]
+            }
+
+    def order(self, names: Mapping[UUID, str]) -> Recording:
+        """Take note of the names of topic ids, once all is added; return this."""
+        self.names |= names
+        for key, series in self._series.items():
+            again: dict[Features, Series] = {}
+            for recorded in (one for each in series.values() for one in each.recorded):
+                wanted = features(recorded.asked, recorded.api.at("request", recorded.version), self.names)
+                again.setdefault(wanted, Series(wanted)).recorded.append(recorded)
+            self._series[key] = again
+        fetched = [one for each in self._series.get(FETCH, {}).values() for one in each.recorded]
+        highest = max((one.version for one in fetched), default=0)
+        for one in fetched:
+            body = self.reshaped(one, highest)
+            if body is not None:
+                self.fetches.add(one.api.at("response", highest), body, self.names, highest)
+        return self
+
+    def __bool__(self) -> bool:
+        return bool(self._series)
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are."""
+        return sum(len(one.recorded) for each in self._series.values() for one in each.values())
+
+    @property
+    def offered(self) -> dict[int, tuple[int, int]]:
+        """The versions of each API that can be answered: up to the highest recorded one, as low as it can be said."""
+        found = {}
+        for key, versions in self._versions.items():
+            low, high = LOWEST.get(key, 0), max(versions)
+            told = self._told.get(key, (low, high))
+            api = next(iter(self._series[key].values())).recorded[0].api
+            low = max(min(low, min(versions)), api.versions[0]) if key in LOWEST else api.versions[0]
+            found[key] = min(max(low, told[0]), min(versions)), min(high, max(told[1], high))
+        return found
+
+    def closest(self, api: Api, wanted: Features) -> list[Series]:
+        """Return all series of an API, the closest to what is wanted first."""
+        series = self._series.get(api.key, {})
+        same = series.get(wanted)
+        others = sorted(
+            (one for one in series.values() if one is not same), key=lambda one: -closeness(one.wanted, wanted)
+        )
+        return others if same is None else [same, *others]
+
+    def reshaped(self, one: Recorded, version: int) -> dict[str, Any] | None:
+        """Return a recorded answer in another version; None where it cannot be said."""
+        reshaper = Reshaper(self.names.get, self.id_of)
+        try:
+            return reshaper.reshaped(one.api, "response", one.answer, one.version, version)
+        except BuildError:
+            return None
+
+    def id_of(self, name: str) -> UUID | None:
+        """Return the id of a topic."""
+        return next((topic for topic, known in reversed(self.names.items()) if known == name), None)
+
+    def all_of(self, key: int) -> Iterator[Recorded]:
+        """Yield all recorded answers of an API."""
+        for series in self._series.get(key, {}).values():
+            yield from series.recorded

@@ -1,0 +1,188 @@
+"""The mock's sockets: a listener for each broker of the capture, and connections whose requests `Answers` answers."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from ...capture.packet import Endpoint
+from ...client.settings import show
+from ...engine.requests import read_header
+from ..addresses import Addresses
+from ..frames import FRONT, Decision, Frames
+from ..listening import BACKLOG, Listening, Ports, allow_many_files
+from ..session import Tap
+from .answers import Answers, Reply
+from .recording import Recording
+
+SIZE = struct.Struct(">i")
+MOST_WAITING = 1000
+"""Answers of a connection that wait for their time before it is read no further."""
+TURNS = 5
+
+
+class Mock:
+    """Answers clients until it is closed. `say` is told what a person should know, a line at a time."""
+
+    answers: Answers
+    connections: int
+
+    def __init__(
+        self, recording: Recording, listening: Listening, *, tap: Tap | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:  # fmt: skip
+        self.addresses = Addresses(self._open)
+        self.answers = Answers(recording, self.addresses.change, say)
+        self.connections = 0
+        self.tap = tap
+        self._listening, self._ports, self._say = listening, Ports(listening), say
+        self._servers: list[asyncio.Server] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._open_ones: set[Talk] = set()
+
+    def listen(self, brokers: Sequence[Endpoint]) -> list[Endpoint]:
+        """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
+
+        Raise `InputError` where the address cannot be listened on.
+        """
+        allow_many_files()
+        for broker in brokers:
+            self.addresses.add(broker, self._open(broker, strict=True))
+        return [self.addresses.told[broker] for broker in brokers]
+
+    async def close(self) -> None:
+        """Take no more connections, end those that there are."""
+        for server in self._servers:
+            server.close()
+        for talk in list(self._open_ones):
+            talk.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _ in range(TURNS):  # the event loop closes what was broken off
+            await asyncio.sleep(0.001)
+
+    def _open(self, broker: Endpoint, *, strict: bool = False) -> Endpoint:
+        """Listen in a broker's place at once; serve it from the next turn on."""
+        sock = self._ports.bound(strict=strict)
+        told = self._ports.told(sock)
+
+        async def serve() -> None:
+            server = asyncio.get_running_loop().create_server(
+                lambda: Talk(self, broker), sock=sock, ssl=self._listening.tls, backlog=BACKLOG
+            )
+            self._servers.append(await server)
+
+        task = asyncio.get_running_loop().create_task(serve())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self._say(f"{show(told)} answers in the place of {show(broker)}")
+        return told
+
+    def opened(self, talk: Talk) -> None:
+        """Take note of a connection."""
+        self.connections += 1
+        self._open_ones.add(talk)
+
+    def ended(self, talk: Talk) -> None:
+        """Take note that a connection has ended."""
+        self._open_ones.discard(talk)
+
+
+def judge(size: int, front: bytes) -> Decision:
+    """Return whether these are the bytes of a request; they are held until it is whole."""
+    believed, header = read_header(front, 0, size)
+    if header is not None:
+        return Decision.HOLD
+    return Decision.MORE if believed is None and len(front) < min(size, FRONT) else Decision.NO_FRAME
+
+
+class Talk(asyncio.Protocol):
+    """One connection: requests in, answers out in their order, each at its time."""
+
+    def __init__(self, mock: Mock, broker: Endpoint) -> None:
+        self._mock, self._broker = mock, broker
+        self._frames = Frames(judge)
+        self._waiting: deque[Reply] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport
+        self._client: Endpoint = ("", 0)
+        self._full = self._paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self._client = peer[:2] if peer is not None else self._client
+        self._mock.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        self._tell(True, data)
+        for piece in self._frames.feed(data):
+            if not piece.whole:
+                self._mock.answers.refuse("what came is no request of Kafka's; its connection is closed")
+                self.close()
+                return
+            reply = self._mock.answers.reply(piece.data[4:])
+            if reply.data is not None or reply.hang_up:
+                self._waiting.append(reply)
+        self._work_off()
+
+    def pause_writing(self) -> None:
+        self._full = True
+        self._read()
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._work_off()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._waiting.clear()
+        if self._mock.tap is not None:
+            self._mock.tap.ended(self._client, self._broker, time.time_ns())
+        self._mock.ended(self)
+
+    def close(self) -> None:
+        """Close the connection at once, whatever it is due."""
+        self._waiting.clear()
+        self._transport.abort()
+
+    def _work_off(self) -> None:
+        """Give the answers that are due; the first that is not has all others wait."""
+        while self._waiting and self._timer is None and not self._full and not self._transport.is_closing():
+            reply = self._waiting[0]
+            if reply.seconds:
+                self._waiting[0] = reply._replace(seconds=0.0)
+                self._timer = asyncio.get_running_loop().call_later(reply.seconds, self._go_on)
+                break
+            self._waiting.popleft()
+            if reply.hang_up:
+                self._transport.close()
+                break
+            assert reply.data is not None
+            data = SIZE.pack(len(reply.data)) + reply.data
+            self._tell(False, data)
+            self._transport.write(data)
+        self._read()
+
+    def _go_on(self) -> None:
+        self._timer = None
+        self._work_off()
+
+    def _read(self) -> None:
+        """Read this connection only while few of its answers wait."""
+        wanted = self._full or len(self._waiting) > MOST_WAITING
+        if wanted != self._paused and not self._transport.is_closing():
+            self._paused = wanted
+            (self._transport.pause_reading if wanted else self._transport.resume_reading)()
+
+    def _tell(self, from_client: bool, data: bytes) -> None:
+        if self._mock.tap is not None:
+            self._mock.tap.tap(self._client, self._broker, from_client, data, time.time_ns())

@@ -7,6 +7,7 @@ kdbg.encode(body, api="metadata", version=12, direction="request")  -> bytes
 kdbg.render(exchange, "hex")                                        -> str
 kdbg.apis()                                                         -> every API, with its versions
 with kdbg.proxy("localhost:9092", faults=["Fetch: delay 1s"]) as p: # clients go to p.address; p.exchanges() tells
+with kdbg.mock("session.pcap") as m:                                # clients of m.address are answered from a capture
 with kdbg.using_definitions("FooRequest.json", "more/"): ...        # APIs of your own, by Kafka's JSON definitions
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
     from .findings import Finding
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
+    from .live.mocking.running import mock
     from .live.running import proxy
     from .messages.message import Message
     from .reading.exchange import Exchange
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "BuildError", "CaptureError", "DefinitionError", "Exchange", "Explanation", "Finding", "GrammarError", "InputError",
-    "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "proxy",
+    "KdbgError", "LogEntry", "Message", "Reading", "WireError", "apis", "decode", "encode", "explain", "mock", "proxy",
     "read", "read_capture", "read_log", "render", "using_definitions",
 ]  # fmt: skip
 _ERRORS = ("BuildError", "CaptureError", "DefinitionError", "GrammarError", "InputError", "KdbgError", "WireError")
@@ -41,6 +43,7 @@ _PLACES = {
     "Message": "messages.message",
     "Exchange": "reading.exchange",
     "Explanation": "reading.explaining",
+    "mock": "live.mocking.running",
     "proxy": "live.running",
     "explain": "reading.explaining",
     "LogEntry": "reading.log",

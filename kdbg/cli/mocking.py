@@ -18,7 +18,7 @@ from ..client.settings import addresses
 from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..live.listening import Listening, is_local
-from ..live.mocking.recording import Recording
+from ..live.mocking.recording import NOTHING, Recording
 from ..live.mocking.serve import Mock
 from ..live.session import Tap
 from ..logs.log import Log
@@ -52,7 +52,7 @@ def run(files: Sequence[str], options: Options, filters: Filters) -> int:
         return gathered.status
     recording = gathered.recording.order(gathered.names)
     if not recording:
-        raise CaptureError(", ".join(files), "has no answered request that could be given as an answer")
+        raise CaptureError(", ".join(files), NOTHING)
     with ExitStack() as stack:
         saved = stack.enter_context(CaptureWriter(options.write)) if options.write else None
         return asyncio.run(serve(recording, gathered.brokers, options, saved, gathered.say))

@@ -1,4 +1,4 @@
-"""The pytest fixture `kdbg_proxy`, which pytest finds by itself where kdbg is installed."""
+"""The pytest fixtures `kdbg_proxy` and `kdbg_mock`, which pytest finds by itself where kdbg is installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from .mocking.running import RunningMock
     from .running import RunningProxy
 
 
@@ -19,3 +20,12 @@ def kdbg_proxy() -> Iterator[Callable[..., RunningProxy]]:
 
     with ExitStack() as stack:
         yield lambda *given, **named: stack.enter_context(proxy(*given, **named))
+
+
+@pytest.fixture
+def kdbg_mock() -> Iterator[Callable[..., RunningMock]]:
+    """Return `kdbg.mock`, with mocks that are closed when the test ends."""
+    from .mocking.running import mock
+
+    with ExitStack() as stack:
+        yield lambda *given, **named: stack.enter_context(mock(*given, **named))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,10 @@ from .addresses import Address
 from .faults import Applied, Faults, Meddling
 from .listening import Listening
 from .proxy import Proxy, Upstream
+from .threads import LoopThread
 
 if TYPE_CHECKING:
     from ..reading.exchange import Exchange
-
-STARTED = 10.0
-"""Seconds that starting and closing may take; they take milliseconds."""
 
 
 def proxy(
@@ -44,15 +41,6 @@ def proxy(
     Raises `InputError` for what is no address or no rule, and where `listen` cannot be listened on.
     """
     return RunningProxy(addresses(brokers), faults, seed, listen=listen, change=not keep_addresses)
-
-
-async def _settled() -> None:
-    """Give up what the event loop is still at, such as a connection just accepted, and let it close its sockets."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-    await asyncio.sleep(0.01)
 
 
 class Recorded:
@@ -100,8 +88,7 @@ class RunningProxy:
         self._rules = Faults(list(faults), seed=seed, tell=self.applied.append)
         self._recorded = Recorded()
         self._brokers, self._listening, self._change = brokers, Listening(*listen), change
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="kdbg proxy", daemon=True)
+        self._thread = LoopThread("kdbg proxy")
         self._proxy: Proxy | None = None
         self._told: Mapping[Address, Address] = {}
 
@@ -131,7 +118,7 @@ class RunningProxy:
         """Begin to listen; raise `InputError` where that cannot be."""
         self._thread.start()
         try:
-            self.address = self._do(self._listen())
+            self.address = self._thread.do(self._listen())
         except InputError:
             self.close()
             raise
@@ -141,12 +128,8 @@ class RunningProxy:
         """End all connections, and the thread."""
         proxy, self._proxy = self._proxy, None
         if proxy is not None:
-            self._do(proxy.close())
-        if self._thread.is_alive():
-            self._do(_settled())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(STARTED)
-            self._loop.close()
+            self._thread.do(proxy.close())
+        self._thread.close()
 
     def __enter__(self) -> RunningProxy:
         return self.start()
@@ -166,6 +149,3 @@ class RunningProxy:
         )
         self._told = self._proxy.addresses.told
         return ",".join(map(show, self._proxy.listen(self._brokers)))
-
-    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(STARTED)

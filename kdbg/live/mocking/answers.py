@@ -55,7 +55,7 @@ class Answers:
     refused: int
 
     def __init__(self, recording: Recording, change: Change, say: Callable[[str], None] = lambda line: None) -> None:
-        self.recording, self._change, self._say = recording, change, say
+        self.recording, self._change, self.say = recording, change, say
         self.answered = self.refused = 0
         self._told = set[str]()
         self._known = Known(dict(recording.names), {})
@@ -205,4 +205,4 @@ class Answers:
         self.refused += 1
         if line not in self._told and len(self._told) < 1000:
             self._told.add(line)
-            self._say(line)
+            self.say(line)

@@ -16,6 +16,7 @@ from .fetches import FetchLog
 from .meaning import Features, closeness, features
 
 API_VERSIONS, FETCH = 18, 1
+NOTHING: Final = "has no answered request that could be given as an answer"
 LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
 

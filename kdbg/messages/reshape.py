@@ -101,8 +101,10 @@ class Reshaper:
         return made
 
     def _value(self, value: Any, before: Node | None, node: Node, path: str) -> Any:
+        if value is None:
+            return None if isinstance(node, NullableStruct) or getattr(node, "nullable", False) else node.default()
         before, node = _bare(before), _bare(node)
-        if value is None or isinstance(node, RecordsNode):
+        if isinstance(node, RecordsNode):
             return value
         if isinstance(node, WireStruct) and isinstance(value, Mapping):
             return self._structure(value, before if isinstance(before, WireStruct) else None, node, path, False)

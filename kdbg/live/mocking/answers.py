@@ -29,7 +29,7 @@ from .echo import echoed
 from .meaning import features
 from .recording import API_VERSIONS, FETCH, Recording
 
-UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID = 35, 3, 100
+UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
 MOST_SOURCES = 64
 """Recorded answers that are looked through for the topics of one request."""
 
@@ -101,6 +101,8 @@ class Answers:
             return self._versions(api, version, 0), 0.0
         if not self._offers(api, version):
             return None, 0.0
+        if api.key == FETCH and message.body.get("session_id"):
+            return self._no_session(api, version), 0.0
         if api.key == FETCH:
             return self._fetched(api, version, half, message)
         recording = self.recording
@@ -113,7 +115,7 @@ class Answers:
         rows = self._rows(half)
         body = assemble(
             grammar, skeleton(api, version, rows), [one for one in sources if one is not None],
-            Asked(rows, recording.names, message.body.get("topics", ()) is None, self._unknown),
+            Asked(rows, recording.names, _asks_for_all(message.body) and not _asks_for_all(due.asked), self._unknown),
         )  # fmt: skip
         return echoed(body, due.asked, message.body), 0.0
 
@@ -153,6 +155,12 @@ class Answers:
         except BuildError:
             return None, 0.0
         return body, 0.0 if found else message.body.get("max_wait_ms", 0) / 1000
+
+    @staticmethod
+    def _no_session(api: Api, version: int) -> dict[str, Any]:
+        """Return the answer to a fetch in a session, as a broker that has forgotten it gives it."""
+        made = {field.name: field.default for field in api.at("response", version).fields}
+        return made | {"error_code": SESSION_NOT_FOUND}
 
     @staticmethod
     def _no_partition(topic: WireStruct, partition: int) -> dict[str, Any]:
@@ -206,3 +214,7 @@ class Answers:
         if line not in self._told and len(self._told) < 1000:
             self._told.add(line)
             self.say(line)
+
+
+def _asks_for_all(body: Mapping[str, Any]) -> bool:
+    return body.get("topics", ()) is None

@@ -9,9 +9,12 @@ from uuid import UUID
 
 from ...compare.handed import TRANSIENT
 from ...errors import BuildError, InputError
+from ...findings import Kind
 from ...messages.exchange import Exchange
+from ...messages.message import Message
 from ...messages.reshape import Reshaper
 from ...wire import Api
+from ...wire.readings.outline import outline
 from .fetches import FetchLog
 from .meaning import Features, closeness, features
 
@@ -73,17 +76,14 @@ class Recording:
         request, response, api = exchange.request, exchange.response, exchange.api
         asked = request.message() if request is not None else None
         answer = response.message() if response is not None else None
-        broken = any(one.kind.breaks for half in (request, response) if half is not None for one in half.findings())
-        if asked is None or answer is None or api is None or broken or api.headerless:
+        if asked is None or answer is None or api is None or not all(map(_can_be_said, (asked, answer))):
             self.passed_over += api is not None and exchange.answered
             return
         self._left -= exchange.size
         if self._left < 0:
             raise InputError("the captures are too large to answer from: choose by filters, or see --max-memory")
-        found = response.outline() if response is not None else None
-        one = Recorded(
-            api, exchange.version, asked.body, answer.body, found is not None and bool(set(found[2]) & TRANSIENT)
-        )
+        passing = bool(set(outline(answer.grammar)(answer.body)[2]) & TRANSIENT)
+        one = Recorded(api, exchange.version, asked.body, answer.body, passing)
         self._versions.setdefault(api.key, set()).add(exchange.version)
         wanted = features(asked.body, asked.grammar, self.names)
         self._series.setdefault(api.key, {}).setdefault(wanted, Series(wanted)).recorded.append(one)
@@ -154,3 +154,12 @@ class Recording:
         """Yield all recorded answers of an API."""
         for series in self._series.get(key, {}).values():
             yield from series.recorded
+
+
+def _can_be_said(message: Message) -> bool:
+    """Return whether a message was read whole, in the form that its version has."""
+    api, direction, version = message.api, message.direction, message.version
+    if api.headerless or version not in api.versions or not api.reads(direction, version):
+        return False
+    odd = any(not (one.kind.harmless or one.kind is Kind.LEFTOVER) for one in message.findings)
+    return message.grammar is api.at(direction, version) and not odd

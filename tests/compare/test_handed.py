@@ -1,0 +1,91 @@
+"""The tables of what brokers hand out, and of what two runs differ in: every entry stands for fields that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kdbg import grammars
+from kdbg.compare.aside import is_aside
+from kdbg.compare.handed import (
+    CHOSEN,
+    HANDED,
+    KINDS,
+    OFFSET,
+    PATIENT,
+    TRANSIENT,
+    UNCHANGED,
+    VOLATILE,
+    VOLATILE_KINDS,
+    handed,
+    is_volatile,
+)
+from kdbg.grammars.errors import error_name
+from kdbg.wire.language.api import DIRECTIONS, Direction
+from kdbg.wire.nodes import Node
+from kdbg.wire.nodes.children import children
+from kdbg.wire.records.node import RecordsNode
+
+
+def fields(node: Node) -> Iterator[tuple[str, Node]]:
+    for child in children(node):
+        if child.key:
+            yield child.key, child.node
+        yield from fields(child.node)
+    if isinstance(node, RecordsNode):
+        yield from fields(node.format.batch)
+
+
+def all_fields(*directions: Direction) -> Iterator[tuple[str, Node]]:
+    for api in grammars.apis():
+        for direction in directions:
+            for version in api.versions if api.key >= 0 else ():
+                if api.reads(direction, version):
+                    yield from fields(api.at(direction, version))
+
+
+EVERY = dict(all_fields(*DIRECTIONS))
+ANSWERED = dict(all_fields("response"))
+
+
+@pytest.mark.parametrize("name", HANDED)
+def test_what_is_handed_out_is_a_field(name: str) -> None:
+    assert name in EVERY
+
+
+@pytest.mark.parametrize("name", [*VOLATILE, *UNCHANGED])
+def test_what_is_volatile_is_a_field_of_answers(name: str) -> None:
+    assert name in ANSWERED
+    assert {**VOLATILE, **UNCHANGED}[name], "with a reason"
+
+
+def test_meanings_are_those_of_grammars() -> None:
+    kinds = {node.kind for node in EVERY.values()} | {node.kind for _, node in all_fields(*DIRECTIONS)}
+    assert kinds >= {*KINDS, *VOLATILE_KINDS} - {"crc"}
+    assert {name for name, kind in HANDED.items() if kind is OFFSET} >= CHOSEN
+
+
+def test_errors_that_pass_are_known() -> None:
+    for code in TRANSIENT:
+        assert error_name(code).isupper()
+    assert PATIENT < TRANSIENT
+
+
+def test_no_field_is_both() -> None:
+    assert not {*HANDED} & {*VOLATILE}
+
+
+@pytest.mark.parametrize("name", ["error_code", "num_partitions", "key", "committed_metadata", "partition_index"])
+def test_what_says_something_is_neither(name: str) -> None:
+    node = EVERY[name]
+    assert handed(name, node, 0) is None
+    assert not is_volatile(name, node)
+    assert not is_aside(name, node)
+
+
+def test_a_leader_is_a_member_or_a_node() -> None:
+    member, node = handed("leader", None, "consumer-1"), handed("leader", None, 3)
+    assert member is not None
+    assert node is not None
+    assert (member.what, node.what) == ("member id", "node id")

@@ -185,6 +185,8 @@ def records_in(entries: list[Any]) -> Iterator[Mapping[str, Any]]:
 def worth_asking_again(old: Exchange, new: Exchange, differences: list[Difference]) -> frozenset[Any]:
     """Return why the same request may have another answer soon: error codes that pass, or what is still to come."""
     before, codes = _codes(old), _codes(new)
+    if codes - before - PATIENT:
+        return frozenset()
     missing = {one.path for one in differences if one.b is ABSENT and isinstance(one.node, RecordsNode)}
     late = {one.path for one in differences if one.b is None and one.path.rpartition(".")[2] in UNCHANGED}
     return frozenset((codes & PATIENT) - before) | frozenset(missing) | frozenset(late)

@@ -19,6 +19,8 @@ from .messages import ABSENT, common_key, paired
 Around = Mapping[str, Any]
 """What stands around a value: group, topic, partition, producer, member, session, as far as something says so."""
 Key = tuple[str, tuple[Any, ...], Any]
+IN_BATCH = "batch"
+"""What stands around the fields of a batch of records."""
 OF_KINDS = {"group": "group", "topic": "topic", "topic_id": "topic", "partition": "partition"}
 """Meanings that a grammar gives to fields, and what they say of all that stands beside and below."""
 OF_FIELDS = {PRODUCER: "producer", MEMBER: "member", SESSION: "session"}
@@ -97,6 +99,8 @@ class Counterparts:
         kind = handed(name, node, value) if name else None
         if kind is None:
             return value
+        if kind.counts and (around or {}).get(IN_BATCH):
+            return value  # where a producer's batch begins is up to the broker
         new = self.of(kind, around or {}, value)
         if new is KEPT:
             new = kind.unknown if kind.unknown is not KEPT else value
@@ -131,6 +135,8 @@ class Counterparts:
                 own[of] = inner
             elif kind in OF_FIELDS and kind is not None:
                 own[OF_FIELDS[kind]] = inner
+        if "magic" in value:
+            own[IN_BATCH] = True
         return {**around, **own} if own else around
 
     def learn(self, old: Any, new: Any, node: Node | None, around: Around | None = None, name: str = "") -> None:
@@ -144,6 +150,8 @@ class Counterparts:
         elif isinstance(old, Mapping) and isinstance(new, Mapping):
             struct = inside(node)
             around, known = self.around(old, struct, around), nodes(struct)
+            if IN_BATCH in around:
+                return  # which records a batch has differs from run to run
             for each in old:
                 if each in new:
                     self.learn(old[each], new[each], known.get(each), around, each)

@@ -59,7 +59,6 @@ class Step:
     at: int
     after: int = 0
     waits: bool = False
-    last: bool = False
     left_out: str = ""
     unfit: str = ""
 
@@ -94,20 +93,16 @@ class Plan:
         self.steps.sort(key=lambda step: step.at)
         first = self.steps[0].at if self.steps else 0
         answers = list[int]()
-        latest: dict[Talk, Step] = {}
         for step in self.steps:
             step.left_out, step.unfit = left_out(step.exchange), unfit(step.exchange)
             response = step.exchange.response
             step.waits = not step.left_out and response is not None and step.exchange.answered
             if step.waits and response is not None:
                 answers.append(response.last_time)
-            latest[step.talk] = step
         answers.sort()
         for step in self.steps:
             step.after = bisect.bisect_right(answers, step.at)
             step.at -= first
-        for step in latest.values():
-            step.last = True
         self._answers = sorted(
             (step for step in self.steps if step.waits),
             key=lambda step: step.exchange.response.last_time if step.exchange.response is not None else 0,

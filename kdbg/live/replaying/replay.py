@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ... import grammars
 from ...client import Cluster, Settings
 from ...client.connection import Connection, Tap
 from ...client.defaults import waits
@@ -28,7 +30,7 @@ PAUSE, LONGEST = 0.05, 1.0
 NO_ANSWER = "the capture has no answer"
 NOT_DUE = "no answer is due (acks=0)"
 SLACK = 1.0
-ALREADY_THERE = 36
+CREATE_TOPICS, ALREADY_THERE = 19, 36
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Replay:
         self._tasks: asyncio.TaskGroup
         self._ready: dict[int, Outcome] = {}
         self._places = {id(step): place for place, step in enumerate(plan.steps)}
+        self._left = Counter(step.talk for step in plan.steps)
         self._next = 0
         self._news = asyncio.Event()
         self._in_vain = set[Any]()
@@ -97,13 +100,17 @@ class Replay:
             await self._create(self.how.create)
 
     async def _create(self, topics: dict[str, Wanted]) -> None:
-        """Create topics, and wait until each has a leader."""
+        """Create topics, where a broker lets them be created, and wait until each has a leader."""
+        api = grammars.by_key(CREATE_TOPICS)
+        if api.key not in await self._cluster.versions(await self._cluster.any()):
+            self._say("topics cannot be made here: the broker does not offer CreateTopics")
+            return
         most = max(len(self._cluster.brokers), 1)
         rows = [
             {"name": name, "num_partitions": one.partitions, "replication_factor": min(one.replicas, most)}
             for name, one in topics.items()
         ]
-        exchange = await self._cluster.send("CreateTopics", {"topics": rows})
+        exchange = await self._cluster.send(api, {"topics": rows})
         message = exchange.response.message() if exchange.response is not None else None
         for topic in message.body.get("topics") or () if message is not None else ():
             if topic["error_code"] not in (0, ALREADY_THERE):
@@ -152,8 +159,7 @@ class Replay:
         if not step.waits:
             outcome.why = NO_ANSWER if exchange.answered else NOT_DUE
             self._done(step, outcome)
-            if not exchange.answered:
-                await self._close(step)
+            await self._close(step)
             return
         self._tasks.create_task(self._answer(step, outcome, sent, connection, future))
 
@@ -274,8 +280,9 @@ class Replay:
             self._next += 1
 
     async def _close(self, step: Step) -> None:
-        """Hang up where a captured connection says no more."""
-        if step.last and step.talk in self._pools:
+        """Hang up once nothing more is to be said on a captured connection."""
+        self._left[step.talk] -= 1
+        if not self._left[step.talk] and step.talk in self._pools:
             with suppress(KdbgError):
                 await self._pools.pop(step.talk).close()
 

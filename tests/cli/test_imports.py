@@ -79,6 +79,8 @@ TABLE = [
     Row("send", ("metadata", "--broker", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=1),
     Row("proxy", ("-b", "127.0.0.1:1", "-l", "203.0.113.1:1"),
         {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.client"}, status=2),
+    Row("replay", (CAPTURE, "-b", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.client"}, status=1),
+    Row("mock", (CAPTURE, "-l", "203.0.113.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=2),
     Row("encode", ("metadata", "--version", 1, "--body", '{"topics": null}'), {*MESSAGES, "orjson"}),
     Row("encode", ("-",), {*MESSAGES, "orjson"}, stdin=b'{"request": null, "response": null}\n'),
     Row("grammar", ("metadata", "--version", 4), {"construct", "orjson", "kdbg.definitions"}),

@@ -89,7 +89,7 @@ def test_every_command_that_shows_bytes_is_called() -> None:
     """The others say nothing of a file, write captures (tests/redact), ask DuckDB or Spark, or show as decode does."""
     others = {
         "tls-keys", "send", "encode", "grammar", "errors", "apis", "coverage", "guide", "completion", "pipeline",
-        "query", "export", "redact", "watch", "browse", "proxy",
+        "query", "export", "redact", "watch", "browse", "proxy", "replay", "mock",
     }  # fmt: skip
     assert {
         str(call[0]) for call in [*calls(MAIN / "captures" / "errors.pcap", Path()), *calls(MAIN / "LICENSE", Path())]

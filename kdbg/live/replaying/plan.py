@@ -14,6 +14,8 @@ from ...errors import InputError
 from ...findings import Kind
 from ...messages.exchange import Exchange
 
+Moment: TypeAlias = tuple[int, int]
+"""A time, and the number of a packet, which says what came first within one tick of the clock."""
 Talk: TypeAlias = tuple[int, int]
 """A captured connection: which capture it stands in, and its number there."""
 SASL: Final = "SASL of the capture; the options of this run say who logs in"
@@ -92,21 +94,19 @@ class Plan:
         """Bring the steps into their order, and say of each what it waits for, and whether it is sent at all."""
         self.steps.sort(key=lambda step: step.at)
         first = self.steps[0].at if self.steps else 0
-        answers = list[int]()
+        came: dict[int, Moment] = {}
         for step in self.steps:
             step.left_out, step.unfit = left_out(step.exchange), unfit(step.exchange)
             response = step.exchange.response
             step.waits = not step.left_out and response is not None and step.exchange.answered
-            if step.waits and response is not None:
-                answers.append(response.last_time)
-        answers.sort()
+            if step.waits and response is not None:  # a clock that was set back makes no answer come before its request
+                came[id(step)] = max((response.last_time, response.last_packet), _sent(step))
+        self._answers = sorted((step for step in self.steps if step.waits), key=lambda step: came[id(step)])
+        moments = sorted(came.values())
         for step in self.steps:
-            step.after = bisect.bisect_right(answers, step.at)
+            step.after = bisect.bisect_left(moments, _sent(step))
+        for step in self.steps:
             step.at -= first
-        self._answers = sorted(
-            (step for step in self.steps if step.waits),
-            key=lambda step: step.exchange.response.last_time if step.exchange.response is not None else 0,
-        )
         return self
 
     def answered(self, step: Step) -> None:
@@ -119,6 +119,13 @@ class Plan:
     def is_due(self, step: Step) -> bool:
         """Return whether all answers have come that a step waits for."""
         return self._reached >= step.after
+
+
+def _sent(step: Step) -> Moment:
+    """Return when a request was sent, and with which packet."""
+    request = step.exchange.request
+    assert request is not None
+    return request.first_time, request.first_packet
 
 
 def left_out(exchange: Exchange) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..grammars import name_of
 from ..ledgers.marks import Mark, Seen
 from ..messages.peers import End, endpoint
 from .case import Evidence, Who
@@ -51,6 +52,11 @@ def failures(book: Ledgers, codes: Iterable[int], apis: Iterable[int] | None = N
         Failures(code, subject, client, all, Seen.of(one.seen for one in all))
         for (code, subject, client), all in found.items()
     ]
+
+
+def api_name(key: int) -> str:
+    """Return the name of an API, its key where kdbg knows none."""
+    return name_of(key) or f"API {key}"
 
 
 def who(session: Session | None, **more: Any) -> Who:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from ..errors import InputError
 from .generated import numbers, table
 
 FILE = "releases.json"
@@ -35,3 +36,35 @@ def since(api: str, version: int) -> str | None:
 def until(api: str, version: int) -> str | None:
     """Return the last release that had a version of the API `api`; None if the newest still has it or none is known."""
     return _releases(api, "until").get(version)
+
+
+def rank(release: str) -> tuple[int, ...]:
+    """Return what orders releases: `0.10.2` before `1.0`; beyond the second number (third before 1.0) all are one.
+
+    Raise `InputError` for what is no release.
+    """
+    parts = release.removeprefix("v").split(".")
+    if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts) or len(parts) < 2:
+        raise InputError(f"{release!r} is no release of Kafka: write one as 4.0 or 0.10.2")
+    found = tuple(map(int, parts))
+    return found[:3] if found[0] == 0 else found[:2]
+
+
+@cache
+def newest() -> str:
+    """Return the newest release that is known."""
+    names: list[str] = [release for entry in table(FILE, "apis").values() for release in entry["since"]]
+    return max(names, key=rank)
+
+
+def has(api: str, version: int, release: str) -> bool | None:
+    """Return whether a release has a version of the API `api`; None where nothing is known of that version."""
+    first, last = since(api, version), until(api, version)
+    if first is None:
+        return None
+    return rank(first) <= rank(release) and (last is None or rank(release) <= rank(last))
+
+
+def versions_in(api: str, release: str) -> list[int]:
+    """Return the versions of the API `api` that a release has."""
+    return sorted(version for version in dated(api) if has(api, version, release))

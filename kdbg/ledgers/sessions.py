@@ -53,7 +53,8 @@ class Use:
     def __init__(self) -> None:
         self.seen: Seen = Seen()
         self.errors: Counter[int] = Counter()
-        self.versions: set[int] = set()
+        self.versions: dict[int, Mark] = {}
+        """The versions that were used, each with the first exchange."""
         self.late: int = 0
         self.worst: int = 0
         self.size: int = 0
@@ -136,7 +137,8 @@ class Session:
         if use is None:
             use = self.apis[api_key] = Use()
         use.seen.add(mark)
-        use.versions.add(version)
+        if version not in use.versions:
+            use.versions[version] = mark
         use.size = max(use.size, size)
         return use
 

@@ -68,6 +68,7 @@ TABLE = [
     Row("diff", (CAPTURE, CAPTURE), {*MESSAGES, "orjson", "rich"}),
     Row("diff", (f"{CAPTURE}#1", f"{CAPTURE}#2"), {*MESSAGES, "orjson", "rich"}),
     Row("diagnose", (CAPTURE,), {*MESSAGES, "orjson"}),
+    Row("readiness", (CAPTURE,), {*MESSAGES, "orjson"}),
     Row("stats", (CAPTURE,), MESSAGES),
     Row("stats", (CAPTURE, "--by", "topic,error"), MESSAGES),
     Row("stats", (CAPTURE, "--by", "api", "-f", "json"), {*MESSAGES, "orjson"}),

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ...grammars import api as api_of
 from ..case import Case, Certainty, Evidence, Rule
-from ..looking import failures, who
+from ..looking import api_name, failures, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -70,7 +69,7 @@ def _case(
         said = "versions that it did not tell"
     else:
         said = f"versions {offered[0]} to {offered[1]}" if offered[1] >= offered[0] else "no version of it"
-    facts = {"api": api_of(key).name, "version": version, "offered": said,
+    facts = {"api": api_name(key), "version": version, "offered": said,
              "software": sessions[0].software or "software of unknown version"}  # fmt: skip
     return rule.case(
         who(sessions[0]), since, until, count, Evidence(numbers, (), ("api_version",)),

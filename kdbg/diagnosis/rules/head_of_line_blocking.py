@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ...grammars import api as api_of
 from ..case import Case, Rule
-from ..looking import MS, evidence, who
+from ..looking import MS, api_name, evidence, who
 from .client_timeout_below_max_wait import gives_up
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(session), pairs[0][0].start, pairs[-1][0].end, len(pairs),
             evidence([mark for first, second in pairs[:3] for mark in (second.mark, first.mark)], "latency"),
-            facts={"longest": one.first - one.start, "api": api_of(one.api_key).name,
-                   "first": api_of(other.api_key).name, "held": other.held},
+            facts={"longest": one.first - one.start, "api": api_name(one.api_key),
+                   "first": api_name(other.api_key), "held": other.held},
             weight=2.0,
         )  # fmt: skip
 

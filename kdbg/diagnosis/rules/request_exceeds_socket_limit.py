@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ...grammars import api as api_of
 from ..case import Case, Evidence, Rule
-from ..looking import who
+from ..looking import api_name, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -39,7 +38,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(session, topic=topic_of(book, session)), marks[0].time, marks[-1].end, len(all),
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("size",)),
-            facts={"size": request.size, "came": request.size - request.missing, "api": api_of(key).name},
+            facts={"size": request.size, "came": request.size - request.missing, "api": api_name(key)},
             certainty="certain" if request.size > LIMIT else "likely", weight=2.5,
         )  # fmt: skip
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ...grammars import api as api_of
 from ..case import Case, Rule
-from ..looking import MS, evidence, who
+from ..looking import MS, api_name, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -35,7 +34,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         worst = max(slow, key=lambda one: one.end - one.first)
         yield rule.case(
             who(session), slow[0].start, slow[-1].end, len(slow), evidence([one.mark for one in slow], "time"),
-            facts={"longest": worst.end - worst.first, "api": api_of(worst.api_key).name}, weight=2.2,
+            facts={"longest": worst.end - worst.first, "api": api_name(worst.api_key)}, weight=2.2,
         )  # fmt: skip
 
 

@@ -1,0 +1,39 @@
+"""`kdbg readiness`: captures in, clients that an upgrade would stop out."""
+
+from __future__ import annotations
+
+import click
+
+from .decode import is_live
+from .definitions import definitions_option
+from .memory import memory_option
+from .output import Writer, look, look_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--kafka", "release", default="4.0", metavar="RELEASE", help="Release of the brokers to be; 4.0 if not said."
+)
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
+    help="json has an object a line, for every client; text if not said.",
+)  # fmt: skip
+@look_options
+@definitions_option
+@memory_option
+def command(files: tuple[str, ...], release: str, format: str, color: str, full: bool, show_secrets: bool) -> int:
+    """Say which clients would stop with brokers of another release, and because of which version of which API.
+
+    The exit status is 1 where a client would stop.
+
+    \b
+    kdbg readiness captures/old-versions.pcap
+    kdbg readiness week.pcap --kafka 4.1 --format json
+    """
+    from .readying import ReadinessRun
+
+    live = any(is_live(file) for file in files)
+    run = ReadinessRun(format, look(color, full, show_secrets), Writer(live=live), release, len(files) > 1)
+    run.captures(files)
+    return run.status

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kdbg.capture.links import IPV4, IPV6, TCP
-from kdbg.capture.packet import Packet, Segment
+from kdbg.capture.packet import SHUT, Packet, Segment
 from kdbg.capture.pcap import RawPacket
 
 
@@ -21,19 +21,19 @@ class Form(NamedTuple):
     ip: int
     """Where the IP header begins."""
     least: int
-    """Bytes up to TCP's flags over IPv4."""
+    """Bytes up to TCP's window over IPv4, that included."""
     kinds: tuple[bytes, bytes]
     """What announces IPv4 and IPv6; nothing where the version in the IP header does."""
     ipv4: Callable[[bytes, int], tuple[Any, ...]]
-    """kind, total length, fragment, protocol, flow; TCP's seq, ack, offset, flags."""
+    """kind, total length, fragment, protocol, flow; TCP's seq, ack, offset, flags, window."""
     ipv6: Callable[[bytes, int], tuple[Any, ...]]
-    """kind, payload length, next header, flow; TCP's seq, ack, offset, flags."""
+    """kind, payload length, next header, flow; TCP's seq, ack, offset, flags, window."""
 
 
 def _form(ip: int, kind: int | None = None) -> Form:
     """Return the form of a link whose header has `ip` bytes, among them two at `kind` that say what follows."""
     link = f"{ip}x0s" if kind is None else f"{kind}x2s{ip - kind - 2}x"
-    ipv4, ipv6 = struct.Struct(f">{link}2xH2xHxB2x12sIIBB"), struct.Struct(f">{link}4xHBx36sIIBB")
+    ipv4, ipv6 = struct.Struct(f">{link}2xH2xHxB2x12sIIBBH"), struct.Struct(f">{link}4xHBx36sIIBBH")
     kinds = (b"", b"") if kind is None else (IPV4, IPV6)
     return Form(ip, ipv4.size, kinds, ipv4.unpack_from, ipv6.unpack_from)
 
@@ -74,12 +74,12 @@ def segments(
             form = link
             ip, least, (kind4, kind6), ipv4, ipv6 = FORMS.get(link, NONE)
         if length >= least and (version := data[start + ip]) == 0x45:
-            kind, total, fragment, protocol, flow, seq, ack, offset, flags = ipv4(data, start)
+            kind, total, fragment, protocol, flow, seq, ack, offset, flags, window = ipv4(data, start)
             plain = protocol == TCP and kind == kind4 and not fragment & 0x3FFF
             body = start + ip + 20
             end = start + ip + total if total else stop
         elif length >= least + LONGER and version >> 4 == 6:
-            kind, total, protocol, flow, seq, ack, offset, flags = ipv6(data, start)
+            kind, total, protocol, flow, seq, ack, offset, flags, window = ipv6(data, start)
             plain = protocol == TCP and kind == kind6
             body = start + ip + 40
             end = body + total if total else stop
@@ -88,6 +88,8 @@ def segments(
         if plain and offset >= 0x50:
             begin = body + (offset >> 2 & 0x3C)
             if begin <= end:
+                if not window:
+                    flags |= SHUT
                 add((number, time, flow, seq, ack, flags, data[begin : end if end < stop else stop], end - begin))
                 continue
         if segment := odd(link, data[start:stop], time):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kdbg.capture.fragments import Fragment
-from kdbg.capture.packet import Segment
+from kdbg.capture.packet import SHUT, Segment
 
 Found: TypeAlias = Segment | Fragment | None
 """A TCP segment; a piece of a packet that may hold one, see fragments.py; or None where there is no TCP."""
@@ -26,6 +26,8 @@ _IPV6_ALONE = struct.Struct(">B3xHB33x").unpack_from
 """The same of an IP header with less behind it than TCP's, which the last piece of a packet may be."""
 _TCP = struct.Struct(">IIBB").unpack_from
 _SHORT = struct.Struct(">H").unpack_from
+_NONE = bytes(2)
+"""A receive window in which nothing fits."""
 
 TCP, UDP = 6, 17
 RAW = 101
@@ -158,6 +160,8 @@ def ipv4(data: bytes, start: int) -> Found:
     end = start + total if total else len(data)  # 0: the network card was to cut it (TSO)
     if end < begin or offset < 0x50:
         return None
+    if data[start + 34 : start + 36] == _NONE:
+        flags |= SHUT
     return flow, seq, ack, flags, data[begin:end], end - begin
 
 
@@ -193,6 +197,8 @@ def ipv6(data: bytes, start: int) -> Found:
     begin = body + (offset >> 4) * 4
     if end < begin or offset < 0x50:
         return None
+    if data[start + 54 : start + 56] == _NONE:
+        flags |= SHUT
     return flow, seq, ack, flags, data[begin:end], end - begin
 
 
@@ -240,6 +246,8 @@ def _tcp(data: bytes, addresses: bytes, body: int, end: int) -> Found:
     begin = body + (offset >> 4) * 4
     if end < begin or offset < 0x50:
         return None
+    if data[body + 14 : body + 16] == _NONE:
+        flags |= SHUT
     return addresses + data[body : body + 4], seq, ack, flags, data[begin:end], end - begin
 
 

@@ -15,7 +15,7 @@ A plain tuple, because one is made for every packet of a capture and read once.
   flow     source address, destination address, source port, destination port as they stand in the headers:
            12 bytes for IPv4, 36 for IPv6; it names the connection and the direction
   seq ack  as on the wire, 32 bits
-  flags    the TCP flags byte
+  flags    the TCP flags byte, with `SHUT` where the sender's receive window is 0
   payload  the bytes captured
   length   the bytes sent; more than len(payload) when the capture's snaplen cut the packet
 """
@@ -27,6 +27,8 @@ Endpoint: TypeAlias = tuple[str, int]
 """One end of a connection: (address as text, port)."""
 
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
+SHUT = 0x100
+"""Beside TCP's own flags: the sender takes no more bytes for now, its receive window is 0, however it is scaled."""
 
 
 def endpoint(flow: bytes) -> tuple[Endpoint, Endpoint]:

@@ -9,34 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from kdbg.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, endpoint, reverse
+from kdbg.capture.packet import ACK, FIN, RST, SHUT, SYN, Endpoint, Packet, endpoint, reverse
+
+from . import ways
+from .ways import HEAD, MASK, Shut, Stall, Way
 
 MOST = 65_536
 """Paths that are held; beyond them those that ended longest ago are forgotten."""
-COPY = 1_000_000
-"""Nanoseconds within which the same segment is one packet that was captured twice, not one that was sent again."""
-MOST_STALLS = 64
-MOST_HOLES = 8
-MASK = 0xFFFF_FFFF
-HALF = 1 << 31
-HEAD = 8
-"""Bytes that are kept of the first thing that an end says, and of the last."""
 BARE = FIN | SYN | RST
 Side = Literal[0, 1]
 """0 is the end that opened the connection, 1 the other."""
-
-
-class Stall(NamedTuple):
-    """Bytes that had to be sent again: `since` they were due, `until` they were acknowledged, None if never.
-
-    `times` says how often they were sent again, the last time at `last`; `size` is the longest segment among them.
-    """
-
-    since: int
-    until: int | None
-    last: int
-    times: int
-    size: int
 
 
 class Closed(NamedTuple):
@@ -45,51 +27,6 @@ class Closed(NamedTuple):
     time: int
     side: Side
     reset: bool
-
-
-class Way:
-    """What one end sent.
-
-    `head` is how its first bytes begin, `tail` how its last segment does, which has `tail_length` bytes. `resent`
-    counts segments that were sent again, `late` those that filled a hole: they, or what they repeat, were lost before
-    they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
-    """
-
-    __slots__ = (
-        "acked", "acked_time", "ahead", "bytes", "head", "highest", "holes", "largest", "largest_acked", "last_ack",
-        "last_sent", "last_time", "late", "next", "open_since", "open_times", "packets", "probes", "resent", "stalls",
-        "tail", "tail_length", "unseen",
-    )  # fmt: skip
-    next: int
-    acked: int
-
-    def __init__(self) -> None:
-        self.next: int = -1
-        self.acked: int = -1
-        self.head: bytes = b""
-        self.tail: bytes = b""
-        self.bytes: int = 0
-        self.packets: int = 0
-        self.resent: int = 0
-        self.late: int = 0
-        self.probes: int = 0
-        self.unseen: int = 0
-        self.tail_length: int = 0
-        self.last_time: int = 0
-        self.last_sent: int = 0
-        self.acked_time: int = 0
-        self.largest: int = 0
-        self.largest_acked: int = 0
-        self.holes: list[tuple[int, int, int]] = []
-        self.stalls: list[Stall] = []
-        self.open_since: int = 0
-        self.open_times: int = 0
-        self.ahead: int = 0
-
-    @property
-    def waiting(self) -> bool:
-        """Whether bytes were sent that nobody has acknowledged."""
-        return self.acked >= 0 and self.next >= 0 and self.acked != self.next
 
 
 class Path:
@@ -152,9 +89,13 @@ class Path:
 
 
 class Paths:
-    """Feed it with `receive_all`; what it knows of each connection is in `all()`, in the order of their beginnings."""
+    """Feed it with `receive_all`; what it knows of each connection is in `all()`, in the order of their beginnings.
 
-    def __init__(self, most: int = MOST) -> None:
+    With `acknowledgements`, `acknowledged` tells when a packet's bytes were.
+    """
+
+    def __init__(self, most: int = MOST, *, acknowledgements: bool = False) -> None:
+        self._times: dict[int, int] | None = {} if acknowledgements else None
         self._most = most
         self._by_flow: dict[bytes, tuple[Path, Side]] = {}
         self._paths: dict[int, Path] = {}
@@ -171,9 +112,13 @@ class Paths:
         """Return the path whose first packet has this number, which names a connection as `Peers` does."""
         return self._paths.get(first_packet)
 
+    def acknowledged(self, number: int) -> int | None:
+        """Return when the bytes of the packet of this number were acknowledged; None where that is not known."""
+        return None if self._times is None else self._times.get(number)
+
     def receive_all(self, packets: Sequence[Packet]) -> None:
         """Take the next packets of the capture."""
-        by_flow = self._by_flow
+        by_flow, times = self._by_flow, self._times
         for packet in packets:
             number, time, flow, seq, ack, flags, payload, length = packet
             entry = by_flow.get(flow)
@@ -195,14 +140,20 @@ class Paths:
                     if not way.head:
                         way.head = bytes(payload[:HEAD])
                     way.tail, way.tail_length = payload[:HEAD], length
+                    if times is not None:
+                        ways.awaited(way, number)
                 else:
-                    _out_of_order(way, seq, length, time, payload)
+                    ways.out_of_order(way, packet)
             elif not flags & BARE and way.next >= 0 and seq == way.next - 1 & MASK:
                 way.probes += 1
             if flags & ACK and ack != other.acked:
-                _acknowledged(other, ack, time)
+                ways.acknowledged(other, ack, time)
+                if other.awaited and times is not None:
+                    ways.arrived(other, ack, time, times)
                 if path.established is None and side == 0:
                     path.established = time
+            if flags & SHUT or way.shuts:
+                ways.window(way, flags, time)
             if flags & BARE:
                 _marked(path, side, packet)
 
@@ -237,74 +188,6 @@ class Paths:
         self._by_flow = {flow: entry for flow, entry in self._by_flow.items() if id(entry[0]) not in gone}
 
 
-def _out_of_order(way: Way, seq: int, length: int, time: int, payload: bytes) -> None:
-    """Take a segment that is not the next one: the first of all, one ahead of a hole, or one that came before."""
-    if way.next < 0:
-        way.next = seq
-    if way.acked < 0:
-        way.acked = seq
-    ahead = seq - way.next & MASK
-    if ahead < HALF:
-        if ahead:
-            if len(way.holes) < MOST_HOLES:
-                way.holes.append((way.next, seq, time))
-            way.ahead += 1
-        way.next = seq + length & MASK
-        way.bytes += length
-        way.largest = max(way.largest, length)
-        way.last_time = way.last_sent = time
-        way.head = way.head or bytes(payload[:HEAD])
-        way.tail, way.tail_length = payload[:HEAD], length
-        return
-    for place, (start, end, _) in enumerate(way.holes):
-        if seq - start & MASK < (end - start & MASK):
-            del way.holes[place]
-            way.late += 1
-            if end - (seq + length) & MASK < HALF and end != seq + length & MASK:
-                way.holes.append((seq + length & MASK, end, time))
-            way.last_time = time
-            return
-    if time - way.last_sent < COPY:
-        return
-    if length == 1 and seq == way.next - 1 & MASK:
-        way.probes += 1
-        return
-    way.resent += 1
-    way.last_sent = time
-    if not way.open_times:
-        way.open_since = way.last_time
-    way.open_times += 1
-    _stalled(way, None, time, length)
-
-
-def _stalled(way: Way, until: int | None, last: int, size: int) -> None:
-    """Note how the bytes fare that are sent again and again: the last of `stalls` while they wait."""
-    stalls = way.stalls
-    if way.open_times > 1 and stalls and stalls[-1].until is None:
-        size = max(size, stalls[-1].size)
-        stalls.pop()
-    if len(stalls) < MOST_STALLS:
-        stalls.append(Stall(way.open_since, until, last, way.open_times, size))
-
-
-def _acknowledged(way: Way, ack: int, time: int) -> None:
-    """Take note that the other end has what was sent before `ack`."""
-    if way.acked >= 0 and (ack - way.acked & MASK) >= HALF:
-        return
-    if way.acked >= 0 and not way.open_times:
-        way.largest_acked = max(way.largest_acked, ack - way.acked & MASK)
-    way.acked, way.acked_time = ack, time
-    if way.next >= 0 and 0 < (ack - way.next & MASK) < HALF:
-        way.unseen += ack - way.next & MASK
-        way.next = ack
-    way.holes = [hole for hole in way.holes if (hole[0] - ack & MASK) < HALF] if way.holes else way.holes
-    if way.open_times:
-        stall = way.stalls[-1]
-        if stall.until is None:
-            way.stalls[-1] = stall._replace(until=time)
-        way.open_times = 0
-
-
 def _marked(path: Path, side: Side, packet: Packet) -> None:
     """Take a segment that begins or ends something."""
     _, time, _, seq, _, flags, _, length = packet
@@ -324,4 +207,4 @@ def _marked(path: Path, side: Side, packet: Packet) -> None:
         path.ways[side].next = seq + length + 1 & MASK
 
 
-__all__: Final = ["Closed", "Path", "Paths", "Stall", "Way"]
+__all__: Final = ["Closed", "Path", "Paths", "Shut", "Stall", "Way"]

@@ -17,12 +17,20 @@ LONG = 500 * MS
 
 
 def read_late(session: Session) -> list[Slow]:
-    """Return the answers that took long to be taken, where the client's window was shut."""
+    """Return the answers that took long to be taken, as the client's receive window was shut meanwhile.
+
+    A window too small for the next segment is no zero window: then the broker's probes tell, unless segments were lost.
+    """
     path = session.path
-    if path is None or not path.ways[1 - session.client_side].probes:
+    if path is None:
         return []
-    lost = any(stall.times > 1 for stall in path.ways[1 - session.client_side].stalls)
-    return [] if lost else [slow for slow in session.slow if slow.end - slow.first >= LONG]
+    client, broker = path.ways[session.client_side], path.ways[1 - session.client_side]
+    probed = bool(broker.probes) and not any(stall.times > 1 for stall in broker.stalls)
+    return [
+        slow
+        for slow in session.slow
+        if slow.end - slow.first >= LONG and (probed or client.shut_between(slow.first, slow.end) >= LONG // 2)
+    ]
 
 
 def find(book: Ledgers) -> Iterator[Case]:

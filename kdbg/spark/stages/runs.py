@@ -19,7 +19,7 @@ OPEN_BYTES = 32 << 20
 """Memory of runs that are still open, of all connections together; beyond that all of them are closed."""
 OVERHEAD = 100
 """Bytes that Python needs for a packet beside what is in it."""
-RECORD = struct.Struct("<QqIIIIBB")
+RECORD = struct.Struct("<QqIIIIHB")
 """number, time, seq, ack, bytes captured, bytes sent, flags, whether it goes against the key's direction."""
 
 

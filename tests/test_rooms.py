@@ -33,6 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"messages", "tls", "tcp", "grammars", "wire", "capture.packet"},
     "ledgers": {"tcp", "messages", "grammars", "wire", "capture.packet"},
     "diagnosis": {"ledgers", "tcp", "messages", "grammars", "wire"},
+    "places": {"engine", "messages", "capture.packet"},
     "guess": {"engine", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
     "compare": {"stats", "messages", "wire"},
@@ -58,7 +59,7 @@ ARROWS: dict[str, set[str]] = {
     "query": {"tables", "spark", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
-        "extras", "logs", "pasted",
+        "extras", "logs", "pasted", "places",
     },
     "library": {"reading", "filters", "messages", "grammars", "wire", "definitions"},
     "__init__": {"library", "reading", "render.shown", "messages", "live"},
@@ -95,7 +96,7 @@ OWNERS = {
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "tls", "render",
     "tables", "records", "values", "compare", "stats", "redact", "pasted", "logs",
-    "ledgers", "diagnosis",
+    "ledgers", "diagnosis", "places",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

@@ -19,6 +19,8 @@ from ..findings import Finding
 from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..reading.files import BrokerFile, Named, chosen, engine_of, open_any
+from ..reading.merged import Merged
+from ..reading.places import grouped
 from ..render.heading import endpoint
 from ..render.values import escape
 from ..tcp.table import Connection
@@ -51,6 +53,8 @@ class Captures:
     """How far all messages are read."""
     reads_logs: bool = False
     """Whether a log does in place of a capture."""
+    merge: bool | None = False
+    """Whether captures of several places are read as one: None does so where it is plain that they are."""
     hears_all: bool = False
     """Whether `hear` wants all exchanges, also where none is left out."""
 
@@ -71,11 +75,15 @@ class Captures:
             self.refuse(error)
         try:
             with seldom_collected(), self.progress.through(found.files):
-                for file in found.files:
+                files = grouped(found.files, self.merge)
+                for file in files:
                     try:
-                        self.capture(file, named=len(found.files) > 1)
+                        if isinstance(file, Merged):
+                            self.merged(file, named=len(files) > 1)
+                        else:
+                            self.capture(file, named=len(files) > 1)
                     except CaptureError as error:
-                        if not found.pass_over(file, error):
+                        if not found.pass_over(str(file), error):
                             self.refuse(error)
                     if self.left == 0 or self.status == INTERRUPTED:
                         break
@@ -96,7 +104,15 @@ class Captures:
     def capture(self, file: str, *, named: bool) -> None:
         """Read one file; raise `CaptureError` where it cannot be read. `named`: there are several."""
         name, self.filters = chosen(file, self.given)
-        opened = self.open(file, name)
+        self.through(self.open(file, name), file, named=named)
+
+    def merged(self, merged: Merged, *, named: bool) -> None:
+        """Read the captures of several places as one."""
+        self.filters = self.given
+        self.through(merged, merged.name, named=named)
+
+    def through(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
+        """Read what was opened, and close it."""
         self.progress.begin(opened.source)
         try:
             self.opened(opened, file, named=named)

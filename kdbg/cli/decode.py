@@ -17,6 +17,7 @@ from .output import (
     look,
     look_options,
     meanings_option,
+    merge_option,
     on_screen,
     tree_options,
     values_option,
@@ -40,15 +41,20 @@ READ_IN = ("tree", "hex")
 @reader_options
 @tree_options()
 @jobs_option
+@merge_option
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True), help="Show with the exchanges "
               "of a capture the lines of this log that speak of them; see kdbg guide logs.")  # fmt: skip
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
-            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], **filters: Any) -> int:  # fmt: skip
+            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], merge: bool | None,
+            **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
     Folders and globs stand for the files in them; of those, what cannot be read is passed over.
+
+    Captures that several machines made of the same connections, as client.pcap broker.pcap, are merged: each exchange
+    is shown once, with the time it spent in the network and in the broker; see kdbg guide places.
 
     Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
     snapshots and checkpoints entry by entry. What they are is found out from what they hold; topic, partition and first
@@ -76,6 +82,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
         joined = stack.enter_context(joins(log)) if log else None
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
         run = Run(format, shape, writer, wanted, jobs, joined)
+        run.merge = merge
         run.captures(files)
     return run.status
 

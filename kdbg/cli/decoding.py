@@ -14,6 +14,7 @@ from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..messages.steps import went_wrong
 from ..reading.files import BrokerFile
+from ..reading.merged import Merged
 from ..render.look import Look
 from ..render.values import escape
 from ..render.views import VIEWS, ExchangeView, Text, View, texts, view
@@ -83,8 +84,8 @@ class Run(Captures):
             engine = drive.engine
             render = self.view.exchange(self.look, engine.names_then)
             here = (
-                self.jobs == 1 or self.writer.live or self.joins is not None or isinstance(capture, Log)
-            )  # what has no bytes cannot be handed on
+                self.jobs == 1 or self.writer.live or self.joins is not None or isinstance(capture, Log | Merged)
+            )  # what has no bytes, and where it was seen, cannot be handed on
             shown_by = ShownHere if here else ShownApart
             output = shown_by(self, render, engine.names_then)
             try:

@@ -22,6 +22,10 @@ FLUSH_AT = 1 << 16
 values_option: Final = click.option(
     "--hide-values", is_flag=True, help="Show keys, values and headers of records by their lengths alone."
 )
+merge_option: Final = click.option(
+    "--merge/--no-merge", default=None, help="Read captures of several places as one: unasked, where the same "
+    "connections are among the first packets of each; see kdbg guide places.",
+)  # fmt: skip
 raw_option: Final = click.option(
     "--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula."
 )

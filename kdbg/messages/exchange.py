@@ -21,6 +21,7 @@ from .lines import UNTIMED, Line
 from .message import Message, facts_of, facts_of_both, front_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
 from .peers import Peers
+from .places import Places
 from .remembered import LARGE, REMEMBERED
 
 MANY = 1 << 62
@@ -235,8 +236,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "answered", "api", "client_id", "correlation_id", "findings", "lines", "number", "peers", "request", "response",
-        "told_latency", "version",
+        "answered", "api", "client_id", "correlation_id", "findings", "lines", "number", "peers", "places", "request",
+        "response", "told_latency", "version",
     )  # fmt: skip
     api: Api | None
     client_id: str | None
@@ -256,6 +257,8 @@ class Exchange:
         self.lines: tuple[Line, ...] = ()
         self.told_latency: int | None = None
         """The nanoseconds to the response that a log tells."""
+        self.places: Places | None = None
+        """Where it was seen, where captures of several places were merged."""
 
     @property
     def latency(self) -> int | None:

@@ -81,7 +81,13 @@ def engine_of(
     from ..engine.tls import NO_KEYS
 
     keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else NO_KEYS
-    return Engine(ports=filters.port or (), watch=watch or nobody_watches, reads=reads, keys=keys)
+    ports, watch = filters.port or (), watch or nobody_watches
+    if type(opened) is not Capture and isinstance(opened, Capture):
+        from .merged import Merged
+
+        if isinstance(opened, Merged):
+            return opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
+    return Engine(ports=ports, watch=watch, reads=reads, keys=keys)
 
 
 def recognised(source: Source) -> File | None:

@@ -23,6 +23,7 @@ from .heading import Headings, encode, kind, title_values
 from .hexdump import note, pieces
 from .lines import lines_text
 from .look import Look
+from .places import places_lines
 from .values import Memo
 
 NO_BYTES = "      a log has no bytes: a tree shows the fields it tells"
@@ -50,6 +51,7 @@ class HexView:
         above += [encode(f"  {finding_line(finding, self.look)}\n") for finding in exchange.findings]
         if exchange.lines:
             above.append(encode(f"  {self.look.paint('dim', lines_text(exchange))}\n"))
+        above += [encode(f"  {line}\n") for line in places_lines(exchange, self.look)]
         parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
             if half is None or (exchange.lines and not half.data):

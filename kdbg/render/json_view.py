@@ -22,6 +22,7 @@ from .heading import SECOND, iso_seconds
 from .json_source import JsonWriter, json_writer
 from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable, record_sets
 from .look import Look
+from .places import places_object
 
 MOST = 4096
 """Beginnings of lines that are remembered."""
@@ -65,6 +66,8 @@ class JsonView:
         names = self._names(exchange) if writers.by_id else b""
         if names is None:
             return None
+        if exchange.places:
+            names += b',"places":' + dumps(places_object(exchange))
         out = [b""]
         try:
             failed, findings = self._bodies(request, response, writers, out)

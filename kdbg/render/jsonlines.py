@@ -35,6 +35,7 @@ from .findings import finding_object, note
 from .heading import findings_of, iso
 from .lines import line_object
 from .look import Look
+from .places import places_object
 from .values import Escapes
 from .without_values import shown_body
 
@@ -67,6 +68,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
+        **({"places": places_object(exchange)} if exchange.places else {}),
         **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
         "request": request,
         "response": response,

@@ -19,6 +19,7 @@ from .clock import Clock
 from .heading import endpoint
 from .lines import line_words
 from .look import Look
+from .places import places_words
 from .subjects import About, Topics, Wrong, about
 from .values import MOST_KEPT, cells, cut, escape
 from .words import HELD, SAID, Fields, said, waited
@@ -175,6 +176,8 @@ class Summary:
             words.append(wait)
         if exchange.lines:
             words.append(line_words(exchange))
+        if exchange.places and (seen := places_words(exchange)):
+            words.append(seen)
         if facts is not None:
             key: tuple[Any, ...] = facts if not words else (*facts, *words)
             known = self._lines.get(key)

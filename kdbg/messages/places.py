@@ -1,0 +1,97 @@
+"""An exchange that was recorded at several places of its way: when each of them saw it, and what became of the time.
+
+Each place has a clock of its own. How long a place waited between two messages is exact whatever its clock shows; how
+long a message was under way is known only as well as the difference between two clocks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Half(NamedTuple):
+    """A message as one place saw it: nanoseconds by the clock of that place, numbers of packets in its capture."""
+
+    first_time: int
+    last_time: int
+    first_packet: int
+    last_packet: int
+
+
+class Place(NamedTuple):
+    """What one capture has of an exchange: None for a message of which it lacks the first or the last byte.
+
+    `client` and `broker` are the ends as that capture has them, where they are others than those of the exchange.
+    """
+
+    file: str
+    request: Half | None
+    response: Half | None
+    client: str = ""
+    broker: str = ""
+
+    @property
+    def latency(self) -> int | None:
+        """Nanoseconds from the last byte of the request to the first of the response, as seen here."""
+        if self.request is None or self.response is None:
+            return None
+        return self.response.first_time - self.request.last_time
+
+
+class Bounds(NamedTuple):
+    """Nanoseconds, at least and at most."""
+
+    low: int
+    high: int
+
+    @property
+    def middle(self) -> int:
+        """The likeliest."""
+        return (self.low + self.high) // 2
+
+    @property
+    def slack(self) -> int:
+        """How far from the middle it may be."""
+        return (self.high - self.low + 1) // 2
+
+
+class Places(NamedTuple):
+    """The places that saw an exchange, from the client's to the broker's; all others of the merged captures did not.
+
+    `ahead` is by how much the clock of the last place is ahead of the first one's: None where nothing bounds it.
+    `certain` says that the connection is the same at all of them by its ends and sequence numbers; else addresses were
+    translated on the way, and sequence numbers and bytes make it likely.
+    """
+
+    seen: tuple[Place, ...]
+    ahead: Bounds | None = None
+    certain: bool = True
+
+    @property
+    def broker(self) -> int | None:
+        """Nanoseconds that the response took behind the last place: in the broker, if that is where it is."""
+        return self.seen[-1].latency if len(self.seen) > 1 else None
+
+    @property
+    def network(self) -> int | None:
+        """Nanoseconds that both messages were under way between the first place and the last; exact."""
+        near, far = self.seen[0].latency, self.seen[-1].latency
+        return None if len(self.seen) < 2 or near is None or far is None else near - far
+
+    @property
+    def there(self) -> Bounds | None:
+        """Nanoseconds that the last byte of the request was under way."""
+        near, far = self.seen[0].request, self.seen[-1].request
+        if self.ahead is None or near is None or far is None or len(self.seen) < 2:
+            return None
+        apart = far.last_time - near.last_time
+        return Bounds(apart - self.ahead.high, apart - self.ahead.low)
+
+    @property
+    def back(self) -> Bounds | None:
+        """Nanoseconds that the first byte of the response was under way."""
+        near, far = self.seen[0].response, self.seen[-1].response
+        if self.ahead is None or near is None or far is None or len(self.seen) < 2:
+            return None
+        apart = near.first_time - far.first_time
+        return Bounds(apart + self.ahead.low, apart + self.ahead.high)

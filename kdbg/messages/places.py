@@ -85,7 +85,7 @@ class Places(NamedTuple):
         if self.ahead is None or near is None or far is None or len(self.seen) < 2:
             return None
         apart = far.last_time - near.last_time
-        return Bounds(apart - self.ahead.high, apart - self.ahead.low)
+        return self._under_way(apart - self.ahead.high, apart - self.ahead.low)
 
     @property
     def back(self) -> Bounds | None:
@@ -94,4 +94,9 @@ class Places(NamedTuple):
         if self.ahead is None or near is None or far is None or len(self.seen) < 2:
             return None
         apart = near.first_time - far.first_time
-        return Bounds(apart + self.ahead.low, apart + self.ahead.high)
+        return self._under_way(apart + self.ahead.low, apart + self.ahead.high)
+
+    def _under_way(self, low: int, high: int) -> Bounds:
+        """Return the same bounds where no message is under way for less than no time, nor longer than both are."""
+        most = high if self.network is None else max(min(high, self.network), 0)
+        return Bounds(min(max(low, 0), most), most)

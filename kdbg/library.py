@@ -6,7 +6,7 @@ Each function imports what it alone needs: to decode one message is to import li
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
@@ -85,7 +85,7 @@ def encode(
 
 
 def read(
-    source: str | os.PathLike[str] | BinaryIO,
+    source: str | os.PathLike[str] | BinaryIO | Sequence[str | os.PathLike[str]],
     *,
     where: str | Callable[[Any], bool] | None = None,
     **filters: Unpack[Plain],
@@ -100,6 +100,9 @@ def read(
     `since` and `until` are datetimes, times of day of the capture's first day, or seconds since the epoch. `where`
     is an expression as `--where` takes it, or a function, and keeps what it is true for. `capture.pcap#17` is exchange
     17 of that capture.
+
+    A list of captures that were recorded at several places of the same connections is read as one: each exchange has
+    `places`, which say when each of them saw it (kdbg/messages/places.py). `InputError` if they have none in common.
 
     Raises `CaptureError` where the file cannot be read at all, or be asked a filter; `InputError` for a filter that
     there is not. Damage further on is in `problems`, and ends nothing that can be read.

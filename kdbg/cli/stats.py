@@ -11,7 +11,7 @@ from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
-from .output import Writer, jobs_option, look, look_options, raw_option
+from .output import Writer, jobs_option, look, look_options, merge_option, raw_option
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -48,10 +48,12 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @filter_options
 @look_options
 @jobs_option
+@merge_option
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, raw: bool,
-            color: str, full: bool, show_secrets: bool, jobs: int, **filters: Any) -> int:  # fmt: skip
+            color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
+            **filters: Any) -> int:  # fmt: skip
     """Count what is in captures: who spoke, with whom, about what, how late answers were, what went wrong.
 
     Without --by, one screen of all that. Times are those that answers took beyond what their requests asked to be held
@@ -70,5 +72,6 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     live = any(is_live(file) for file in files)
     asked = Wanted(by, sort, top, format, raw)
     run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
+    run.merge = merge
     run.captures(files)
     return run.status

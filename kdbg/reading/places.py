@@ -45,6 +45,18 @@ def grouped(files: Sequence[str], merge: bool | None) -> Sequence[str | Merged]:
     ]
 
 
+def merged(files: Sequence[str]) -> Merged:
+    """Return captures of several places as one; raise `InputError` where not all of them belong together."""
+    found = grouped(files, True)
+    if len(found) == 1 and isinstance(found[0], Merged):
+        return found[0]
+    for one in found:
+        if isinstance(one, Merged):
+            one.close()
+    alone = ", ".join(one for one in found if isinstance(one, str))
+    raise InputError(f"not all of these captures have connections in common: {alone or 'there are several groups'}")
+
+
 def _is_capture(file: str) -> bool:
     """Return whether a file is a capture that can be read twice."""
     if file == "-" or numbered(file) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
@@ -151,9 +151,17 @@ def _entries(opened: BrokerFile, filters: Filters) -> Iterator[LogEntry]:
 
 
 def open_reading(
-    source: str | os.PathLike[str] | BinaryIO, filters: Filters, where: Callable[[Any], bool] | None
+    source: str | os.PathLike[str] | BinaryIO | Sequence[str | os.PathLike[str]],
+    filters: Filters,
+    where: Callable[[Any], bool] | None,
 ) -> Reading[Any]:
     """Open a capture, a log or a broker's file; raise `CaptureError` where that fails, or filters cannot be asked."""
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        from .places import merged
+
+        together = merged([os.fspath(each) for each in source])
+        filters.dated(0).checks()
+        return Reading(together, filters, where)
     source, filters = chosen(source, filters)
     filters.dated(0).checks()  # an unknown API is refused before anything is read
     return Reading(open_any(source), filters, where)

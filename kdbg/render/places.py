@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..messages.exchange import Exchange
-from ..messages.places import Bounds, Half, Place
+from ..messages.places import Bounds, Half, Place, Places
 from .heading import iso, latency
 from .look import Look
 from .values import escape
@@ -18,10 +18,10 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
     places = exchange.places
     if places is None:
         return []
-    first, last = places.seen[0], places.seen[-1]
-    if len(places.seen) == 1:
-        return [look.paint("note", f"seen in {escape(first.file)} alone")]
-    lines = [" → ".join(_where(place) for place in places.seen)]
+    names = names_of(places)
+    if len(names) == 1:
+        return [look.paint("note", f"seen in {names[0]} alone")]
+    lines = [" → ".join(map(_where, names, places.seen))]
     if places.network is not None:
         time = f"network {latency(places.network)}"
         if places.there is not None and places.back is not None:
@@ -31,15 +31,22 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
     if not places.certain:
         lines.append("addresses differ: likely the same connection, by its sequence numbers and bytes")
     if places.ahead is not None:
-        lines.append(f"clock of {escape(last.file)} {_ahead(places.ahead)} that of {escape(first.file)}")
+        lines.append(f"clock of {names[-1]} {_ahead(places.ahead)} that of {names[0]}")
     return [look.paint("dim", line) for line in lines]
 
 
-def _where(place: Place) -> str:
-    """Return the file and the packets of a place."""
+def names_of(places: Places) -> list[str]:
+    """Return the names of the files, without folders where these do not tell them apart."""
+    names = [place.file.rpartition("/")[2] for place in places.seen]
+    apart = len(set(names)) == len(names)
+    return [escape(name if apart else place.file) for name, place in zip(names, places.seen, strict=True)]
+
+
+def _where(name: str, place: Place) -> str:
+    """Return the name and the packets of a place."""
     packets = [_packets(half) if half is not None else "not seen" for half in (place.request, place.response)]
     ends = f" ({place.client} → {place.broker})" if place.client else ""
-    return f"{escape(place.file)}{ends} {', '.join(packets)}"
+    return f"{name}{ends} {', '.join(packets)}"
 
 
 def _packets(half: Half) -> str:
@@ -66,7 +73,7 @@ def places_words(exchange: Exchange) -> str:
     if places is None:
         return ""
     if len(places.seen) == 1:
-        return f"in {escape(places.seen[0].file)} alone"
+        return f"in {names_of(places)[0]} alone"
     return "" if places.network is None else f"net {latency(places.network).replace(' ', '')}"
 
 

@@ -18,6 +18,7 @@ from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from .generated import PARTS, filled
 
 SEGMENTS = [path for path in sorted((CAPTURES / "real-segments-4.4.0").rglob("*")) if path.is_file()]
+PLACES = [CAPTURES / "places" / name for name in ("client.pcap", "broker.pcap")]
 Keys = dict[str, set[str]]
 Cli = Callable[..., Outcome]
 
@@ -69,6 +70,10 @@ def printed(line: Any, found: Keys) -> None:
     found["A connection"] |= line["connection"].keys()
     for error in line["errors"]:
         found["An error"] |= error.keys()
+    if "places" in line:
+        found["Places"] |= line["places"].keys()
+        for place in line["places"]["times"]:
+            found["A place"] |= place.keys()
     for half in filter(None, (line["request"], line["response"])):
         found["A message"] |= half.keys()
 
@@ -77,8 +82,8 @@ def test_every_key_of_json_is_described_and_every_described_key_is_there(cli: Cl
     found: Keys = defaultdict(set)
     zeros = tmp_path / "00000000000000000000.timeindex"
     zeros.write_bytes(bytes(36))
-    for path in (*SHIPPED, *SEGMENTS, zeros):
-        for line in cli("decode", path, "--format", "json").out.splitlines():
+    for paths in (*zip((*SHIPPED, *SEGMENTS, zeros)), PLACES):
+        for line in cli("decode", *paths, "--format", "json").out.splitlines():
             printed(json.loads(line), found)
     assert found == {heading: documented(heading) for heading in found}
-    assert len(found) == 10
+    assert len(found) == 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recording.scenarios import everyday, families, inside, internal, old, real, shapes, tls, trouble
+from recording.scenarios import everyday, families, inside, internal, old, places, real, shapes, tls, trouble
 
 Scenario = Callable[[Path], None]
 
@@ -37,6 +37,7 @@ SCENARIOS: dict[str, Scenario] = {
     "real-errors.pcap": real.errors,
     "real-3.9.2-envelope.pcap": inside.envelope,
     "real-4.4.0-telemetry.pcap": inside.telemetry,
+    "places/client.pcap": places.two_places,
     "real-4.4.0-internal-topics.pcap": internal.internal_topics,
     "real-sasl-tokens.pcap": inside.sasl_tokens,
     "real-sasl-scram.pcap": real.sasl_scram,

@@ -18,8 +18,8 @@ from .blocks import TOP, environment
 
 FOLDER = TOP / "kdbg" / "guide"
 WANTED = (
-    "tutorial", "capturing", "places", "findings", "json", "tables", "recipes", "filters", "send", "pipeline", "library",
-    "speed", "internals", "adding", "contributing", "changelog",
+    "tutorial", "capturing", "places", "findings", "json", "tables", "recipes", "filters", "send", "pipeline",
+    "library", "speed", "internals", "adding", "contributing", "changelog",
 )  # fmt: skip
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 Cli = Callable[..., Outcome]

@@ -82,7 +82,7 @@ def test_a_program_reads_places_as_one(tmp_path: Path) -> None:
 
 def test_filters_choose_by_the_latency_of_the_client(tmp_path: Path) -> None:
     files = written(tmp_path, places("errors.pcap", Way(there=400 * MILLISECOND, back=400 * MILLISECOND)))
-    assert len(list(kdbg.read(files, slower_than=799))) == sum(
+    assert len(list(kdbg.read(files, slower_than=399))) == sum(
         exchange.latency is not None for exchange in kdbg.read(files)
     )
 

@@ -37,6 +37,8 @@ PATIENCE = 2.0
 """Seconds that the display has to take what is left when the proxy ends."""
 LOOK = 0.5
 """Seconds between two looks at whether anybody still wants what is shown."""
+BEHIND = 5
+"""How much less the display matters to the system than clients, brokers, and what relays between them."""
 READY = b"\n"
 """What the relaying process says once it listens."""
 KEPT = {"broker", "write", "format", "color", "full", "show_secrets", "explain_fields", "depth", "only_errors", "local",
@@ -105,6 +107,7 @@ def run(options: Options, format: str, look: Look, filters: Filters) -> int:
         in_child(options, Pipes(told, marks))
     os.close(told)
     os.close(marks)
+    os.nice(BEHIND)
     if not os.read(marked, len(READY)):
         _, code = os.waitpid(child, 0)  # it has said why
         return os.waitstatus_to_exitcode(code)

@@ -40,13 +40,16 @@ FRONT = 1 << 10
 
 
 class Frames:
-    """One direction. `judge` is called for each frame until it decides; `lost` says that frames are no longer cut."""
+    """One direction. `judge` is called for each frame until it decides; `lost` says that frames are no longer cut.
+
+    Frames that are passed on come out together, as the bytes that went in, unless they are wanted `singly`.
+    """
 
     lost: bool
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, *, singly: bool = False) -> None:
         self.lost = False
-        self._judge = judge
+        self._judge, self._singly = judge, singly
         self._rest = 0
         self._wanted = 4
         self._holding = False
@@ -68,46 +71,52 @@ class Frames:
             self._rest = max(self._rest - len(data), 0)
             yield Piece(data)
             return
-        if self._rest:
-            yield Piece(data[: self._rest])
-            data, self._rest = data[self._rest :], 0
-        self._held += data
-        while len(self._held) >= self._wanted and not self.lost:
-            piece = self._next()
-            if piece is None:
+        if self._held:
+            self._held += data
+            if len(self._held) < self._wanted:
                 return
-            yield piece
+            data = bytes(self._held)
+            self._held.clear()
+        given, at, self._rest = 0, self._rest, 0
+        if at and self._singly:
+            yield Piece(data[:at])
+            given = at
+        while len(data) - at >= self._wanted:
+            if self._holding:
+                if at > given:
+                    yield Piece(data[given:at])
+                end = at + self._wanted
+                self._wanted, self._holding = 4, False
+                yield Piece(data[at:end], True)
+                given = at = end
+                continue
+            size = int.from_bytes(data[at : at + 4], signed=True)
+            decision = self._decide(size, data, at + 4)
+            if decision is Decision.MORE:
+                break
+            if decision is Decision.NO_FRAME:
+                self.lost = True
+                at = len(data)
+            elif decision is Decision.HOLD and size <= MAX_HELD:
+                self._wanted, self._holding = 4 + size, True
+            else:
+                self._rest = max(at + 4 + size - len(data), 0)
+                at = min(at + 4 + size, len(data))
+                if self._singly:
+                    yield Piece(data[given:at])
+                    given = at
+        if at > given:
+            yield Piece(data[given:at])
+        self._held += data[at:]
 
     def end(self) -> Iterator[Piece]:
         """Yield what was waited for in vain: no more bytes come."""
         if self._held:
-            yield Piece(self._take(len(self._held)))
+            data = bytes(self._held)
+            self._held.clear()
+            yield Piece(data)
 
-    def _next(self) -> Piece | None:
-        """Return the next piece; None where more bytes are needed first."""
-        if self._holding:
-            whole, self._wanted, self._holding = Piece(self._take(self._wanted), True), 4, False
-            return whole
-        size = int.from_bytes(self._held[:4], signed=True)
-        decision = self._decide(size)
-        if decision is Decision.MORE:
-            return None
-        if decision is Decision.NO_FRAME:
-            self.lost = True
-            return Piece(self._take(len(self._held)))
-        if decision is Decision.HOLD and size <= MAX_HELD:
-            self._wanted, self._holding = 4 + size, True
-            return self._next() if len(self._held) >= self._wanted else None
-        passed = self._take(4 + size)
-        self._rest = 4 + size - len(passed)
-        return Piece(passed)
-
-    def _decide(self, size: int) -> Decision:
+    def _decide(self, size: int, data: bytes, start: int) -> Decision:
         if not 0 <= size <= MAX_FRAME:
             return Decision.NO_FRAME
-        return self._judge(size, bytes(self._held[4 : 4 + min(size, FRONT)]))
-
-    def _take(self, length: int) -> bytes:
-        data = bytes(self._held[:length])
-        del self._held[:length]
-        return data
+        return self._judge(size, data[start : start + min(size, FRONT)])

@@ -94,7 +94,9 @@ class Relay:
     def __init__(self, change: Change | None = None, faults: Meddler | None = None) -> None:
         self.to_client, self.to_broker, self.unread = deque(), deque(), 0
         self._change, self._faults = change, faults
-        self._requests, self._responses = Frames(self._judge_request), Frames(self._judge_response)
+        singly = faults is not None
+        self._requests = Frames(self._judge_request, singly=singly)
+        self._responses = Frames(self._judge_response, singly=singly)
         self._asked: deque[Asked] = deque()
         self._next: Asked | None = None
         self._silent = False

@@ -10,6 +10,7 @@ robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
 filters     what `--where` and plain filters cost beside none
 starts      commands that do next to nothing
+proxy       `kdbg proxy` between librdkafka's producer and a broker, beside none
 jobs        `--jobs 2` of decode and report, beside one process
 stages      where the time goes, for captures of up to 4 GB
 pipeline    `kdbg pipeline` beside `decode`, the same captures
@@ -81,6 +82,11 @@ class Bench:
 
         return report(self.paths, self.rounds)
 
+    def proxy(self) -> list[Table]:
+        from .proxied import report
+
+        return report(self.rounds)
+
     def stages(self) -> list[Table]:
         from .stages import report
 
@@ -94,7 +100,7 @@ class Bench:
 
 PARTS: dict[str, Callable[[Bench], list[Table]]] = {
     "views": Bench.views, "clients": Bench.clients, "robustness": Bench.robustness, "decoders": Bench.decoders,
-    "filters": Bench.filters, "starts": Bench.starts, "jobs": Bench.jobs, "stages": Bench.stages,
+    "filters": Bench.filters, "starts": Bench.starts, "jobs": Bench.jobs, "proxy": Bench.proxy, "stages": Bench.stages,
     "pipeline": Bench.pipeline,
 }  # fmt: skip
 

@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..engine.names import Learner
-from ..engine.requests import read_header
 from ..errors import InputError
 from ..filters.chosen import Filters
 from ..filters.table import FILTERS
 from ..library import encode
-from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from ..wire import Api
 from ..wire.language.api import Direction
 from .actions import ACTIONS, Action, Refuse, Turn
 from .relay import SIZE, Asked, HangUp, Out, Send, Wait
+from .seen import Seen
 
 FORM = "write APIs, a colon and an action, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
 
@@ -193,9 +193,9 @@ class Meddling:
     """The faults of one connection, as its relay asks for them."""
 
     def __init__(self, faults: Faults, peers: Callable[[], Peers]) -> None:
-        self._faults, self._peers = faults, peers
+        self._faults = faults
         self._rate: float | None = None
-        self._known = Known(faults.topics, {})
+        self._seen = Seen(peers, faults.topics)
 
     def concerns(self, api: Api | None) -> bool:
         return self._faults.concerns(api)
@@ -246,22 +246,9 @@ class Meddling:
 
     def _turn(self, asked: Asked, direction: Direction, data: bytes) -> Turn | None:
         """Return the turn of a message; None for one that cannot be read, or whose request was not held."""
-        if asked.data is None:
+        exchange = self._seen.exchange(asked, direction, data)
+        if exchange is None:
             return None
-        header = read_header(asked.data, 0, len(asked.data))[1]
-        if header is None:
-            return None
-        exchange = Exchange(self._peers(), header.api, header.version, header.correlation_id, header.client_id)
-        exchange.answered = asked.answered
-        exchange.request = self._half(asked.data, "request", exchange)
         if direction == "response":
-            exchange.response = self._half(data, "response", exchange)
-            exchange.response.asked = exchange.request
             self._faults.learn(exchange)
         return Turn(exchange, direction, data)
-
-    def _half(self, data: bytes, direction: Direction, exchange: Exchange) -> CapturedMessage:
-        now = time.time_ns()
-        half = CapturedMessage(data, (now, now), (0, 0), direction)
-        half.api, half.version, half.known = exchange.api, exchange.version, self._known
-        return half

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from ..client.settings import show
 from ..messages.peers import Peers
 from .addresses import Address, Addresses
+from .holding import Desk
 from .listening import BACKLOG, Listening, Ports, allow_many_files
 from .relay import Meddler
 from .session import Session, Tap
@@ -35,7 +36,7 @@ class Proxy:
     """Relays connections until it is closed. `say` is told what a person should know, a line at a time.
 
     `faults` makes what meddles with a connection, given what tells its peers; None for nothing. `change` off leaves
-    addresses as they are.
+    addresses as they are. `desk` is where messages are held.
     """
 
     addresses: Addresses
@@ -45,12 +46,12 @@ class Proxy:
     def __init__(
         self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
         faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
-        say: Callable[[str], None] = lambda line: None,
+        say: Callable[[str], None] = lambda line: None, desk: Desk | None = None,
     ) -> None:  # fmt: skip
         self.addresses = Addresses(self._open)
         self.connections = self.unread = 0
         self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
-        self._faults, self._say = faults, say
+        self._faults, self._say, self._desk = faults, say, desk
         self._ports = Ports(listening)
         self._closed = False
         self._servers: list[asyncio.Server] = []
@@ -109,7 +110,8 @@ class Proxy:
     def _session(self, broker: Address) -> Session:
         """Return the session of a client that has just connected; its broker is connected to beside."""
         change = self.addresses.change if self._change else None
-        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker), self._ended)
+        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker), self._ended,
+                          self._desk)  # fmt: skip
         self._sessions.add(session)
         self.connections += 1
         return session
@@ -148,6 +150,8 @@ class Proxy:
         if session.client.is_lost:
             upstream.abort()
             return
+        if session.holder is not None:
+            session.holder.opened()
         session.client.read_while(True)
         session.pump()
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ..engine.prefixes import read_prefix
 from ..engine.requests import RequestHeader, read_header
 from ..messages.message import header_grammar
 from ..wire import Api
+from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
 from .frames import FRONT, Decision, Frames, Piece
@@ -25,6 +26,12 @@ MOST_ASKED = 10_000
 SIZE = struct.Struct(">i")
 CORRELATION_ID = 4
 """Bytes of a response that say which request it answers."""
+CORRELATION_AT = 4
+"""Where the same bytes stand in a request."""
+OWN = 0x4B000000
+"""By these bits the correlation ids of kdbg's own requests differ from those that they repeat."""
+NONE = b""
+"""The answer to a request that was dropped: none, and none to what follows it on its connection."""
 
 
 class Send(NamedTuple):
@@ -44,21 +51,31 @@ class HangUp(NamedTuple):
     """The connection is to be closed, both ends of it; what stands before it in the queue still goes out."""
 
 
-Effect: TypeAlias = Send | Wait | HangUp
-Out: TypeAlias = deque[Effect]
+class Hold:
+    """A message that stays where it is, and all behind it, until `then` says what goes in its place."""
+
+    then: list[Effect] | None
+
+    def __init__(self, asked: Asked, direction: Direction, data: bytes, since: float) -> None:
+        self.asked, self.direction, self.data, self.since = asked, direction, data, since
+        self.then = None
+
+
+Effect: TypeAlias = "Send | Wait | HangUp | Hold"
+Out: TypeAlias = "deque[Effect]"
 
 
 class Asked:
     """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
 
     `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
-    False where none is wanted (acks=0).
+    False where none is wanted (acks=0). `own`: kdbg sent it, and the client sees nothing of its answer.
     """
 
     answered: bool
     endpoints: EndpointsReader | None
 
-    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "version")
+    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "own", "version")
     data: bytes | None
     answer: bytes | None
 
@@ -68,6 +85,7 @@ class Asked:
         self.correlation_id: int | None = header.correlation_id if header is not None else None
         self.answered, self.endpoints = answered, endpoints
         self.data = self.answer = None
+        self.own = False
 
 
 class Meddler(Protocol):
@@ -83,27 +101,51 @@ class Meddler(Protocol):
         """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
 
 
+class Holder(Protocol):
+    """What holds messages of a relay."""
+
+    @property
+    def wants(self) -> bool:
+        """Whether any message may be held; they all come whole then."""
+
+    def hold(self, asked: Asked, direction: Direction, data: bytes) -> Hold | None:
+        """Return what stands in the queue for a message, without its size, that is held; None for one that is not."""
+
+    def repeated(self, asked: Asked) -> None:
+        """Take note of a request of kdbg's own, which goes out now."""
+
+
 class Relay:
-    """One connection. `change` gives the addresses that clients are told; None leaves them as they are."""
+    """One connection. `change` gives the addresses that clients are told; None leaves them as they are.
+
+    `own` is told of the frame of a request of kdbg's own. `holder` may be set as long as no bytes came.
+    """
 
     to_client: Out
     to_broker: Out
     unread: int
     """Responses whose addresses could not be rewritten."""
 
-    def __init__(self, change: Change | None = None, faults: Meddler | None = None) -> None:
+    def __init__(
+        self, change: Change | None = None, faults: Meddler | None = None, *, singly: bool = False,
+        own: Callable[[bytes], None] = lambda frame: None,
+    ) -> None:  # fmt: skip
         self.to_client, self.to_broker, self.unread = deque(), deque(), 0
         self._change, self._faults = change, faults
-        singly = faults is not None
+        self._own = own
+        self._repeats: deque[bytes] = deque()
+        self._singly = singly = singly or faults is not None
         self._requests = Frames(self._judge_request, singly=singly)
         self._responses = Frames(self._judge_response, singly=singly)
         self._asked: deque[Asked] = deque()
         self._next: Asked | None = None
         self._silent = False
+        self.holder: Holder | None = None
 
     def from_client(self, data: bytes) -> None:
         """Take bytes that the client sent."""
         self._pass_requests(self._requests.feed(data))
+        self._repeat()
 
     def from_broker(self, data: bytes) -> None:
         """Take bytes that the broker sent."""
@@ -136,7 +178,13 @@ class Relay:
         if len(self._asked) > MOST_ASKED:
             self._asked.clear()
             return Decision.NO_FRAME
-        return Decision.HOLD if self._faults and self._faults.concerns(self._next.api) else Decision.PASS
+        return Decision.HOLD if self._concerned(self._next.api) else Decision.PASS
+
+    def _concerned(self, api: Api | None) -> bool:
+        """Return whether messages of an API are wanted whole."""
+        if self.holder is not None and self.holder.wants:
+            return True
+        return self._faults is not None and self._faults.concerns(api)
 
     def _endpoints(self, header: RequestHeader | None) -> EndpointsReader | None:
         """Return what finds the addresses in the answer to a request, where these are rewritten and it has any."""
@@ -153,13 +201,76 @@ class Relay:
                 continue
             self._flush(self.to_broker, passed)
             assert self._next is not None
-            assert self._faults is not None
             asked = self._next
             asked.data = piece.data[4:]
-            if not self._faults.request(asked, self.to_broker, self.to_client):
+            if self._faults is None:
+                self.to_broker.append(Send(piece.data, piece.data))
+            elif not self._faults.request(asked, self.to_broker, self.to_client):
                 self._silent = True
+            self._hold_request(asked)
             self._answer()
         self._flush(self.to_broker, passed)
+
+    def _hold_request(self, asked: Asked) -> None:
+        """Put what holds a request in its place, if it goes out as the last of the queue, and is to be held."""
+        last = self.to_broker[-1] if self.to_broker and asked.answer is None else None
+        if self.holder is not None and isinstance(last, Send):
+            hold = self.holder.hold(asked, "request", last.data[4:])
+            if hold is not None:
+                self.to_broker[-1] = hold
+
+    def release(self, hold: Hold, data: bytes | None) -> None:
+        """Put what becomes of a held message into its place: these bytes, None for nothing."""
+        asked = hold.asked
+        frame = SIZE.pack(len(data)) + data if data is not None else b""
+        if hold.direction == "response":
+            hold.then = [Send(self._rewritten(asked, frame), frame)] if data is not None else []
+            if data is None:
+                self._silence(hold)
+        elif data is None:
+            hold.then, asked.answer = [], NONE
+            self._answer()
+        else:
+            hold.then, asked.data = [Send(frame, frame)], data
+            if data != hold.data:
+                self._asks_now(asked, data)
+
+    def _asks_now(self, asked: Asked, data: bytes) -> None:
+        """Take note that a request was changed, perhaps in its header."""
+        header = read_header(data, 0, len(data))[1]
+        if header is not None:
+            asked.api, asked.version, asked.correlation_id = header.api, header.version, header.correlation_id
+            asked.endpoints = self._endpoints(header)
+
+    def _silence(self, hold: Hold) -> None:
+        """Take away what stands behind a message that was dropped."""
+        self._silent = True
+        while self.to_client and self.to_client[-1] is not hold:
+            self.to_client.pop()
+
+    def repeat(self, data: bytes) -> None:
+        """Send a request of kdbg's own, without its size, as soon as no message of the client's is half way."""
+        self._repeats.append(data)
+        self._repeat()
+
+    def _repeat(self) -> None:
+        while self._repeats and not self._requests.inside and not self._requests.waiting:
+            data = self._repeats.popleft()
+            number = SIZE.unpack_from(data, CORRELATION_AT)[0] ^ OWN
+            data = data[:CORRELATION_AT] + SIZE.pack(number) + data[CORRELATION_AT + CORRELATION_ID :]
+            header = read_header(data, 0, len(data))[1]
+            if header is None:
+                continue
+            prefix = read_prefix(header, data)
+            asked = Asked(header, prefix is None or prefix.wants_answer, None)
+            asked.data, asked.own = data, True
+            if asked.answered:
+                self._asked.append(asked)
+            frame = SIZE.pack(len(data)) + data
+            self.to_broker.append(Send(frame, frame))
+            self._own(frame)
+            if self.holder is not None:
+                self.holder.repeated(asked)
 
     # Responses
 
@@ -171,8 +282,8 @@ class Relay:
         asked = self._answered
         if asked is None:
             return Decision.PASS
-        concerned = self._faults is not None and self._faults.concerns(asked.api)
-        return Decision.HOLD if asked.endpoints is not None or concerned or self._silent else Decision.PASS
+        whole = asked.endpoints is not None or asked.own or self._silent or self._concerned(asked.api)
+        return Decision.HOLD if whole else Decision.PASS
 
     def _find(self, front: bytes) -> Asked | None:
         """Return the request that a response answers, and forget those before it; None for one that nobody asked for.
@@ -199,20 +310,24 @@ class Relay:
             else:
                 self._flush(self.to_client, passed)
                 self._pass_response(self._answered, piece.data)
-            if self._faults is not None:
+            if self._singly:
                 self._flush(self.to_client, passed)
                 self._answer()
         self._flush(self.to_client, passed)
 
     def _pass_response(self, asked: Asked | None, frame: bytes) -> None:
-        """Pass on a response that was held whole."""
+        """Pass on a response that came whole."""
+        if asked is not None and asked.own:
+            self.to_client.append(Send(b"", frame))
+            return
         if self._faults is not None and self._faults.concerns(asked.api if asked is not None else None):
             changed = self._faults.response(asked, frame, self.to_client)
             if changed is None:
                 self._silent = True
                 return
             frame = changed
-        self.to_client.append(Send(self._rewritten(asked, frame), frame))
+        hold = self.holder.hold(asked, "response", frame[4:]) if self.holder is not None and asked is not None else None
+        self.to_client.append(hold or Send(self._rewritten(asked, frame), frame))
 
     def _rewritten(self, asked: Asked | None, frame: bytes) -> bytes:
         """Return a response with the addresses that the client is told, as a frame."""
@@ -234,7 +349,9 @@ class Relay:
         """Give the client the answers that are kdbg's own and due: responses come in the order of the requests."""
         while self._asked and (answer := self._asked[0].answer) is not None and not self._responses.inside:
             self._asked.popleft()
-            if not self._silent:
+            if not answer:
+                self._silent = True
+            elif not self._silent:
                 self.to_client.append(Send(answer, answer))
 
     @staticmethod
@@ -248,4 +365,4 @@ class Relay:
 
 def pending(outs: Sequence[Out]) -> int:
     """Return how many bytes stand in queues."""
-    return sum(len(one.data) for out in outs for one in out if isinstance(one, Send))
+    return sum(len(one.data) for out in outs for one in out if isinstance(one, (Send, Hold)))

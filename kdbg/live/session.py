@@ -16,6 +16,7 @@ from typing import Protocol, cast
 from ..messages.peers import Peers
 from ..wire.readings.endpoints import Change
 from .addresses import Address
+from .holding import Desk, Holder
 from .relay import HangUp, Meddler, Out, Relay, Send, Wait, pending
 
 RESET = struct.pack("ii", 1, 0)
@@ -51,8 +52,13 @@ class Session:
         tap: Tap | None,
         made: Callable[[Session], None],
         done: Callable[[Session], None],
+        desk: Desk | None = None,
     ) -> None:
-        self.relay = relay = Relay(change, faults(lambda: self.peers))
+        self.relay = relay = Relay(
+            change, faults(lambda: self.peers), singly=desk is not None, own=lambda frame: self.told(True, frame)
+        )
+        self.holder: Holder | None = desk.holder(lambda: self.peers, relay, self.pump) if desk is not None else None
+        relay.holder = self.holder
         self.tap = tap
         self.peers = NOBODY
         self.client = End(self, relay.to_client, is_client=True)
@@ -112,6 +118,8 @@ class Session:
         other.close(broken=error is not None)
         if not self._over and (other.transport is None or other.is_lost):
             self._over = True
+            if self.holder is not None:
+                self.holder.ended()
             if self.tap is not None:
                 self.tap.ended(self.peers.client, self.peers.broker, time.time_ns())
             self._done(self)
@@ -165,16 +173,22 @@ class End(asyncio.Protocol):
                 self._timer = asyncio.get_running_loop().call_later(effect.seconds, self._go_on)
             elif isinstance(effect, HangUp):
                 self.session.hang_up()
+            elif effect.then is None:
+                self.out.appendleft(effect)
+                break
+            else:
+                self.out.extendleft(reversed(effect.then))
         if self._closing and not self.out:
             self.transport.close()
 
     def write(self, effect: Send) -> None:
         """Send bytes; what the client gets, the tap is told of."""
-        if self.transport is None or self.transport.is_closing() or not effect.data:
+        if self.transport is None or self.transport.is_closing():
             return
-        if self.is_client:
+        if self.is_client and effect.seen:
             self.session.told(False, effect.seen)
-        self.transport.write(effect.data)
+        if effect.data:
+            self.transport.write(effect.data)
 
     def read_while(self, wanted: bool) -> None:
         """Read this end only while that is wanted."""

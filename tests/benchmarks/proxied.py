@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from .results import Column, Table
@@ -74,15 +75,13 @@ def cpu_of(process: int) -> float:
     """The CPU seconds of a process and of its children so far."""
     found = 0.0
     for one in (process, *children(process)):
-        with open(f"/proc/{one}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
         found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return found
 
 
 def children(process: int) -> list[int]:
-    with open(f"/proc/{process}/task/{process}/children") as file:
-        return [int(one) for one in file.read().split()]
+    return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 @contextlib.contextmanager
@@ -104,7 +103,7 @@ def way(address: str, options: Sequence[str] | None) -> Iterator[tuple[str, int 
         yield address, None
         return
     with socket.create_server(("127.0.0.1", 0)) as free:
-        there = "127.0.0.1:{}".format(free.getsockname()[1])
+        there = f"127.0.0.1:{free.getsockname()[1]}"
     command = [sys.executable, "-m", "kdbg", "proxy", "-b", address, "-l", there, *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
@@ -165,7 +164,7 @@ def connections(address: str) -> float:
     """Seconds until a thousand connections are open at once, and each has got an answer."""
     from kdbg import encode
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asked = encode({}, api="ApiVersions", version=0, direction="request",
                    header={"correlation_id": 1, "client_id": "bench"})  # fmt: skip

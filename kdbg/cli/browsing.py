@@ -47,7 +47,8 @@ class IndexRun(Captures):
         self._followed = followed
         self._spool, self._tell = spool, tell
         self._rows = Rows(spool)
-        self._held: list[Exchange] = []
+        self.held: list[Exchange] = []
+        """Exchanges that wait to be told of."""
         self._size = self._told = 0
         self._next = monotonic()
 
@@ -64,29 +65,30 @@ class IndexRun(Captures):
             names = drive.engine.names_then
             for chunk in drive.chunks():
                 for exchange in chunk:
-                    self._held.append(exchange)
+                    self.held.append(exchange)
                     self._size += exchange.size
                     if self._is_due:
-                        self._give(capture, names)
+                        self.give(capture, names)
                 if self.writer.live:
-                    self._give(capture, names)
+                    self.give(capture, names)
                 if monotonic() >= self._next:
                     self._next = monotonic() + OFTEN
-                    self._give(capture, names)
+                    self.give(capture, names)
                     self._tell(Progress(*capture.source.extent()))
-            self._give(capture, names)
+            self.give(capture, names)
         self._tell(Progress(*capture.source.extent()))
 
     @property
     def _is_due(self) -> bool:
         most = FIRST if not self._told else MOST
-        return len(self._held) >= most or self._size >= LARGE
+        return len(self.held) >= most or self._size >= LARGE
 
-    def _give(self, capture: Capture | Log, names: NamesThen) -> None:
-        if self._held:
-            self._tell(self._rows.batch(self._held, capture.first_time, names))
-            self._told += len(self._held)
-            self._held, self._size = [], 0
+    def give(self, capture: Capture | Log, names: NamesThen) -> None:
+        """Tell of the exchanges that wait for it."""
+        if self.held:
+            self._tell(self._rows.batch(self.held, capture.first_time, names))
+            self._told += len(self.held)
+            self.held, self._size = [], 0
 
     def say(self, text: str) -> None:
         """Tell what would else stand on stderr."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,8 @@ from ..render.views import ExchangeView, Text
 from ..wire.readings.topic_names import NamesThen
 from .watching import Watching
 
+READY = b"\n"
+"""What the relaying process says once it listens."""
 MOST = 100_000
 """Faults that wait for their exchange to be shown; beyond that the oldest are forgotten."""
 
@@ -43,6 +45,8 @@ class FaultLog:
     def __init__(self, path: str | None, pipe: int | None) -> None:
         self._pipe = pipe
         self._file: int | None = None
+        self._is_ready = False
+        self._early: list[str] = []
         if path is not None:
             try:
                 self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -68,40 +72,74 @@ class FaultLog:
         line = _line(applied._asdict())
         if self._file is not None:
             os.write(self._file, line)
+        self._hand_on(line)
+
+    def ready(self) -> None:
+        """Write into the pipe that the proxy listens, which stands before all else in it."""
+        if self._pipe is not None:
+            os.write(self._pipe, READY)
+            self._is_ready = True
+            for text in self._early:
+                self.say(text)
+
+    def say(self, text: str) -> None:
+        """Write a line about the proxy itself into the pipe, as soon as it listens."""
+        if self._is_ready:
+            self._hand_on(_line({"said": text}))
+        else:
+            self._early.append(text)
+
+    def _hand_on(self, line: bytes) -> None:
         if self._pipe is not None:
             with suppress(OSError):  # nobody looks, or not for long: what is shown then lacks a mark
                 os.write(self._pipe, line)
+
+
+class Marks:
+    """What the log of faults wrote into a pipe: marks for exchanges, and lines for `say`."""
+
+    def __init__(self, pipe: int, say: Callable[[str], object] = lambda text: None) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe, self._say, self._rest = pipe, say, b""
+        self._done: dict[tuple[tuple[str, int], int], list[str]] = {}
+
+    def mark(self, exchanges: Sequence[Exchange]) -> None:
+        """Add what was done to exchanges to their findings."""
+        self.take()
+        for exchange in exchanges if self._done else ():
+            for rule in self._done.pop((exchange.peers.client, exchange.correlation_id), ()):
+                exchange.findings.append(Finding(Kind.FAULT, facts=FaultDone(rule)))
+
+    def take(self) -> None:
+        """Take what the pipe holds."""
+        with suppress(BlockingIOError):
+            while data := os.read(self._pipe, 1 << 16):
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                for line in filter(None, lines):
+                    self._take(orjson.loads(line))
+        while len(self._done) > MOST:
+            del self._done[next(iter(self._done))]
+
+    def _take(self, said: dict[str, Any]) -> None:
+        if "said" in said:
+            self._say(said["said"])
+        else:
+            host, port = said["client"]
+            self._done.setdefault(((host, port), said["correlation_id"]), []).append(said["fault"])
 
 
 class Marked(Watching):
     """Shows a stream in which faults were done: those are findings of their exchanges. `marks` is the log's pipe."""
 
     def __init__(self, *given: Any) -> None:
-        *shown, self._marks = given
+        *shown, marks = given
         super().__init__(*shown)
-        os.set_blocking(self._marks, False)
-        self._rest = b""
-        self._done: dict[tuple[tuple[str, int], int], list[str]] = {}
+        self._marks = Marks(marks)
 
     def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
         """Yield the texts of exchanges, marked with what was done to them."""
-        self._take()
-        for exchange in exchanges if self._done else ():
-            for rule in self._done.pop((exchange.peers.client, exchange.correlation_id), ()):
-                exchange.findings.append(Finding(Kind.FAULT, facts=FaultDone(rule)))
+        self._marks.mark(exchanges)
         return super().show(exchanges, render, names)
-
-    def _take(self) -> None:
-        """Take what the pipe holds."""
-        with suppress(BlockingIOError):
-            while data := os.read(self._marks, 1 << 16):
-                *lines, self._rest = (self._rest + data).split(b"\n")
-                for line in lines:
-                    said = orjson.loads(line)
-                    host, port = said["client"]
-                    self._done.setdefault(((host, port), said["correlation_id"]), []).append(said["fault"])
-        while len(self._done) > MOST:
-            del self._done[next(iter(self._done))]
 
 
 def _line(value: Any) -> bytes:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
-from ..capture import Capture
-from ..engine.driver import Fits, Pairing
+import click
+
 from ..errors import InputError, UnknownCapture
 from ..filters.chosen import Filters
 from ..live.apart import Feed
 from ..live.capturing import Wanted, capture
 from ..live.owners import Owners
 from ..live.remote import command, relay
-from ..logs.log import Log
 from ..render.look import Look
 from ..render.values import escape
-from ..tcp.table import Connection
 from . import REFUSED
+from .captures import number
 from .output import Writer
 from .owned import Owned
 from .watching import Watching
 
-__all__ = ["InterfaceRun", "Wanted", "expression", "feed", "owners"]
+__all__ = ["InterfaceRun", "Wanted", "expression", "feed", "owners", "screen"]
 SSH_PORT = 22
 
 
@@ -48,26 +47,6 @@ class InterfaceRun(Watching):
             self.ended()
             return self.status or REFUSED
 
-    def met(self, connection: Connection, client: int | None) -> None:
-        """Find the processes of a connection, once it proves to be Kafka."""
-        if self.owned is not None and client is not None:
-            self.owned.met(connection, client)
-
-    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
-        """Yield the packets; look again for processes that were not found."""
-        for packets in super().blocks(capture):
-            yield packets
-            if self.owned is not None:
-                self.owned.look(idle=not packets)
-
-    def choose(self, capture: Capture | Log, engine: Pairing) -> Fits | None:
-        """Return the filters as one, with that of processes."""
-        fits, owned = super().choose(capture, engine), self.owned
-        if owned is None or not owned.owners.narrowed:
-            return fits
-        wants = owned.wants
-        return wants if fits is None else lambda exchange: wants(exchange) and fits(exchange)
-
     def ended(self) -> None:
         """Count what is missing: what the process that captures says is known better than by its stream."""
         outcome = self.feed.finish()
@@ -80,6 +59,22 @@ class InterfaceRun(Watching):
         if outcome.files:
             names = [escape(name) for name in outcome.files]
             self.say("written: " + (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"))
+
+
+def screen(source: Feed, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
+    """Show what is captured on a screen until somebody ends it; say what was lost, and written; return the status."""
+    from .sitting import Live, show
+
+    show(Live(source.name, os.dup(source.stream.fileno()), filters, owners=known), look, light)
+    outcome = source.finish()
+    said = [f"{source.name}: {outcome.problem}"] if outcome.problem else []
+    if outcome.dropped:
+        said.append(f"{source.name}: {number(outcome.dropped, 'packet')} dropped by the system")
+    if outcome.files:
+        said.append("written: " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
+    for line in said:
+        click.echo(f"kdbg: {escape(line)}", err=True)
+    return REFUSED if outcome.problem else 0
 
 
 def owners(pids: Iterable[int], containers: Iterable[str], via: str | None) -> Owners | None:

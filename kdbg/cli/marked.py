@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..filters.chosen import Filters
 from ..reading.files import chosen
+from ..tui.index import Start
 from . import REFUSED
 from .exporting import MODES, ExportRun
 
@@ -32,7 +33,7 @@ class MarkedRun(ExportRun):
 
 
 def export(
-    files: Sequence[str], filters: Filters, spool: int, target: str, wanted: Mapping[int, Sequence[int]]
+    files: Sequence[str], filters: Filters, spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]
 ) -> Iterator[str]:
     """Write exchanges of files, told by their numbers, as a capture; yield what to say of it."""
     run = MarkedRun(target, filters, {files[file]: numbers for file, numbers in wanted.items()})

@@ -10,6 +10,7 @@ from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
 from .output import look, look_options, meanings_option, on_screen, tree_options, view_option
+from .screened import screen_options
 from .sending.options import security_options
 
 
@@ -45,6 +46,7 @@ from .sending.options import security_options
 @click.option("--fault-log", metavar="FILE", help="Write the rules, the seed and each fault that was done, as JSON.")
 @click.option("--write", metavar="FILE.pcap", help="Save all that is said as a capture: in the clear, passwords too.")
 @click.option("--no-decode", is_flag=True, help="Show nothing: only pass on.")
+@screen_options
 @click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
 @click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
 @view_option("summary")
@@ -68,9 +70,14 @@ def command(format: str, color: str, full: bool, show_secrets: bool, meanings: b
     kdbg proxy --broker localhost:9092 -f tree --api produce --errors
     kdbg proxy --broker localhost:9092 --fault 'FindCoordinator: close 2 times'
     kdbg proxy --broker localhost:9092 --write session.pcap --no-decode
+    kdbg proxy --broker localhost:9092 --tui
     """
+    from . import proxying
     from .proxying import options_of, run
 
+    tui, light = given.pop("tui"), given.pop("light")
     shape = on_screen(look(color, full, show_secrets, meanings), format, given)
     options = options_of(given)
+    if tui:
+        return proxying.on_screen(options, shape, take_filters(given), light=light)
     return run(options, format, shape, take_filters(given))

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields
 from functools import partial
@@ -19,6 +19,7 @@ from ..client import tls as client_tls
 from ..client.settings import addresses
 from ..errors import InputError, KdbgError
 from ..filters.chosen import Filters
+from ..live.control import End, Office
 from ..live.faults import Faults, Meddling
 from ..live.listening import Listening, is_local
 from ..live.outflow import Outflow
@@ -27,7 +28,7 @@ from ..live.tap import PipeTap, Taps
 from ..render.look import Look
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED
-from .faulting import FaultLog, Marked, rules_of
+from .faulting import READY, FaultLog, Marked, rules_of
 from .output import Writer
 from .sending.live import addresses as clusters
 from .sending.options import Options as SendOptions
@@ -39,8 +40,6 @@ LOOK = 0.5
 """Seconds between two looks at whether anybody still wants what is shown."""
 BEHIND = 5
 """How much less the display matters to the system than clients, brokers, and what relays between them."""
-READY = b"\n"
-"""What the relaying process says once it listens."""
 KEPT = {"broker", "write", "format", "color", "full", "show_secrets", "explain_fields", "depth", "only_errors", "local",
         "no_pager", "timeout", "client_id"}  # fmt: skip
 """Options of `kdbg send` that mean something of their own here."""
@@ -51,6 +50,8 @@ class Pipes(NamedTuple):
 
     packets: int
     marks: int
+    control: End | None = None
+    """Where a screen holds messages."""
 
 
 @dataclass(frozen=True)
@@ -94,23 +95,55 @@ def options_of(given: dict[str, Any]) -> Options:
     )
 
 
-def run(options: Options, format: str, look: Look, filters: Filters) -> int:
-    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status."""
-    if not options.decode:
-        return relay(options, None)
+class Relaying(NamedTuple):
+    """The process that relays, and what this one reads of it."""
+
+    child: int
+    shown: int
+    marked: int
+
+
+def apart(options: Options, control: End | None = None) -> Relaying:
+    """Start the process that relays, which holds messages as it is told by `control`; raise `SystemExit` where it
+    cannot, which it says."""
     shown, told = os.pipe()
     marked, marks = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(shown)
         os.close(marked)
-        in_child(options, Pipes(told, marks))
+        in_child(options, Pipes(told, marks, control))
     os.close(told)
     os.close(marks)
     os.nice(BEHIND)
     if not os.read(marked, len(READY)):
         _, code = os.waitpid(child, 0)  # it has said why
-        return os.waitstatus_to_exitcode(code)
+        raise SystemExit(os.waitstatus_to_exitcode(code))
+    return Relaying(child, shown, marked)
+
+
+def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) -> int:
+    """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
+    from .screened import needs_screen
+    from .sitting import Hand, Live, channel, show
+
+    needs_screen("kdbg proxy")
+    ours, theirs = channel()
+    child, shown, marked = apart(options, theirs)
+    theirs.close()
+    try:
+        show(Live("proxy", shown, filters, marked), look, light, Hand(ours))
+    finally:
+        end(child)
+        os.waitpid(child, 0)
+    return 0
+
+
+def run(options: Options, format: str, look: Look, filters: Filters) -> int:
+    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status."""
+    if not options.decode:
+        return relay(options, None)
+    child, shown, marked = apart(options)
     marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
     try:
         return marking.watch(os.fdopen(shown, "rb", buffering=0))
@@ -119,10 +152,18 @@ def run(options: Options, format: str, look: Look, filters: Filters) -> int:
         os.waitpid(child, 0)
 
 
-def warn(options: Options) -> None:
+def be_silent() -> None:
+    """Write nothing more on the terminal, which is a screen's."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in (1, 2):
+        os.dup2(nothing, file)
+    os.close(nothing)
+
+
+def warn(options: Options, tell: Callable[[str], None]) -> None:
     """Say that others may connect, where they may."""
     if not is_local(options.listening.host):
-        say(f"anybody who reaches {escape(options.listening.host)} can use this proxy: --listen 127.0.0.1 is for this "
+        tell(f"anybody who reaches {escape(options.listening.host)} can use this proxy: --listen 127.0.0.1 is for this "
             "machine alone")  # fmt: skip
 
 
@@ -158,26 +199,33 @@ def relay(options: Options, pipes: Pipes | None) -> int:
             log.begin(faults)
             if options.seed is None and any(rule.chance < 1 for rule in faults.rules):
                 say(f"--seed {faults.seed} makes the same chances again")
-        return asyncio.run(serve(options, brokers, saved, faults, pipes))
+        return asyncio.run(serve(options, brokers, saved, faults, log, pipes))
 
 
 async def serve(
     options: Options, brokers: Sequence[tuple[str, int]], saved: CaptureWriter | None, faults: Faults | None,
-    pipes: Pipes | None,
+    log: FaultLog, pipes: Pipes | None,
 ) -> int:  # fmt: skip
     """Serve until told to end."""
+    control = pipes.control if pipes is not None else None
+    tell = say if control is None else log.say
+    office = Office(log.tell) if control is not None else None
+    if office is not None and control is not None:
+        await office.open(control)
     out = Outflow(pipes.packets) if pipes is not None else None
     pipe = PipeTap(out) if out is not None else None
     taps = [tap for tap in (pipe, saved) if tap is not None]
     proxy = Proxy(
         options.listening, options.upstream, tap=Taps(taps) if taps else None, change=options.change,
         faults=(lambda peers: Meddling(faults, peers)) if faults is not None else (lambda peers: None),
-        say=lambda line: say(escape(line)),
+        say=lambda line: tell(escape(line)), desk=office.desk if office is not None else None,
     )  # fmt: skip
     proxy.listen(brokers)
-    warn(options)
+    warn(options, tell)
+    if control is not None:
+        be_silent()
     if pipes is not None:
-        os.write(pipes.marks, READY)
+        log.ready()
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -187,6 +235,8 @@ async def serve(
     while not over.is_set() and (out is None or not (out.closed or os.getppid() != parent)):
         with suppress(TimeoutError):
             await asyncio.wait_for(over.wait(), LOOK)
+    if office is not None:
+        office.close()
     await proxy.close()
     if pipe is not None:
         await pipe.close(PATIENCE)

@@ -21,6 +21,7 @@ from .output import (
     without_values,
 )
 from .readers import reader_options, take_readers
+from .screened import screen_options
 from .sizes import Rolling, Size
 
 
@@ -44,6 +45,7 @@ from .sizes import Rolling, Size
     "--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES", help="Bytes of a packet, at most."
 )
 @click.option("--buffer", type=Size(), default="64MB", metavar="SIZE", help="Of packets that wait in the kernel.")
+@screen_options
 @view_option("summary")
 @filter_options
 @look_options
@@ -55,7 +57,8 @@ from .sizes import Rolling, Size
 @memory_option
 def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
             path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, color: str, full: bool,
-            show_secrets: bool, hide_values: bool, meanings: bool, **filters: Any) -> int:  # fmt: skip
+            show_secrets: bool, hide_values: bool, meanings: bool, tui: bool, light: bool,
+            **filters: Any) -> int:  # fmt: skip
     """Show what is said on an interface, while it is said. Ctrl-C ends it, and what is left is shown.
 
     Kafka is recognised on any port; --port has the kernel leave out all others. --write writes all that is captured,
@@ -68,7 +71,8 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
     from .decode import READ_IN
-    from .interface import InterfaceRun, Wanted, expression, feed, owners
+    from .interface import InterfaceRun, Wanted, expression, feed, owners, screen
+    from .screened import needs_screen
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
@@ -78,7 +82,11 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     shape = without_values(shape, hide_values)
     chosen = take_filters(filters)
+    if tui:
+        needs_screen("kdbg watch")
     wanted = Wanted(interface, expression(bpf, chosen.port or (), via), snaplen, buffer, path, rotate)
     known = owners(pid, container, via)
     with feed(wanted, via) as source:
+        if tui:
+            return screen(source, known, shape, chosen, light=light)
         return InterfaceRun(format, shape, Writer(live=True), chosen, source, known).run(wanted)

@@ -18,24 +18,18 @@ from time import monotonic
 from typing import Any, BinaryIO
 
 from ..capture import Capture
-from ..capture.files import Lost
 from ..capture.source import open_source
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
-from ..logs.log import Log
 from ..render.look import Look
 from . import INTERRUPTED, drop_output
-from .captures import LOST, number
+from .captures import LOST
 from .decoding import Run
 from .output import Writer
-
-PAUSE = 0.025
-"""Seconds of silence after which what is complete is shown."""
-SELDOM = 1.0
-"""Seconds between two lines on what was left out."""
+from .streaming import Streaming
 
 
-class Watching(Run):
+class Watching(Streaming, Run):
     """Shows what a stream of packets says, while it comes.
 
     `stop` is called when the first Ctrl-C, or SIGTERM, comes: it has the stream end, of which all is shown that is in
@@ -43,7 +37,6 @@ class Watching(Run):
     is said about it.
     """
 
-    name: str
     stop: Callable[[], object]
 
     def __init__(
@@ -53,8 +46,6 @@ class Watching(Run):
         self.name, self.stop = name, stop
         self.stopped: float | None = None
         """When the first Ctrl-C came, by the monotonic clock."""
-        self._lost = Lost()
-        self._told = -SELDOM
 
     def watch(self, stream: BinaryIO) -> int:
         """Show all of the stream; print the closing line, and return the exit status.
@@ -78,27 +69,10 @@ class Watching(Run):
     def ended(self) -> None:
         """Take notice that all is shown; the closing line comes behind."""
 
-    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
-        """Yield the packets, and say what is odd about connections, and missing, as soon as it is known."""
-        for packets in capture.blocks(pause=PAUSE, singly=self.left is not None):
-            yield packets
-            if self.engine.findings:
-                self.tell(self.engine, self.name)
-            self._tell_lost(capture.lost)
-
     def closing(self) -> list[str]:
         """Return the parts of the closing line; that nothing is missing is said, too, if it is known."""
         none = all(self.counts.get(noun) == 0 for noun in LOST)
         return super().closing() + ["nothing lost"] * none
-
-    def _tell_lost(self, lost: Lost | None) -> None:
-        """Say how many more packets are missing, but not too often."""
-        if lost is None or lost == self._lost or monotonic() - self._told < SELDOM:
-            return
-        for noun, count in lost._asdict().items():
-            if more := count - self._lost._asdict()[noun]:
-                self.say(f"{self.name}: {number(more, 'packet')} {LOST[noun]}: they came faster than they are read")
-        self._lost, self._told = lost, monotonic()
 
     @contextmanager
     def _heard(self) -> Iterator[None]:

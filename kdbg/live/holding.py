@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
+from ..engine.names import Learner
 from ..errors import BuildError, GrammarError, InputError, WireError
 from ..filters.chosen import Filters
-from ..messages.exchange import Exchange
+from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import Peers
 from ..wire.language.api import Direction
 from .actions import Set, Turn
@@ -33,12 +34,16 @@ class Held(NamedTuple):
     request: bytes
     response: bytes | None
 
-    def exchange(self, topics: dict[UUID, str], data: bytes | None = None) -> Exchange | None:
-        """Return the exchange, with `data` in place of what is held; None where its request is none any more."""
+    def exchange(self, topics: dict[UUID, str], data: bytes | None = None) -> Exchange:
+        """Return the exchange, with `data` in place of what is held; of no API where its request is none any more."""
         asked = Asked(None, True, None)
         asked.data = data if data is not None and self.direction == "request" else self.request
         response = data if data is not None and self.direction == "response" else self.response
-        return Seen(lambda: self.peers, topics).exchange(asked, self.direction, response or b"")
+        found = Seen(lambda: self.peers, topics).exchange(asked, self.direction, response or b"")
+        if found is None:
+            found, now = Exchange(self.peers, None, 0, 0, None), time.time_ns()
+            found.request = CapturedMessage(asked.data, (now, now), (0, 0), "request")
+        return found
 
     @property
     def data(self) -> bytes:
@@ -70,6 +75,7 @@ class Desk:
         self.topics: dict[UUID, str] = {} if topics is None else topics
         self.filters, self.sides = None, BOTH
         self._check: Callable[[Exchange], bool] | None = None
+        self._learner = Learner(self.topics)
         self._number = 0
         self._held: dict[int, tuple[Holder, Hold]] = {}
         self._holders: dict[tuple[str, int], Holder] = {}
@@ -83,6 +89,10 @@ class Desk:
         """Hold what fits from now on; what is held already stays so."""
         self.filters, self.sides = filters, sides
         self._check = None if filters is None else filters.check(self.topics) or (lambda exchange: True)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Learn the names of topic ids from an exchange."""
+        self._learner.learn_from(exchange)
 
     def fits(self, exchange: Exchange, direction: Direction) -> bool:
         """Return whether a message is to be held."""
@@ -154,6 +164,8 @@ class Holder:
         if not self.wants:
             return None
         exchange = self._seen.exchange(asked, direction, data)
+        if exchange is not None and direction == "response":
+            self._desk.learn(exchange)
         if exchange is None or not self._desk.fits(exchange, direction):
             return None
         assert asked.data is not None
@@ -204,7 +216,7 @@ def with_field(held: Held, data: bytes, text: str, topics: dict[UUID, str]) -> b
     """Return the bytes of a message with a value put at a path, `PATH=VALUE` as `--set` takes it: built anew by the
     grammar of its version. Raise `InputError` where that cannot be."""
     exchange = held.exchange(topics, data)
-    if exchange is None:
+    if exchange.api is None:
         raise InputError("these bytes are no message any more: change them as bytes")
     turn = Turn(exchange, held.direction, data)
     try:

@@ -17,7 +17,7 @@ from ..messages.peers import Peers
 from ..wire.readings.endpoints import Change
 from .addresses import Address
 from .holding import Desk, Holder
-from .relay import HangUp, Meddler, Out, Relay, Send, Wait, pending
+from .relay import HangUp, Hold, Meddler, Out, Relay, Send, Wait, pending
 
 RESET = struct.pack("ii", 1, 0)
 """The linger option of a socket that is closed by a reset."""
@@ -114,6 +114,7 @@ class Session:
                 self.pump()
             else:
                 other.work_off()
+                other.give_up_held()
         end.out.clear()
         other.close(broken=error is not None)
         if not self._over and (other.transport is None or other.is_lost):
@@ -180,6 +181,12 @@ class End(asyncio.Protocol):
                 self.out.extendleft(reversed(effect.then))
         if self._closing and not self.out:
             self.transport.close()
+
+    def give_up_held(self) -> None:
+        """Take out of the queue what is held, and what waits behind it: nobody is there any more who could want it."""
+        if any(isinstance(effect, Hold) for effect in self.out):
+            while not isinstance(self.out.pop(), Hold) or any(isinstance(effect, Hold) for effect in self.out):
+                pass
 
     def write(self, effect: Send) -> None:
         """Send bytes; what the client gets, the tap is told of."""

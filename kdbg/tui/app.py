@@ -10,7 +10,7 @@ from textual.widgets import ContentSwitcher, Input
 from ..render.values import cut
 from .finding import found
 from .index import SORTS
-from .keys import KEYS
+from .keys import KEYS, Key
 from .lines import columns
 from .pages import Page, help_text, notes_text
 from .pane import Pane
@@ -22,6 +22,7 @@ class Browser(Shell):
     """The screen with its keys."""
 
     BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in KEYS]
+    KEYS_HERE: ClassVar[tuple[Key, ...]] = KEYS
 
     def action_move(self, lines: int) -> None:
         """Move the cursor."""
@@ -43,11 +44,15 @@ class Browser(Shell):
         """Go into what is under the cursor."""
         self.pane.enter()
 
+    @property
+    def panes(self) -> list[Pane]:
+        """The panes that can have the keys now."""
+        panes: list[Pane] = [self.exchanges, self.fields, self.bytes]
+        return panes if self.query_one("#lower", ContentSwitcher).current == "exchange" else panes[:1]
+
     def action_pane(self, direction: int) -> None:
         """Go to the next pane, or the one before."""
-        panes: list[Pane] = [self.exchanges, self.fields, self.bytes]
-        if self.query_one("#lower", ContentSwitcher).current != "exchange":
-            panes = panes[:1]
+        panes = self.panes
         panes[(panes.index(self.pane) + direction) % len(panes)].focus()
 
     def action_other(self) -> None:
@@ -129,7 +134,7 @@ class Browser(Shell):
 
     def action_help(self) -> None:
         """Show the keys."""
-        self.push_screen(Page(help_text()))
+        self.push_screen(Page(help_text(self.KEYS_HERE)))
 
     def action_mark(self) -> None:
         """Mark the exchange under the cursor, or take its mark away; go to the next."""
@@ -172,9 +177,10 @@ class Browser(Shell):
         if self.looked is None:
             return
         index, position = self.feed.index, self.looked.position
-        file = index.who_of(position).file
-        taken = Taken(self.files[file], self.looked.exchange, self.looked.opened, self.bytes.lit, index.topics[file],
-                      self.look.show_secrets)  # fmt: skip
+        file = index.who_of(position).file if position >= 0 else 0
+        name = "" if self.feed.most is not None else self.files[file]
+        taken = Taken(name, self.looked.exchange, self.looked.opened, self.bytes.lit,
+                      index.topics[file] if index.topics else {}, self.look.show_secrets)  # fmt: skip
         name, make = COPIES[what]
         text = make(taken)
         if text is None:

@@ -14,24 +14,28 @@ from typing import Any
 from ..messages.exchange import Exchange
 from .index import Batch, Index
 from .processes import PART, SIZE, Job, Keeper, Note, Progress, Read, exactly, write_all
-from .spool import SpoolReader, new_file
+from .spool import SpoolReader, give_back, new_file
 
 Hear = Callable[[Any], None]
 MOST_NOTES = 1000
+SHARE = 8
+"""One part in so many of the exchanges that are kept is forgotten at once."""
 
 
 class Feed:
     """Make it before there are threads; then `listen`. `index` grows until `over`; `notes` are lines about the source.
 
     `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
-    `Over`.
+    `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then.
     """
 
     index: Index
     over: bool
+    most: int | None
 
-    def __init__(self, read: Read, jobs: Mapping[str, Job]) -> None:
+    def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
         self.index = Index()
+        self.most = most
         self.notes: list[str] = []
         self.progress: Progress = Progress(0, None)
         self.over = False
@@ -68,7 +72,15 @@ class Feed:
     def ask(self, job: str, *arguments: Any, hear: Hear) -> None:
         """Start a job, in place of the one of this name."""
         self._hear[self._number + 1] = hear
-        self._write(job, arguments)
+        self._write(job, (self.index.start, *arguments))
+
+    def forget(self) -> bool:
+        """Forget the first exchanges where there are more than `most`; return whether that was so."""
+        if self.most is None or len(self.index) - self.index.first <= self.most:
+            return False
+        until = self.index.forget(self.most // SHARE)
+        give_back(self._file, until)
+        return bool(until)
 
     def stop(self, job: str) -> None:
         """End the job of this name; nothing more is heard of it."""

@@ -15,8 +15,7 @@ def _by_names(column: str) -> Callable[[Index, int, Collection[int]], Fits | Non
         if not wanted:
             return None
         which = {number for number, names in enumerate(index.names) if not wanted.isdisjoint(names)}
-        values = index.columns[column]
-        return lambda other: values[other] in which
+        return lambda other: index.value(column, other) in which
 
     return fits
 
@@ -25,15 +24,13 @@ def _by_who(part: Callable[..., object]) -> Callable[[Index, int, Collection[int
     def fits(index: Index, position: int, marked: Collection[int]) -> Fits | None:
         wanted = part(index.who_of(position))
         which = {number for number, who in enumerate(index.who) if part(who) == wanted}
-        values = index.columns["who"]
-        return lambda other: values[other] in which
+        return lambda other: index.value("who", other) in which
 
     return fits
 
 
 def _wrong(index: Index, position: int, marked: Collection[int]) -> Fits | None:
-    flags = index.columns["flags"]
-    return lambda other: bool(flags[other] & WRONG)
+    return lambda other: bool(index.value("flags", other) & WRONG)
 
 
 def _marked(index: Index, position: int, marked: Collection[int]) -> Fits | None:

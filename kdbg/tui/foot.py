@@ -31,11 +31,20 @@ class Shown(NamedTuple):
     read: int
     size: int | None
     notes: bool
+    forgotten: int = 0
+    lost: int = 0
+    live: bool = False
+    holding: str = ""
+    held: int = 0
 
 
 def title(it: Shown, width: int) -> Text:
     """Return the first line."""
     parts = [f"{it.whole:,} exchange{'s' * (it.whole != 1)}"]
+    if it.forgotten:
+        parts.append(f"last {it.whole - it.forgotten:,} kept")
+    if it.lost:
+        parts.append(f"{it.lost:,} packet{'s' * (it.lost != 1)} not shown: too fast")
     if it.filter:
         parts.append(f"{it.shown:,} shown{' so far' * it.filtering}: {escape(it.filter)}")
     if it.marked:
@@ -44,7 +53,11 @@ def title(it: Shown, width: int) -> Text:
         parts.append(f"by {it.by} {'↓' if it.descending else '↑'}")
     if it.following:
         parts.append("following")
-    if not it.over:
+    if it.holding or it.held:
+        parts.append(f"{it.held:,} held: {escape(it.holding)}")
+    if it.live:
+        parts.append("live" if not it.over else "ended")
+    elif not it.over:
         parts.append(f"reading {it.read * 100 // it.size} %" if it.size else "reading")
     elif it.notes:
         parts.append("a: notes")

@@ -7,11 +7,14 @@ time worth naming. What many exchanges have in common, a `Who`, and the names th
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
+
+from ..errors import InputError
 
 COLUMNS = {
     "number": "I",
@@ -45,8 +48,12 @@ class Who(NamedTuple):
 
 
 class Parcel(NamedTuple):
-    """Exchanges that stand in the spool together: where, how many bytes of numbers, of what they share, of messages."""
+    """Exchanges that stand in the spool together: where, how many bytes of numbers, of what they share, of messages.
 
+    `at` is where the parcel begins, `start` where its numbers do.
+    """
+
+    at: int
     start: int
     numbers: int
     common: int
@@ -66,12 +73,25 @@ class Batch:
     topics: list[tuple[UUID, str]]
 
 
+class Start(NamedTuple):
+    """Where who goes through a spool begins: at a parcel, whose first exchange has this position, with these names of
+    the topic ids of its file."""
+
+    at: int = 0
+    position: int = 0
+    file: int = -1
+    topics: tuple[tuple[UUID, str], ...] = ()
+
+
 @dataclass
 class Index:
-    """All exchanges known so far, in the order in which they came: `len` of them, each at its position.
+    """The exchanges known so far, in the order in which they came: `len` of them, each at its position.
 
-    One thread adds, others read: what is at positions below `len` does not change.
+    One thread adds, another reads: what is at positions from `first` up to `len` does not change. Of a stream without
+    an end the first are forgotten by who reads.
     """
+
+    first: int = 0
 
     columns: dict[str, array[int]] = field(
         default_factory=lambda: {name: array(code) for name, code in COLUMNS.items()}
@@ -82,12 +102,17 @@ class Index:
     topics: list[dict[UUID, str]] = field(default_factory=list)
     _firsts: array[int] = field(default_factory=lambda: array("q"))
     _count: int = 0
+    _lock: Lock = field(default_factory=Lock)
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, batch: Batch) -> None:
         """Append what came."""
+        with self._lock:
+            self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
         self.who += batch.who
         self.names += batch.names
         while len(self.topics) <= batch.parcel.file:
@@ -101,25 +126,51 @@ class Index:
 
     def place(self, position: int) -> tuple[Parcel, int]:
         """Return the parcel in which an exchange stands, and its place in it."""
-        at = bisect_right(self._firsts, position) - 1
-        return self.parcels[at], position - self._firsts[at]
+        with self._lock:
+            if position < self.first:
+                raise InputError("that exchange is forgotten")
+            at = bisect_right(self._firsts, position) - 1
+            return self.parcels[at], position - self._firsts[at]
+
+    @property
+    def start(self) -> Start:
+        """Where the spool begins that is still known."""
+        with self._lock:
+            if not self.parcels:
+                return Start()
+            parcel = self.parcels[0]
+            return Start(parcel.at, self.first, parcel.file, tuple(self.topics[parcel.file].items()))
+
+    def forget(self, count: int) -> int:
+        """Forget at least so many of the first exchanges, by whole parcels; return where the first that is left begins
+        in the spool."""
+        with self._lock:
+            gone = min(bisect_left(self._firsts, self.first + count), len(self.parcels) - 1)
+            if gone <= 0:
+                return 0
+            first = self._firsts[gone]
+            for column in self.columns.values():
+                del column[: first - self.first]
+            del self.parcels[:gone], self._firsts[:gone]
+            self.first = first
+            return self.parcels[0].at
 
     def value(self, name: str, position: int) -> int:
         """Return what stands in a column."""
-        return self.columns[name][position]
+        return self.columns[name][position - self.first]
 
     def who_of(self, position: int) -> Who:
         """Return who spoke, and what was asked."""
-        return self.who[self.columns["who"][position]]
+        return self.who[self.value("who", position)]
 
     def names_of(self, name: str, position: int) -> Names:
         """Return what stands in a column of names: `topics`, `groups` or `producers`."""
-        return self.names[self.columns[name][position]]
+        return self.names[self.value(name, position)]
 
     def find(self, number: int, file: int = 0) -> int | None:
         """Return the position of the exchange of a number in a file; None where it is not there."""
-        for position in range(self._count):
-            if self.columns["number"][position] == number and self.who_of(position).file == file:
+        for position in range(self.first, self._count):
+            if self.value("number", position) == number and self.who_of(position).file == file:
                 return position
         return None
 
@@ -145,12 +196,18 @@ class Order:
         self.descending = False
 
     def __len__(self) -> int:
-        return len(self.index) if self.chosen is None else len(self.chosen)
+        return len(self.index) - self.index.first if self.chosen is None else len(self.chosen)
 
     def __getitem__(self, row: int) -> int:
         if self.sorted is not None and row < len(self.sorted):
             return self.sorted[row]
-        return row if self.chosen is None else self.chosen[row]
+        return row + self.index.first if self.chosen is None else self.chosen[row]
+
+    def forgot(self) -> None:
+        """Take note that the index has forgotten its first exchanges."""
+        if self.chosen is not None:
+            del self.chosen[: bisect_left(self.chosen, self.index.first)]
+        self.sort(self.by, descending=self.descending)
 
     def choose(self, *, filtered: bool) -> None:
         """Show all, or what a filter lets through: nothing at first, then what is taken."""
@@ -170,7 +227,7 @@ class Order:
         """Return the row in which a position stands; None where it is not shown."""
         if self.sorted is None:
             if self.chosen is None:
-                return position if position < len(self.index) else None
+                return position - self.index.first if self.index.first <= position < len(self.index) else None
             at = bisect_right(self.chosen, position) - 1
             return at if at >= 0 and self.chosen[at] == position else None
         return next((row for row in range(len(self)) if self[row] == position), None)
@@ -178,16 +235,18 @@ class Order:
     def sort(self, by: str, *, descending: bool = False) -> None:
         """Sort the rows by a column of `SORTS`; "" is the order in which they came."""
         self.by, self.descending = by, descending
-        positions = range(len(self.index)) if self.chosen is None else self.chosen
+        first = self.index.first
+        positions = range(first, len(self.index)) if self.chosen is None else self.chosen
         if not by:
             self.sorted = array("I", reversed(positions)) if descending else None
             return
         column = self.index.columns[SORTS[by]]
         if by in BY_WHO:
             ranks = self._ranks(by)
-            self.sorted = array("I", sorted(positions, key=lambda at: ranks[column[at]], reverse=descending))
+            self.sorted = array("I", sorted(positions, key=lambda at: ranks[column[at - first]], reverse=descending))
         else:
-            self.sorted = array("I", sorted(positions, key=column.__getitem__, reverse=descending))
+            key = (lambda at: column[at - first]) if first else column.__getitem__
+            self.sorted = array("I", sorted(positions, key=key, reverse=descending))
 
     def _ranks(self, by: str) -> list[int]:
         """Return the place in the order of each `Who`."""

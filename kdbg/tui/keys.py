@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -15,7 +16,7 @@ class Key(NamedTuple):
     section: str
 
 
-MOVE, FIND, SHOW, TAKE = "Move", "Find", "Show", "Take"
+MOVE, FIND, SHOW, TAKE, HOLD = "Move", "Find", "Show", "Take", "Hold (proxy)"
 KEYS = (
     Key("down,j", "↓ j", "move(1)", "next line", MOVE),
     Key("up,k", "↑ k", "move(-1)", "line before", MOVE),
@@ -36,8 +37,8 @@ KEYS = (
     Key("E", "E", "find('error', -1)", "the one before", FIND),
     Key("c", "c", "find('connection', 1)", "next of this connection", FIND),
     Key("C", "C", "find('connection', -1)", "the one before", FIND),
-    Key("i", "i", "find('client', 1)", "next of this client id", FIND),
-    Key("I", "I", "find('client', -1)", "the one before", FIND),
+    Key("right_square_bracket", "]", "find('client', 1)", "next of this client id", FIND),
+    Key("left_square_bracket", "[", "find('client', -1)", "the one before", FIND),
     Key("t", "t", "find('topic', 1)", "next of this topic", FIND),
     Key("T", "T", "find('topic', -1)", "the one before", FIND),
     Key("o", "o", "find('group', 1)", "next of this group", FIND),
@@ -63,6 +64,17 @@ KEYS = (
     Key("question_mark", "?", "help", "this page", SHOW),
     Key("q", "q", "quit", "quit", SHOW),
 )
+HOLD_KEYS = (
+    Key("i", "i", "intercept", "say what is to be held: an expression, or options; nothing: none", HOLD),
+    Key("H", "H", "held", "go to the messages that are held", HOLD),
+    Key("V", "V", "change_field", "change the field under the cursor of a held message", HOLD),
+    Key("B", "B", "change_bytes", "change the bytes that are lit", HOLD),
+    Key("F", "F", "resume", "pass on the held message", HOLD),
+    Key("A", "A", "resume_all", "pass on all that are held", HOLD),
+    Key("D", "D", "drop", "drop the held message that is looked at", HOLD),
+    Key("R", "R", "repeat", "send the request that is looked at once more, over its connection", HOLD),
+)
+"""The keys that the screen of the proxy has beside the others."""
 FOOT = ("?", "/", "e", "s", "m", "w", "v", "Tab", "q")
 """The keys in the last line of the screen."""
 SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "statistics",
@@ -70,9 +82,9 @@ SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark"
 """What stands behind them."""
 
 
-def sections() -> dict[str, list[Key]]:
-    """Return the keys by their sections."""
+def sections(keys: Sequence[Key] = KEYS) -> dict[str, list[Key]]:
+    """Return keys by their sections."""
     found: dict[str, list[Key]] = {}
-    for key in KEYS:
+    for key in keys:
         found.setdefault(key.section, []).append(key)
     return found

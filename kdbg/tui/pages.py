@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from .keys import sections
+from .keys import Key, sections
 
 WIDEST = 8
 """Columns of the names of keys."""
@@ -45,10 +46,10 @@ class Page(ModalScreen[None]):
         self.dismiss()
 
 
-def help_text() -> Text:
-    """Return all keys with what they do."""
+def help_text(all_keys: Sequence[Key]) -> Text:
+    """Return keys with what they do."""
     text = Text()
-    for section, keys in sections().items():
+    for section, keys in sections(all_keys).items():
         text.append(f"{section}\n", "bold")
         for key in keys:
             text.append(f"  {key.shown:<{WIDEST}}", "bold").append(f"{key.help}\n")

@@ -57,6 +57,17 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         def control(self) -> Pane:
             return self.pane
 
+    class Focused(Message):
+        """A pane has the keys now."""
+
+        def __init__(self, pane: Pane) -> None:
+            super().__init__()
+            self.pane = pane
+
+        @property
+        def control(self) -> Pane:
+            return self.pane
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.cursor = 0
@@ -156,6 +167,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def on_focus(self) -> None:
         """Draw the cursor of the pane that has the keys."""
         self.refresh()
+        self.post_message(self.Focused(self))
 
     def on_blur(self) -> None:
         """Draw the cursor of one that has not."""

@@ -32,10 +32,12 @@ class Fields(Pane):
         """The branch under the cursor."""
         return self.branches.lines[self.cursor] if self.cursor < self.count else None
 
-    def load(self, opened: Opened, path: str) -> None:
-        """Show the fields of another exchange; the cursor goes to the field of this path, if it has one."""
+    def load(self, opened: Opened, path: str, part: int = 0) -> None:
+        """Show the fields of another exchange; the cursor goes to the field of this path, if it has one, at best in
+        this message."""
         self.branches = Branches(opened)
-        self.cursor = next((line for line, one in enumerate(self.branches.lines) if one.name and one.path == path), 0)
+        found = [line for line, one in enumerate(self.branches.lines) if one.name and one.path == path]
+        self.cursor = next((line for line in found if self.branches.lines[line].part == part), (found or [0])[0])
         self.refit()
         self.show_cursor()
 

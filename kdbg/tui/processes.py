@@ -36,10 +36,14 @@ class Note:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many bytes of a source were read, and how many there are; None where nobody knows."""
+    """How many bytes of a source were read, and how many there are; None where nobody knows.
+
+    `lost` counts packets of a stream that are missing here, as they came faster than they are read.
+    """
 
     read: int
     whole: int | None
+    lost: int = 0
 
 
 @dataclass(frozen=True)

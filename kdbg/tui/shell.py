@@ -12,6 +12,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.css.query import NoMatches
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from ..errors import KdbgError
@@ -95,6 +96,7 @@ class Shell(App[None]):
         yield Static(id="title", markup=False)
         yield Heading(self.order, id="heading")
         yield Exchanges(self.order, RowTexts(self.feed, self.look), self.marked, id="exchanges")
+        yield from self.between()
         with ContentSwitcher(initial="exchange", id="lower"):
             with Horizontal(id="exchange"):
                 yield Fields(id="fields")
@@ -104,6 +106,10 @@ class Shell(App[None]):
         yield Static(id="foot", markup=False)
         yield Input(id="line", compact=True)
         yield Static(keys_text(), id="keys", markup=False)
+
+    def between(self) -> list[Widget]:
+        """Return what stands between the exchanges and what is below."""
+        return []
 
     def on_mount(self) -> None:
         """Begin to listen."""
@@ -146,6 +152,9 @@ class Shell(App[None]):
     def tick(self) -> None:
         """Show what has come."""
         with suppress(NoMatches):  # while the screen goes away
+            position = self.exchanges.position
+            if self.feed.forget():
+                self._forgot(position)
             if len(self.order) != self._seen:
                 self._grow()
             self.query_one("#title", Static).update(title(self.shown, self.size.width), layout=False)
@@ -157,7 +166,16 @@ class Shell(App[None]):
         return Shown(
             self.files, len(feed.index), len(order), self.filter, self.filtering, len(self.marked), order.by,
             order.descending, self.following, feed.over, feed.progress.read, feed.progress.whole, bool(feed.notes),
+            feed.index.first, feed.progress.lost, feed.most is not None,
         )  # fmt: skip
+
+    def _forgot(self, position: int | None) -> None:
+        """Take note that the first exchanges are forgotten; the cursor stays on its own, if that is left."""
+        self.order.forgot()
+        self.marked -= {one for one in self.marked if one < self.feed.index.first}
+        self._seen = -1
+        self.exchanges.refit()
+        self.return_to(position)
 
     def _grow(self) -> None:
         first, self._seen = self._seen <= 0, len(self.order)

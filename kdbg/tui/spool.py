@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from ctypes import CDLL, c_int, c_int64
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
@@ -21,7 +23,7 @@ from uuid import UUID
 from ..messages.exchange import Exchange
 from ..messages.packed import NUMBERS, Packed, unpack
 from ..wire.readings.topic_names import NamesThen
-from .index import Parcel
+from .index import Parcel, Start
 
 SIZES = struct.Struct("<QQQQ")
 """In front of a parcel: bytes of its `About`, of its numbers, of what the exchanges share, of their messages."""
@@ -29,6 +31,9 @@ FOLDER = "/var/tmp"
 """Where large files go, which /tmp may hold in memory."""
 KEPT = 32
 """Parcels of which numbers and common parts are kept."""
+NO_START = Start()
+PUNCH = 0x01 | 0x02
+"""What fallocate(2) calls giving the room of bytes back while the file keeps its size."""
 AGAIN = 0.05
 """Seconds after which who goes through all looks for more."""
 
@@ -48,6 +53,14 @@ def new_file() -> int:
     folder = None if "TMPDIR" in os.environ or not os.access(FOLDER, os.W_OK) else FOLDER
     with tempfile.TemporaryFile(dir=folder) as file:
         return os.dup(file.fileno())
+
+
+def give_back(file: int, until: int) -> None:
+    """Give the room of a file's first bytes back to the system, where that is possible (Linux)."""
+    with suppress(OSError, AttributeError):
+        call = CDLL(None, use_errno=True).fallocate
+        call.argtypes = (c_int, c_int, c_int64, c_int64)
+        call(file, PUNCH, 0, until)
 
 
 class SpoolWriter:
@@ -71,9 +84,10 @@ class SpoolWriter:
         numbers, common, data = self._packed.take()
         new = list(islice(topics.items(), self._told, None))
         self._told += len(new)
-        parcel = self._write(About(file, first_time, new), [numbers, common, *data])
+        at = self._end
+        start = self._write(About(file, first_time, new), [numbers, common, *data])
         sizes = len(numbers), len(common), sum(map(len, data))
-        return Parcel(parcel, *sizes, file), new
+        return Parcel(at, start, *sizes, file), new
 
     def close(self) -> None:
         """Say that nothing follows."""
@@ -140,15 +154,15 @@ class Chunk(NamedTuple):
 
 
 class SpoolWalk:
-    """Goes through a spool from its beginning, waiting for what is not written yet."""
+    """Goes through a spool from a start, waiting for what is not written yet."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self._names = NamesThen({})
-        self._of = -1
+    def __init__(self, file: int, start: Start = NO_START) -> None:
+        self._file, self._at = file, start.at
+        self._names = NamesThen(dict(start.topics))
+        self._of = start.file
 
     def __iter__(self) -> Iterator[Chunk]:
-        at = 0
+        at = self._at
         while True:
             sizes = os.pread(self._file, SIZES.size, at)
             if len(sizes) < SIZES.size or not any(sizes):

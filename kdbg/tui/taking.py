@@ -20,7 +20,7 @@ MOST = 1 << 20
 
 @dataclass(frozen=True)
 class Taken:
-    """What is at hand when somebody copies: `places` are the bytes that are lit."""
+    """What is at hand when somebody copies: `places` are the bytes that are lit; `file` is "" for a live stream."""
 
     file: str
     exchange: Exchange
@@ -52,8 +52,19 @@ def send(taken: Taken) -> str | None:
     exchange = taken.exchange
     if exchange.request is None or exchange.api is None or exchange.api.headerless:
         return None
+    if not taken.file:
+        return _raw(taken, exchange)
     source = shlex.quote(f"{taken.file}#{exchange.number}")
     return escape(f"kdbg send --from {source} --broker {endpoint(exchange.peers.broker)}")
+
+
+def _raw(taken: Taken, exchange: Exchange) -> str | None:
+    """Return the command for a request that stands in no file; None where something in it is hidden."""
+    request = exchange.request
+    if request is None or request.missing or any(one.hidden for one in taken.opened.parts[0].fields):
+        return None
+    data = (len(request.data)).to_bytes(4, "big") + request.data
+    return f"kdbg send --raw {data.hex()} --broker {endpoint(exchange.peers.broker)}"
 
 
 COPIES: dict[str, tuple[str, Callable[[Taken], str | None]]] = {

@@ -89,7 +89,6 @@ def held_by(text: str, *rules: str, sides: frozenset[Any] = BOTH, **given: Any) 
 
 def body(held: Held, data: bytes | None = None) -> Any:
     exchange = held.exchange({}, data)
-    assert exchange is not None
     half = exchange.request if held.direction == "request" else exchange.response
     assert half is not None
     message = half.message()

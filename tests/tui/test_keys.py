@@ -110,7 +110,7 @@ async def filters(app: Browser, pilot: Pilot[None]) -> None:
     assert (app.filter, len(app.order)) == ("", 58)
 
 
-def jumps(key: str, kind: str) -> Callable[[Browser, Pilot[None]], Any]:
+def jumps(key: str, kind: str, before: str = "") -> Callable[[Browser, Pilot[None]], Any]:
     async def check(app: Browser, pilot: Pilot[None]) -> None:
         same = {exchange.number - 1 for exchange in OF[kind]()}
         start = min(same)
@@ -120,9 +120,10 @@ def jumps(key: str, kind: str) -> Callable[[Browser, Pilot[None]], Any]:
         assert row(app) == expected[1]
         await press(app, pilot, key)
         assert row(app) == expected[2]
-        await press(app, pilot, key.upper())
+        back = before or key.upper()
+        await press(app, pilot, back)
         assert row(app) == expected[1]
-        await press(app, pilot, key.upper(), key.upper())
+        await press(app, pilot, back, back)
         assert row(app) == start, "there is none before it"
 
     return check
@@ -257,6 +258,7 @@ async def quits(app: Browser, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: not app.is_running)
 
 
+OPENING, CLOSING = "left_square_bracket", "right_square_bracket"
 CHECKS: list[tuple[str, Callable[..., Any], Path]] = [
     ("down,j up,k pagedown,space pageup,b home,g end,G", moves, ERRORS),
     ("left,h right,l enter z", folds, ERRORS),
@@ -266,7 +268,7 @@ CHECKS: list[tuple[str, Callable[..., Any], Path]] = [
     ("slash escape", filters, ERRORS),
     ("e E", jumps("e", "error"), ERRORS),
     ("c C", jumps("c", "connection"), ERRORS),
-    ("i I", jumps("i", "client"), ERRORS),
+    (f"{CLOSING} {OPENING}", jumps(CLOSING, "client", OPENING), ERRORS),
     ("t T", jumps("t", "topic"), ERRORS),
     ("o O", jumps("o", "group"), ERRORS),
     ("p P", finds_producers, CAPTURES / "transactions.pcap"),

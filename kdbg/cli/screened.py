@@ -1,0 +1,28 @@
+"""The options of commands that can show what is live on a screen: --tui and --light."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from ..errors import InputError
+from ..extras import install
+
+
+def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options."""
+    light = click.option("--light", is_flag=True, help="With --tui: colours for a light terminal; d changes them.")
+    tui = click.option("--tui", is_flag=True, help="Show it on a screen to walk through, as kdbg browse does.")
+    return tui(light(command))
+
+
+def needs_screen(command: str) -> None:
+    """Raise `InputError` where no screen can be shown."""
+    if find_spec("textual") is None:
+        raise InputError(f"{command} --tui needs textual: {install('tui')}")
+    if not (sys.stdout.isatty() and sys.stdin is not None):
+        raise InputError(f"{command} --tui needs a terminal: without --tui it prints into pipes and files")

@@ -103,9 +103,9 @@ class Relaying(NamedTuple):
     marked: int
 
 
-def apart(options: Options, control: End | None = None) -> Relaying:
-    """Start the process that relays, which holds messages as it is told by `control`; raise `SystemExit` where it
-    cannot, which it says."""
+def apart(options: Options, control: End | None = None) -> Relaying | int:
+    """Start the process that relays, which holds messages as it is told by `control`; return its exit
+    status where it cannot, which it says."""
     shown, told = os.pipe()
     marked, marks = os.pipe()
     child = os.fork()
@@ -118,7 +118,7 @@ def apart(options: Options, control: End | None = None) -> Relaying:
     os.nice(BEHIND)
     if not os.read(marked, len(READY)):
         _, code = os.waitpid(child, 0)  # it has said why
-        raise SystemExit(os.waitstatus_to_exitcode(code))
+        return os.waitstatus_to_exitcode(code)
     return Relaying(child, shown, marked)
 
 
@@ -129,8 +129,11 @@ def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) ->
 
     needs_screen("kdbg proxy")
     ours, theirs = channel()
-    child, shown, marked = apart(options, theirs)
+    relaying = apart(options, theirs)
     theirs.close()
+    if isinstance(relaying, int):
+        return relaying
+    child, shown, marked = relaying
     try:
         show(Live("proxy", shown, filters, marked), look, light, Hand(ours))
     finally:
@@ -143,7 +146,10 @@ def run(options: Options, format: str, look: Look, filters: Filters) -> int:
     """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status."""
     if not options.decode:
         return relay(options, None)
-    child, shown, marked = apart(options)
+    relaying = apart(options)
+    if isinstance(relaying, int):
+        return relaying
+    child, shown, marked = relaying
     marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
     try:
         return marking.watch(os.fdopen(shown, "rb", buffering=0))

@@ -133,6 +133,7 @@ def over(brokers: str, *rules: str) -> Iterator[tuple[Intercepting, int, Relayin
     ours, theirs = sitting.channel()
     relaying = proxying.apart(options(brokers, port, *rules), theirs)
     theirs.close()
+    assert isinstance(relaying, Relaying)
     feed = Feed(sitting.Live("proxy", relaying.shown, Filters(), relaying.marked), sitting.jobs(), most=sitting.KEPT)
     os.close(relaying.shown)
     os.close(relaying.marked)

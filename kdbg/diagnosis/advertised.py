@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..messages.peers import endpoint
 from .case import Evidence, Who
-from .looking import client_on
+from .looking import client_on, sessions_of
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ..tcp.paths import Path
 
 LOCAL: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.localdomain"})
+WORKING: frozenset[int] = frozenset({0, 1, 2, 11, 68})
+"""APIs that only a client uses which has reached the brokers that metadata names."""
+METADATA = 3
 LOOPBACK: frozenset[str] = frozenset({"127.0.0.1", "::1"})
 
 
@@ -35,20 +38,28 @@ def leads_nowhere(book: Ledgers) -> Iterator[tuple[Advertised, list[Path]]]:
         yield entry, attempts
 
 
+def is_address(host: str) -> bool:
+    """Return whether a host is told by its address."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def leads_to(host: str, path: Path, spoken: set[Any]) -> bool:
     """Return whether a path may lead to an advertised host."""
     there = path.acceptor[0]
     if host in LOCAL:
         return there in LOOPBACK
-    try:
+    if is_address(host):
         return ip_address(host) == ip_address(there)
-    except ValueError:
-        return path.acceptor not in spoken or path.ways[1].bytes > 0  # a name may stand for any address
+    return path.acceptor not in spoken or path.ways[1].bytes > 0  # a name may stand for any address
 
 
-def told(book: Ledgers, entry: Advertised, attempts: Sequence[Path], stranded: Sequence[str] = ()) -> tuple[Any, ...]:
+def told(book: Ledgers, entry: Advertised, attempts: Sequence[Path], lost: Sequence[str] = ()) -> tuple[Any, ...]:
     """Return what a case is made of: who, since, until, how often, evidence; facts are added by `facts_of`."""
-    client = client_on(book, attempts) or (stranded[0] if stranded else None) or _best(entry.clients)
+    client = client_on(book, attempts) or (lost[0] if lost else None) or _best(entry.clients)
     by = entry.told_by.most_common(1)[0][0]
     until = max((path.last_time for path in attempts), default=entry.seen.until)
     since = min((path.start for path in attempts), default=entry.seen.since)
@@ -62,6 +73,8 @@ def told(book: Ledgers, entry: Advertised, attempts: Sequence[Path], stranded: S
 
 def answers(attempts: Sequence[Path]) -> str:
     """Return what came back from where a connection was asked for."""
+    if not attempts:
+        return "it never even asks for a connection there"
     refused = sum(path.refused is not None for path in attempts)
     if refused == len(attempts):
         return "every attempt is refused"
@@ -73,3 +86,15 @@ def answers(attempts: Sequence[Path]) -> str:
 def _best(clients: Counter[str]) -> str | None:
     found = [name for name, _ in clients.most_common() if name]
     return found[0] if found else None
+
+
+def stranded(book: Ledgers, entry: Advertised, nowhere: Sequence[Advertised]) -> list[str]:
+    """Return the clients that were told only addresses that lead nowhere, asked again, and got no work done."""
+    found: list[str] = []
+    for name in entry.clients:
+        others = [one for one in book.clusters.advertised.values() if name in one.clients]
+        asked = sum(session.used(METADATA).seen.count for session in sessions_of(book, name))
+        works = any(WORKING & session.apis.keys() for session in sessions_of(book, name))
+        if name and not works and asked > 1 and all(one in nowhere for one in others):
+            found.append(name)
+    return found

@@ -62,15 +62,18 @@ class Ledgers(Accounts):
         self.first_time = self.first_time or start
         self.last_time = max(self.last_time, end)
         mark = Mark(exchange.number, start, end, exchange.peers.number)
-        for finding in exchange.findings:
-            session.findings[finding.kind.value] += 1
         if api is None:
             session.unasked.add(mark)
+            for finding in exchange.findings:
+                session.odd(finding.kind.value, mark)
             return
         key = api.key
         use = session.heard(mark, key, exchange.version, exchange.client_id, request.size if request is not None else 0)
         asked = _body(request)
         told = _body(response)
+        if not exchange.is_sound(shallow=True):
+            for finding in exchange.all_findings(shallow=True):
+                session.odd(finding.kind.value, mark)
         if request is not None and response is None and exchange.answered:
             session.unanswered_count += 1
             if len(session.unanswered) < MOST_UNANSWERED:

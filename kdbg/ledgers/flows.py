@@ -49,8 +49,8 @@ class Fetched:
     """One partition as one connection fetches it."""
 
     __slots__ = (
-        "bytes", "errors", "first_offset", "isolation", "last_bytes", "last_offset", "limit", "log_start",
-        "out_of_range", "oversized", "records", "requests", "samples", "stuck", "stuck_at", "with_data",
+        "bytes", "errors", "first_offset", "isolation", "limit", "log_start",
+        "out_of_range", "oversized", "records", "requests", "samples", "served", "stuck", "stuck_at", "with_data",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -67,10 +67,10 @@ class Fetched:
         """Bytes that the consumer takes of this partition at a time."""
         self.oversized: Seen = Seen()
         """Answers with more bytes than the limit: one batch is always sent whole."""
-        self.last_offset: int = -1
-        self.last_bytes: int = 0
         self.stuck: Seen = Seen()
-        """Fetches that begin where the one before did, though that had been answered with data."""
+        """Fetches that begin where an earlier one did which had been answered with data."""
+        self.served: dict[int, int] = {}
+        """Offsets from which data was sent, and how often, of the last ones."""
         self.stuck_at: int = -1
         """The offset at which they begin."""
         self.first_offset: int = -1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .marks import Bounded, Mark, Seen
 
-MOST_GROUPS, MOST_MEMBERS, MOST_EVENTS = 1024, 4096, 4096
+MOST_MEMBERS, MOST_EVENTS, MOST_LEFT = 4096, 4096, 64
 
 
 class Event(NamedTuple):
@@ -40,6 +40,7 @@ class Member:
         self.longest_pause: tuple[int, int] = (0, 0)
         """The longest time between two signs of life, in nanoseconds, and when it began."""
         self.left: Mark | None = None
+        self.lefts: list[Mark] = []
         self.reason: str = ""
         """Why it left, as it says itself (KIP-800)."""
         self.left_by_other: bool = False
@@ -54,6 +55,12 @@ class Member:
             self.longest_pause = mark.time - self.last_sign, self.last_sign
         self.last_sign = max(self.last_sign, mark.end)
         self.connections.add(mark.connection)
+
+    def go(self, mark: Mark) -> None:
+        """Note that it left."""
+        self.left = mark
+        self.lefts.append(mark)
+        del self.lefts[:-MOST_LEFT]
 
     def failed(self, code: int, mark: Mark) -> None:
         """Count an error that it was told."""

@@ -90,7 +90,8 @@ class Session:
         self.throttled: Seen = Seen()
         self.throttle_ms: int = 0
         """The longest time for which the broker asked the client to be silent."""
-        self.findings: Counter[str] = Counter()
+        self.findings: dict[str, Seen] = {}
+        """What was odd in its messages, by kind of finding."""
 
     @property
     def client_id(self) -> str:
@@ -123,6 +124,10 @@ class Session:
         """Return how an API was used; of one that never was, nothing."""
         found = self.apis.get(api_key)
         return found if found is not None else Use()
+
+    def odd(self, kind: str, mark: Mark) -> None:
+        """Count a finding."""
+        self.findings.setdefault(kind, Seen()).add(mark)
 
     def heard(self, mark: Mark, api_key: int, version: int, client_id: str | None, size: int) -> Use:
         """Count an exchange."""

@@ -144,8 +144,8 @@ class Paths:
                         ways.awaited(way, number)
                 else:
                     ways.out_of_order(way, packet)
-            elif not flags & BARE and way.next >= 0 and seq == way.next - 1 & MASK:
-                way.probes += 1
+            elif seq != way.next and not flags & BARE:
+                ways.empty(way, seq, time)
             if flags & ACK and ack != other.acked:
                 ways.acknowledged(other, ack, time)
                 if other.awaited and times is not None:

@@ -10,6 +10,8 @@ from kdbg.capture.packet import ACK, RST, SHUT, Packet
 
 COPY = 1_000_000
 """Nanoseconds within which the same segment is one packet that was captured twice, not one that was sent again."""
+OVERTAKEN = 3_000_000
+"""Nanoseconds within which a segment that fills a hole was overtaken, not lost."""
 MOST_STALLS = 64
 MOST_SHUT = 64
 """Zero windows of one end that are remembered by themselves; more are counted."""
@@ -50,13 +52,14 @@ class Way:
     `head` is how its first bytes begin, `tail` how its last segment does, which has `tail_length` bytes. `resent`
     counts segments that were sent again, `late` those that filled a hole: they, or what they repeat, were lost before
     they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
+    `announced` is how many bytes it must have sent behind those that came, by an empty segment at `announced_time`.
     `again` has the numbers of the first packets that were sent again. `shuts` are the times in which this end took
     nothing more from the other, `shut_count` is how many there were.
     """
 
     __slots__ = (
-        "acked", "acked_time", "again", "ahead", "awaited", "bytes", "head", "highest", "holes", "largest",
-        "largest_acked", "last_ack", "last_sent", "last_time", "late", "next", "open_since", "open_times", "packets",
+        "acked", "acked_time", "again", "ahead", "announced", "announced_time", "awaited", "bytes", "head", "holes",
+        "largest", "largest_acked", "last_sent", "last_time", "late", "next", "open_since", "open_times", "packets",
         "probes", "resent", "shut_count", "shuts", "stalls", "tail", "tail_length", "unseen",
     )  # fmt: skip
     next: int
@@ -84,6 +87,8 @@ class Way:
         self.open_since: int = 0
         self.open_times: int = 0
         self.ahead: int = 0
+        self.announced: int = 0
+        self.announced_time: int = 0
         self.again: list[int] = []
         self.awaited: deque[tuple[int, int]] | None = None
         self.shuts: list[Shut] = []
@@ -107,6 +112,16 @@ class Way:
         """Return the nanoseconds between two times in which its receive window was 0."""
         spans = ((max(shut.since, start), end if shut.until is None else min(shut.until, end)) for shut in self.shuts)
         return sum(until - since for since, until in spans if until > since)
+
+
+def empty(way: Way, seq: int, time: int) -> None:
+    """Take a segment without bytes that stands elsewhere than the next one would: a probe, or one behind lost bytes."""
+    if way.next < 0:
+        return
+    if seq == way.next - 1 & MASK:
+        way.probes += 1
+    elif (seq - way.next & MASK) < HALF:
+        way.announced, way.announced_time = seq - way.next & MASK, time
 
 
 def awaited(way: Way, number: int) -> None:
@@ -158,10 +173,10 @@ def out_of_order(way: Way, packet: Packet) -> None:
         way.head = way.head or bytes(payload[:HEAD])
         way.tail, way.tail_length = payload[:HEAD], length
         return
-    for place, (start, end, _) in enumerate(way.holes):
+    for place, (start, end, since) in enumerate(way.holes):
         if seq - start & MASK < (end - start & MASK):
             del way.holes[place]
-            way.late += 1
+            way.late += time - since >= OVERTAKEN
             if end - (seq + length) & MASK < HALF and end != seq + length & MASK:
                 way.holes.append((seq + length & MASK, end, time))
             way.last_time = time
@@ -209,4 +224,4 @@ def acknowledged(way: Way, ack: int, time: int) -> None:
         way.open_times = 0
 
 
-__all__: Final = ["Shut", "Stall", "Way", "acknowledged", "arrived", "awaited", "out_of_order", "window"]
+__all__: Final = ["Shut", "Stall", "Way", "acknowledged", "arrived", "awaited", "empty", "out_of_order", "window"]

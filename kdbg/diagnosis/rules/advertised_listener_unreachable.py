@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ..advertised import LOCAL, leads_nowhere, told
+from ..advertised import LOCAL, is_address, leads_nowhere, stranded, told
 from ..case import Case, Rule
 
 if TYPE_CHECKING:
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for attempts to reach an advertised address of which none succeeds."""
-    for entry, attempts in leads_nowhere(book):
-        local = entry.host in LOCAL and any(end[0] not in LOCAL for end in entry.told_by)
-        if attempts and not local:
+    nowhere = list(leads_nowhere(book))
+    for entry, attempts in nowhere:
+        if entry.host in LOCAL and any(end[0] not in LOCAL for end in entry.told_by):
+            continue
+        if attempts:
             yield rule.case(*told(book, entry, attempts), weight=4.0)
+        elif is_address(entry.host) and (lost := stranded(book, entry, [one for one, _ in nowhere])):
+            yield rule.case(*told(book, entry, attempts, lost), certainty="likely", weight=4.0)
 
 
 rule: Rule = Rule(

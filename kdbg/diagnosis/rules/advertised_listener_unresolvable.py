@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ..advertised import LOCAL, leads_nowhere, told
+from ..advertised import LOCAL, is_address, leads_nowhere, stranded, told
 from ..case import Case, Rule
-from ..looking import sessions_of
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
 
-WORKING: frozenset[int] = frozenset({0, 1, 2, 11, 68})
-"""APIs that only a client uses which has reached the brokers that metadata names."""
-
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for advertised names to which no client connects, though clients go on asking for metadata."""
-    for entry, attempts in leads_nowhere(book):
+    nowhere = list(leads_nowhere(book))
+    for entry, attempts in nowhere:
         if attempts or entry.host in LOCAL or is_address(entry.host):
             continue
-        stranded = [
-            name
-            for name in entry.clients
-            if not any(WORKING & session.apis.keys() for session in sessions_of(book, name))
-        ]
-        if stranded:
-            yield rule.case(*told(book, entry, attempts, stranded), certainty="likely", weight=4.0)
-
-
-def is_address(host: str) -> bool:
-    """Return whether a host is told by its address."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+        lost = stranded(book, entry, [one for one, _ in nowhere])
+        if lost:
+            yield rule.case(*told(book, entry, attempts, lost), certainty="likely", weight=4.0)
 
 
 rule: Rule = Rule(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ...ledgers.sessions import Session, Unanswered
 
 UNSUPPORTED_VERSION, API_VERSIONS = 35, 18
+BASE: dict[int, int] = {0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 32: 1, 33: 1}
+"""API keys and the least versions of them that Kafka 4 speaks, where older ones were dropped (KIP-896)."""
 
 
 def offers(book: Ledgers, session: Session, api_key: int) -> tuple[int, int] | None:
@@ -32,9 +34,9 @@ def refused(book: Ledgers, session: Session) -> tuple[Unanswered, tuple[int, int
         offered = offers(book, session, asked.api_key)
         if offered is not None and not offered[0] <= asked.version <= offered[1] and asked.api_key != API_VERSIONS:
             return asked, offered, "certain"
-        alone = session.exchanges == session.unanswered_count and not session.offered
-        if alone and asked.version <= 1 and asked.api_key in (0, 1, 2, 3, 8, 9) and session.mechanism is None:
-            return asked, offered, "guess"
+        alone = session.exchanges == session.unanswered_count and not session.offered and session.mechanism is None
+        if alone and asked.version < BASE.get(asked.api_key, 0):
+            return asked, offered, "likely"
     return None
 
 
@@ -66,7 +68,7 @@ def _case(
     certainty: Certainty, numbers: tuple[int, ...], since: int, until: int, count: int,
 ) -> Case:  # fmt: skip
     if offered is None:
-        said = "versions that it did not tell"
+        said = f"versions from {BASE[key]} on, if it is Kafka 4" if key in BASE else "versions that it did not tell"
     else:
         said = f"versions {offered[0]} to {offered[1]}" if offered[1] >= offered[0] else "no version of it"
     facts = {"api": api_name(key), "version": version, "offered": said,

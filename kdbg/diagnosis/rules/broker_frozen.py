@@ -30,7 +30,7 @@ def late_in(book: Ledgers, broker: End, silence: tuple[int, int]) -> list[tuple[
         if session.broker == broker
         for slow in session.slow
         if slow.start < until - LONG // 2 and abs(slow.first - until) < BURST and slow.late > LONG // 2
-        and not waits_behind(session, slow)
+        and not waits_behind(session, slow) and session.throttle_ms * MS < slow.late // 4
     ]  # fmt: skip
 
 
@@ -40,6 +40,14 @@ def waits_behind(session: Session, slow: Slow) -> bool:
         other.start < slow.start and other.end > slow.start and other.held and other.late < LONG // 2
         for other in session.slow
     )
+
+
+def alone(book: Ledgers, session: Session) -> bool:
+    """Return whether what a connection writes to has one replica: then acks=all waits for nobody else."""
+    topics = {topic for (number, topic, _) in book.written if number == session.peers.number}
+    known = (book.clusters.topics[name] for name in topics if name in book.clusters.topics)
+    led = [one[-1] for topic in known for one in topic.partitions.values()]
+    return bool(led) and all(one.replicas == 1 for one in led)
 
 
 def network(session: Session, silence: tuple[int, int]) -> bool:
@@ -58,7 +66,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         for silence in pulse.silences:
             late = late_in(book, broker, silence)
             own = [(session, slow) for session, slow in late if slow.api_key not in WAITS_FOR_OTHERS
-                   or (slow.api_key == 0 and slow.acks in (0, 1))]  # fmt: skip
+                   or (slow.api_key == 0 and (slow.acks in (0, 1) or alone(book, session)))]  # fmt: skip
             sessions = {session.peers.number for session, _ in late}
             if not own or any(network(session, silence) for session, _ in late):
                 continue

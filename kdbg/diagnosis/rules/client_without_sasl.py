@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Evidence, Rule
 from ..looking import who
+from .api_version_unsupported import BASE
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -26,6 +27,8 @@ def stopped_short(session: Session) -> bool:
     answered = session.exchanges - session.unanswered_count
     if first.api_key == API_VERSIONS or first.missing or answered > session.used(API_VERSIONS).seen.count:
         return False
+    if first.version < BASE.get(first.api_key, 0):
+        return False
     least, most = session.offered.get(first.api_key, (0, 1 << 15))
     return least <= first.version <= most
 
@@ -39,6 +42,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             found.setdefault(key, []).append(session)
     for sessions in found.values():
         first = sessions[0]
+        if served(book, first):
+            continue
         logs_in = any(one.mechanism and one.broker == first.broker for one in book.sessions.values())
         offers = any(session.offered for session in sessions)
         mechanisms = {one.mechanism for one in book.sessions.values() if one.mechanism and one.broker == first.broker}
@@ -49,6 +54,15 @@ def find(book: Ledgers) -> Iterator[Case]:
             facts={"mechanisms": ", ".join(sorted(mechanisms)) or "PLAIN, SCRAM-SHA-512 …"},
             certainty="certain" if logs_in and offers else "likely" if offers else "guess", weight=3.0,
         )  # fmt: skip
+
+
+def served(book: Ledgers, session: Session) -> bool:
+    """Return whether somebody who did not log in is answered at the same port: then it wants no login."""
+    return any(
+        other.broker == session.broker and other.mechanism is None and other.user is None
+        and other.exchanges - other.unanswered_count > other.used(API_VERSIONS).seen.count
+        for other in book.sessions.values()
+    )  # fmt: skip
 
 
 rule: Rule = Rule(

@@ -11,6 +11,7 @@ from ..case import Case, Evidence, Rule, Who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.groups import Member
 
 GONE: frozenset[int] = frozenset({22, 25, 113})
 """ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
@@ -27,6 +28,8 @@ def find(book: Ledgers) -> Iterator[Case]:
                     seen.add(event.mark)
             member = group.members.get(member_id)
             left = member is not None and member.left is not None and member.left.time <= seen.since
+            if not left and member is not None and lives(member, seen):
+                continue
             session = book.sessions.get(seen.marks[0].connection)
             client = (member.client_id if member is not None else "") or (session.client_id if session else "")
             marks = (
@@ -39,6 +42,12 @@ def find(book: Ledgers) -> Iterator[Case]:
                 facts={"why": "it left the group before" if left else "the group has gone on without it"},
                 certainty="certain" if left else "likely", weight=2.1,
             )  # fmt: skip
+
+
+def lives(member: Member, refused: Seen) -> bool:
+    """Return whether a member's heartbeats are welcome while its commits are refused: then it commits wrongly."""
+    answers = sum(one.count for code, one in member.errors.items() if code in GONE) - refused.count
+    return member.beats.count > 0 and member.beats.until > refused.since and answers <= 0
 
 
 rule: Rule = Rule(

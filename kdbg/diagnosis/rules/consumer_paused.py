@@ -40,7 +40,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     """Look for assigned topics that are written to and not fetched from, to the end, by members that live."""
     for group in book.groups.values():
         for member in group.known_members():
-            if member.left is not None or not member.assigned or not member.beats:
+            if not member.assigned or not member.beats:
                 continue
             for topic in member.assigned:
                 since = silent_since(book, member, topic)

@@ -12,6 +12,7 @@ from ..looking import evidence, failures, who
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
 
+PRODUCE, FETCH = 0, 1
 CODES = (2,)  # CORRUPT_MESSAGE
 APIS = (0,)
 
@@ -21,17 +22,27 @@ def find(book: Ledgers) -> Iterator[Case]:
     for one in failures(book, CODES, APIS):
         yield rule.case(
             who(one.session, topic=one.subject or None), one.seen.since, one.seen.until, one.seen.count,
-            evidence(one.seen, "error_code"), weight=2.5,
+            evidence(one.seen, "error_code"), facts={"how": "is written by"}, weight=2.5,
+        )  # fmt: skip
+    for session in book.sessions.values():
+        damaged = session.findings.get("crc")
+        if damaged is None or not session.used(FETCH).seen or session.used(PRODUCE).seen:
+            continue
+        topics = [topic for (number, topic, _), one in book.fetched.items() if number == session.peers.number
+                  and one.with_data]  # fmt: skip
+        yield rule.case(
+            who(session, topic=topics[0] if topics else None), damaged.since, damaged.until, damaged.count,
+            evidence(damaged, "crc"), facts={"how": "is fetched by"}, weight=2.5,
         )  # fmt: skip
 
 
 rule: Rule = Rule(
     "corrupt-batch",
     Severity.ERROR,
-    "a batch that is damaged when it reaches the broker",
-    "a batch that {client_id} writes to topic {topic} does not match its checksum: CORRUPT_MESSAGE, {times}",
-    "Look at what makes or changes the bytes: the client library (CRC-32C over the batch from its attributes on), "
-    "a proxy between, memory of the host.",
+    "a batch that is damaged",
+    "a batch of topic {topic} that {how} {client_id} does not match its checksum, {times}",
+    "Look at what makes, keeps or changes the bytes: the client library (CRC-32C over the batch from its attributes "
+    "on), a proxy between, memory or disk of a host; another replica may have it whole.",
     "Kafka protocol guide: record batch",
     find,
 )

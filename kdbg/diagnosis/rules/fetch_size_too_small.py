@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
-from ..case import Case, Rule
+from ..case import Case, Evidence, Rule
 from ..looking import evidence, who
+from .poison_record import PARTIAL
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.flows import Fetched
 
 OFTEN = 5
 MOSTLY = 0.5
@@ -26,23 +28,30 @@ def find(book: Ledgers) -> Iterator[Case]:
         if (session.client_id, topic) in told or (polls is not None and polls.replica >= 0):
             continue
         data, over = fetched.with_data.count, fetched.oversized.count
-        if over < OFTEN or over < MOSTLY * data or fetched.limit > SMALL:
+        partial = session.used(1).versions <= PARTIAL and fetched.stuck.count >= OFTEN
+        if not partial and (over < OFTEN or over < MOSTLY * data or fetched.limit > SMALL):
             continue
         told.add((session.client_id, topic))
         yield rule.case(
-            who(session, topic=topic, partition=partition), fetched.oversized.since, fetched.oversized.until, over,
-            evidence(fetched.oversized, "partition_max_bytes"),
-            facts={"limit": fetched.limit, "mean": fetched.bytes // max(data, 1)},
+            who(session, topic=topic, partition=partition), *seen_of(fetched, partial=partial),
+            facts={"limit": fetched.limit,
+                   "what": "a batch at a time never arrives whole" if partial else "every fetch brings one batch"},
+            severity=Severity.ERROR if partial else Severity.WARNING,
         )  # fmt: skip
+
+
+def seen_of(fetched: Fetched, *, partial: bool) -> tuple[int, int, int, Evidence]:
+    """Return since and until when it was seen, how often, and where."""
+    seen = fetched.stuck if partial else fetched.oversized
+    return seen.since, seen.until, seen.count, evidence(seen, "partition_max_bytes")
 
 
 rule: Rule = Rule(
     "fetch-size-too-small",
     Severity.WARNING,
     "a fetch that has no room for a batch",
-    "{client_id} takes {limit:,} bytes of a partition of topic {topic} at a time, and its batches are larger "
-    "({mean:,} "
-    "bytes on average): every fetch brings one batch, {times}",
+    "{client_id} takes {limit:,} bytes of a partition of topic {topic} at a time, and its batches are larger: {what}, "
+    "{times}",
     "Raise max.partition.fetch.bytes (fetch.message.max.bytes) above the size of the batches; 1048576 is the "
     "default. "
     "Versions of Fetch up to 2 stop at such a batch for good.",

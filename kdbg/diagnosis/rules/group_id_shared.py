@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Evidence, Rule, Who
 
+LIKE = 3
+"""Letters at their beginning that client ids of one program have in common, at least."""
+
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.groups import Member
@@ -26,7 +29,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                 (one, other)
                 for place, one in enumerate(members)
                 for other in members[place + 1 :]
-                if not set(one.topics) & set(other.topics) and together(one, other)
+                if together(one, other) and (apart(one, other) or unlike(one.client_id, other.client_id))
             ),
             None,
         )
@@ -39,7 +42,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             min(mark.time for mark in marks), max(mark.end for mark in marks), len(members),
             Evidence(tuple(dict.fromkeys(mark.number for mark in marks)), (), ("group_id", "topics")),
             facts={"other": other.client_id, "topics": ", ".join(one.topics), "others": ", ".join(other.topics)},
-            certainty="likely", weight=2.0,
+            certainty="likely" if apart(one, other) else "guess", weight=2.0,
         )  # fmt: skip
 
 
@@ -48,6 +51,16 @@ def together(one: Member, other: Member) -> bool:
     first = min((mark.time for mark in (*one.joined.marks, *one.beats.marks)), default=0)
     second = min((mark.time for mark in (*other.joined.marks, *other.beats.marks)), default=0)
     return bool(first and second) and one.last_sign >= second and other.last_sign >= first
+
+
+def apart(one: Member, other: Member) -> bool:
+    """Return whether two members subscribe to topics that have nothing in common."""
+    return not set(one.topics) & set(other.topics)
+
+
+def unlike(one: str, other: str) -> bool:
+    """Return whether two client ids were given for different programs: they do not even begin alike."""
+    return bool(one and other) and one[:LIKE].casefold() != other[:LIKE].casefold()
 
 
 rule: Rule = Rule(

@@ -12,9 +12,12 @@ from ..looking import SECOND, evidence, who
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Samples
+    from ...ledgers.producers import Transactional
+    from ...ledgers.sessions import Session
 
 LONG = 2 * SECOND
 READ_COMMITTED = 1
+UNSEEN = "a producer whose transaction began before the capture, or was not captured"
 
 
 def held_since(samples: Samples) -> int | None:
@@ -49,15 +52,20 @@ def find(book: Ledgers) -> Iterator[Case]:
         session = book.sessions[number]
         name = writer.begun[-1].client_id if writer is not None and writer.begun else ""
         yield rule.case(
-            who(session, topic=topic, partition=partition,
+            who(writer_of(book, writer) or session, topic=topic, partition=partition,
                 transactional_id=writer.name if writer is not None else None),
             since, last.time, fetched.requests.count,
             evidence(fetched.requests, "last_stable_offset", "high_watermark"),
-            facts={"stable": last.stable, "behind": last.high_watermark - last.stable,
-                   "writer": f"{name} (transactional id {writer.name})" if writer is not None else "a producer whose "
-                   "transaction began before the capture, or was not captured"},
+            facts={"reader": session.client_id or "a consumer", "stable": last.stable,
+                   "behind": last.high_watermark - last.stable,
+                   "writer": f"{name} (transactional id {writer.name})" if writer is not None else UNSEEN},
             certainty="certain" if writer is not None else "likely", weight=2.5,
         )  # fmt: skip
+
+
+def writer_of(book: Ledgers, writer: Transactional | None) -> Session | None:
+    """Return the connection of a producer."""
+    return book.sessions.get(writer.begun[-1].mark.connection) if writer is not None and writer.begun else None
 
 
 rule: Rule = Rule(
@@ -65,7 +73,7 @@ rule: Rule = Rule(
     Severity.ERROR,
     "a transaction that nobody ends",
     "partition {partition} of topic {topic} has an open transaction of {writer}: its last stable offset stands at "
-    "{stable:,}, and {client_id} (read_committed) does not get the {behind:,} offsets behind it",
+    "{stable:,}, and {reader} (read_committed) does not get the {behind:,} offsets behind it",
     "Let the producer commit or abort; find it by kafka-transactions.sh find-hanging, and abort it there if it is "
     "gone.",
     "KIP-664, KIP-890",

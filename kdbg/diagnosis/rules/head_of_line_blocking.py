@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Rule
 from ..looking import MS, api_name, evidence, who
-from .client_timeout_below_max_wait import gives_up
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 LONG = 200 * MS
 RIGHT_BEHIND = 50 * MS
 OFTEN = 3
+WORTH = 800 * MS
+"""Some clients ask for metadata behind long polls of 500 ms by design."""
 
 
 def blocked(session: Session) -> list[tuple[Slow, Slow]]:
@@ -38,7 +39,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections on which that happens often."""
     for session in book.sessions.values():
         pairs = blocked(session)
-        if len(pairs) < OFTEN or gives_up(session):
+        if len(pairs) < OFTEN:
             continue
         one, other = max(pairs, key=lambda pair: pair[0].first - pair[0].start)
         same = all(first.api_key == second.api_key for first, second in pairs)
@@ -49,7 +50,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             evidence([mark for first, second in pairs[:3] for mark in (second.mark, first.mark)], "latency"),
             facts={"longest": one.first - one.start, "api": api_name(one.api_key),
                    "first": api_name(other.api_key), "held": other.held},
-            weight=2.0,
+            weight=2.0, severity=Severity.WARNING if one.first - one.start >= WORTH else Severity.NOTE,
         )  # fmt: skip
 
 

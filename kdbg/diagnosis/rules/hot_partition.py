@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...ledgers.flows import Written
 
 FEWEST_PARTITIONS = 3
-MANY_RECORDS, MANY_BATCHES = 200, 20
+MANY_RECORDS, MANY_BATCHES = 100, 20
 SHARE = 0.75
 
 

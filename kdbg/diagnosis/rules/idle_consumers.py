@@ -11,6 +11,7 @@ from ..looking import SECOND
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.groups import Member
 
 SETTLED = SECOND
 
@@ -18,20 +19,15 @@ SETTLED = SECOND
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for members that were given nothing, while all partitions are given to others."""
     for group in book.groups.values():
-        living = [member for member in group.known_members() if member.left is None and member.assigned is not None]
-        idle = [
-            member
-            for member in living
-            if not member.assigned and member.synced.last is not None
-            and member.last_sign - member.synced.last.end >= SETTLED
-        ]  # fmt: skip
+        living = [member for member in group.known_members() if member.assigned is not None and settled(member)]
+        idle = [member for member in living if not member.assigned]
         busy = [member for member in living if member.assigned]
         if not idle or not busy:
             continue
         given = sum(len(partitions) for member in busy for partitions in (member.assigned or {}).values())
         topics = sorted({topic for member in living for topic in member.topics})
         exist = sum(len(book.clusters.topics[name].partitions) for name in topics if name in book.clusters.topics)
-        if exist > given:
+        if exist > given or len(living) <= given:
             continue
         marks = [member.synced.last for member in idle if member.synced.last is not None]
         yield rule.case(
@@ -40,8 +36,16 @@ def find(book: Ledgers) -> Iterator[Case]:
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("assignment",)),
             facts={"members": len(living), "partitions": given,
                    "names": ", ".join(dict.fromkeys(member.client_id for member in idle))},
-            certainty="certain" if len(living) > given else "likely",
         )  # fmt: skip
+
+
+def settled(member: Member) -> bool:
+    """Return whether a member kept its last assignment for a while, before it left, if it did."""
+    last = member.synced.last
+    if last is None:
+        return False
+    until = member.left.time if member.left is not None else member.last_sign
+    return until - last.end >= SETTLED
 
 
 rule: Rule = Rule(

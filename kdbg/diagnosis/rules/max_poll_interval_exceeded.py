@@ -30,6 +30,8 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
             book, member, member.left.time
         ):  # fmt: skip
             return "likely", (member.left,), last
+    if (gone := came_back(group, member)) is not None:
+        return "likely", (gone,), gone.time
     refused = member.errors.get(REBALANCE_IN_PROGRESS)
     if refused is None or refused.count < 2 or refused.last is None:
         return None
@@ -44,6 +46,17 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
         and event.mark.end >= refused.since
     ]  # fmt: skip
     return ("likely", (*refused.marks[:2], waited[0]), refused.since) if waited else None
+
+
+def came_back(group: Group, member: Member) -> Mark | None:
+    """Return where a member left by itself and its client joined again on the same connection, after a poll was due."""
+    joins = [mark for one in group.members.values() if one.client_id == member.client_id for mark in one.joined.marks]
+    for left in member.lefts:
+        before = [mark.end for mark in joins if mark.connection == left.connection and mark.time < left.time]
+        again = any(mark.connection == left.connection and mark.time > left.time for mark in joins)
+        if before and again and left.time - max(before) >= SLACK * member.rebalance_timeout_ms * MS > 0:
+            return left
+    return None
 
 
 def last_fetch(book: Ledgers, member: Member) -> int:

@@ -9,19 +9,27 @@ from ...findings.kinds import Severity
 from ...messages.peers import endpoint
 from ...tcp.paths import Path, Stall
 from ..case import Case, Rule, Who
-from ..looking import by_ends, clients_of_host, on_paths, span
+from ..looking import SECOND, by_ends, clients_of_host, on_paths, span
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
 
 LARGE = 500
 AGAIN = 3
+LONG = SECOND
 
 
-def blackhole(path: Path) -> tuple[int, Stall] | None:
+def blackhole(path: Path, now: int) -> tuple[int, Stall] | None:
     """Return which end's large segments never arrive, and the last of them; None where some do, or small ones "
     "fail."""
     for side, way in enumerate(path.ways):
+        missing = way.announced if way.last_time < way.announced_time else 0
+        since = way.announced_time
+        for start, end, time in way.holes:
+            if way.acked == start:
+                missing, since = end - start & 0xFFFF_FFFF, time
+        if missing >= LARGE and way.largest < missing and now - since >= LONG:
+            return side, Stall(since, None, now, 0, missing)
         stuck = [stall for stall in way.stalls if stall.until is None and stall.times >= AGAIN]
         if not stuck or stuck[-1].size < LARGE or not way.largest_acked:
             continue
@@ -34,8 +42,9 @@ def blackhole(path: Path) -> tuple[int, Stall] | None:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections on which only small segments are acknowledged."""
-    for (host, broker), paths in by_ends(path for path in book.paths.all() if blackhole(path) is not None):
-        what = blackhole(paths[0])
+    holed = (path for path in book.paths.all() if blackhole(path, book.last_time) is not None)
+    for (host, broker), paths in by_ends(holed):
+        what = blackhole(paths[0], book.last_time)
         if what is None:
             continue
         side, stall = what
@@ -43,8 +52,9 @@ def find(book: Ledgers) -> Iterator[Case]:
         clients = clients_of_host(book, host)
         yield rule.case(
             Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
-            facts={"sender": ends[0], "taker": ends[1], "size": stall.size, "times": stall.times,
-                   "largest": paths[0].ways[side].largest_acked},
+            facts={"sender": ends[0], "taker": ends[1], "size": stall.size,
+                   "how": f"though they are sent again {stall.times:,} times" if stall.times else "not even here",
+                   "largest": paths[0].ways[side].largest if not stall.times else paths[0].ways[side].largest_acked},
             certainty="likely", weight=3.3,
         )  # fmt: skip
 
@@ -53,8 +63,8 @@ rule: Rule = Rule(
     "mtu-blackhole",
     Severity.ERROR,
     "large packets that never arrive",
-    "what {sender} sends to {taker} in segments of {size:,} bytes never arrives, though it is sent again {times:,} "
-    "times; what is no larger than {largest:,} bytes does: large packets are dropped on the way",
+    "{size:,} bytes that {sender} sends to {taker} never arrive, {how}; what is no larger than {largest:,} bytes does: "
+    "large packets are dropped on the way",
     "Lower the MTU of the interface (tunnels and VPNs need room for their headers), clamp the MSS, and let ICMP "
     "'fragmentation needed' through.",
     "RFC 4821, RFC 8899",

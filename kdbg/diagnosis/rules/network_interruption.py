@@ -35,7 +35,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     found: dict[tuple[str, End], list[tuple[Path, Stall]]] = {}
     for path in book.paths.all():
         stall = interrupted(path)
-        if stall is not None and blackhole(path) is None:
+        if stall is not None and blackhole(path, book.last_time) is None:
             found.setdefault((path.initiator[0], path.acceptor), []).append((path, stall))
     for (host, broker), all in found.items():
         path, worst = max(all, key=lambda one: (one[1].until or one[1].last) - one[1].since)

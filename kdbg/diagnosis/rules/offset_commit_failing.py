@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
 from ...grammars.errors import error_name
+from ...ledgers.marks import Seen
 from ..case import Case, Rule
 from ..looking import evidence, failures, who
+from .commit_after_leaving_group import GONE, lives
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.groups import Member
 
 COMMIT, TXN_COMMIT = 8, 28
 OTHERS: frozenset[int] = frozenset({0, 14, 16, 22, 25, 27, 29, 30, 47, 82, 90, 113})
@@ -21,7 +24,9 @@ OTHERS: frozenset[int] = frozenset({0, 14, 16, 22, 25, 27, 29, 30, 47, 82, 90, 1
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for errors in answers to OffsetCommit."""
     codes = {failure.code for failure in book.failures.values() if failure.api_key in (COMMIT, TXN_COMMIT)} - OTHERS
-    for one in failures(book, codes, (COMMIT, TXN_COMMIT)):
+    clients = {member.client_id for member in members_that_live(book)}
+    wrong = [one for one in failures(book, GONE, (COMMIT,)) if one.client_id in clients]
+    for one in [*failures(book, codes, (COMMIT, TXN_COMMIT)), *wrong]:
         groups = [group.name for group in book.groups.values() if (COMMIT, one.code) in group.errors
                   and one.client_id in group.clients]  # fmt: skip
         yield rule.case(
@@ -29,6 +34,20 @@ def find(book: Ledgers) -> Iterator[Case]:
             one.seen.until, one.seen.count, evidence(one.seen, "error_code"), facts={"error": error_name(one.code)},
             weight=2.1,
         )  # fmt: skip
+
+
+def members_that_live(book: Ledgers) -> Iterator[Member]:
+    """Yield the members whose commits are refused as if they were none, though their heartbeats are welcome."""
+    for group in book.groups.values():
+        for member in group.known_members():
+            refused = Seen.of(seen for code, seen in member.errors.items() if code in GONE)
+            commits = [
+                event
+                for event in group.events
+                if event.kind == "commit" and event.code in GONE and event.member_id == member.member_id
+            ]
+            if commits and member.left is None and len(commits) >= refused.count and lives(member, refused):
+                yield member
 
 
 rule: Rule = Rule(

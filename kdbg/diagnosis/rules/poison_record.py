@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
 from ...ledgers.marks import Mark
-from ..case import Case, Evidence, Rule, Who
-from ..looking import failures
+from ..case import Case, Rule, Who
+from ..looking import evidence, failures
+from .offset_out_of_range_data_loss import group_of
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Fetched
     from ...ledgers.sessions import Session
 
-OFTEN = 3
+OFTEN, OFTEN_STUCK = 3, 5
+"""Connections that begin at the same offset, and fetches of one connection."""
+PARTIAL = {0, 1, 2}
+"""Versions of Fetch that may be answered with a part of a batch (KIP-74)."""
 DAMAGED = "its batch is damaged"
 SOUND = "its bytes are sound, so what they say is what the client cannot read"
 
@@ -30,10 +34,13 @@ def find(book: Ledgers) -> Iterator[Case]:
         session = book.sessions[number]
         found.setdefault((session.client_id, topic, partition), []).append((session, fetched))
     for (client, topic, partition), all in found.items():
-        stuck = sum(fetched.stuck.count for _, fetched in all)
+        if all[0][0].used(1).versions <= PARTIAL:
+            continue  # these stop at a batch that is larger than they take
+        stuck = max((stuck_in(fetched) for _, fetched in all), default=0)
         starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]
-        again = max((starts.count(start) for start in set(starts)), default=0)
-        if max(stuck, again) < OFTEN:
+        group = group_of(book, client)
+        again = max((starts.count(start) for start in set(starts)), default=0) if group is not None else 0
+        if stuck < OFTEN_STUCK and again < OFTEN:
             continue
         offset = next((fetched.stuck_at for _, fetched in all if fetched.stuck), None)
         if offset is None:
@@ -42,11 +49,17 @@ def find(book: Ledgers) -> Iterator[Case]:
         damaged = bool(failures(book, (2, 87), (1,))) or any(one.findings.get("crc") for one, _ in all)
         session = all[0][0]
         yield rule.case(
-            Who(client or None, session.peers.client[0], topic=topic, partition=partition), first(marks), last(marks),
-            max(stuck, again), Evidence(tuple(dict.fromkeys(mark.number for mark in marks))[:7], (), ("fetch_offset",)),
+            Who(client or None, session.peers.client[0], topic=topic, partition=partition, group=group),
+            first(marks), last(marks), max(stuck, again), evidence(marks, "fetch_offset"),
             facts={"offset": offset, "damaged": DAMAGED if damaged else SOUND},
             certainty="certain" if damaged else "likely", weight=2.4,
         )  # fmt: skip
+
+
+def stuck_in(fetched: Fetched) -> int:
+    """Return how often a connection was sent data from the last offset that it came to."""
+    served = fetched.served
+    return served[fetched.stuck_at] if fetched.stuck and fetched.stuck_at == max(served) else 0
 
 
 def first(marks: list[Mark]) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.sessions import Session
 
-OFTEN, LONG_MS = 3, 20
+OFTEN, SHORTEST_MS, LONG_MS = 3, 20, 1000
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -26,7 +26,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     for sessions in found.values():
         seen = Seen.of(session.throttled for session in sessions)
         longest = max(session.throttle_ms for session in sessions)
-        if seen.count < OFTEN or longest < LONG_MS:
+        if longest < SHORTEST_MS or (seen.count < OFTEN and longest < LONG_MS):
             continue
         topics = [topic for (number, topic, _) in (*book.written, *book.fetched)
                   if number in {session.peers.number for session in sessions}]  # fmt: skip
@@ -44,4 +44,5 @@ rule: Rule = Rule(
     "Raise the quota of the client or user (producer_byte_rate, consumer_byte_rate, request_percentage), or send less.",
     "KIP-13, KIP-124, KIP-219",
     find,
+    explains=frozenset({"broker-frozen", "slow-follower", "consumer-too-slow", "head-of-line-blocking"}),
 )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
+from ...ledgers.marks import Seen
 from ..case import Case, Evidence, Rule, Who
 from ..looking import MS
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.groups import Group, Member
 
 UNKNOWN_MEMBER_ID, INVALID_SESSION_TIMEOUT, JOIN = 25, 26, 11
 SLACK = 0.9
+AGAIN = 2
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -31,6 +35,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                 unknown.count, Evidence(unknown.numbers, (), ("session_timeout_ms", "error_code")),
                 facts={"timeout": timeout, "pause": pause}, certainty="likely", weight=2.3,
             )  # fmt: skip
+        yield from _forgotten(group)
         refused = group.errors.get((JOIN, INVALID_SESSION_TIMEOUT))
         if refused is not None:
             clients = list(group.clients)
@@ -41,6 +46,32 @@ def find(book: Ledgers) -> Iterator[Case]:
                 Evidence(refused.numbers, (), ("session_timeout_ms", "error_code")),
                 facts={"timeout": asked, "pause": 0}, weight=2.3,
             )  # fmt: skip
+
+
+def _forgotten(group: Group) -> Iterator[Case]:
+    """Yield the clients that joined again and again under new ids, each time after a pause that is too long."""
+    unknown = Seen.of(seen for (_, code), seen in group.errors.items() if code == UNKNOWN_MEMBER_ID)
+    if not unknown:
+        return
+    by_client: dict[str, list[Member]] = {}
+    for member in group.known_members():
+        if member.joined:
+            by_client.setdefault(member.client_id, []).append(member)
+    for client, members in by_client.items():
+        pauses = [
+            (other.joined.since - one.last_sign, one)
+            for one, other in pairwise(members)
+            if one.left is None and one.connections & other.connections
+            and other.joined.since - one.last_sign >= SLACK * one.session_timeout_ms * MS > 0
+        ]  # fmt: skip
+        if len(pauses) < AGAIN:
+            continue
+        pause, member = max(pauses, key=lambda found: found[0])
+        yield rule.case(
+            Who(client or None, member.host or None, group=group.name), member.last_sign, unknown.until, len(pauses),
+            Evidence(unknown.numbers, (), ("session_timeout_ms", "error_code")),
+            {"timeout": member.session_timeout_ms * MS, "pause": pause}, certainty="likely", weight=2.3,
+        )  # fmt: skip
 
 
 rule: Rule = Rule(

@@ -39,9 +39,11 @@ def find(book: Ledgers) -> Iterator[Case]:
         slow = read_late(session)
         if not slow:
             continue
+        topics = [topic for (number, topic, _) in book.fetched if number == session.peers.number]
         worst = max(slow, key=lambda one: one.end - one.first)
         yield rule.case(
-            who(session), slow[0].start, slow[-1].end, len(slow), evidence([one.mark for one in slow], "time"),
+            who(session, topic=topics[0] if topics else None), slow[0].start, slow[-1].end, len(slow),
+            evidence([one.mark for one in slow], "time"),
             facts={"longest": worst.end - worst.first, "api": api_name(worst.api_key)}, weight=2.2,
         )  # fmt: skip
 

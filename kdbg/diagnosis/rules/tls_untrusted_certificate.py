@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HANDSHAKE, ALERT, CHANGE, DATA = 0x16, 0x15, 0x14, 0x17
 OF_CERTIFICATES = ("certificate", "unknown_ca", "unknown ca")
 """What stands in the names of alerts about certificates."""
-ENCRYPTED_ALERTS = (24, 30)
-"""Bytes of an encrypted alert of TLS 1.3, alone or behind a change of the cipher."""
+ENCRYPTED_ALERT = 52
+"""Bytes of an encrypted alert of TLS 1.3 at most, padded, behind a change of the cipher; a Finished takes more."""
 PLAIN_ALERT = 7
 
 
@@ -29,11 +29,10 @@ def refuses(path: Path) -> bool:
     sent, answered = path.ways
     if sent.head[:1] != bytes((HANDSHAKE,)) or answered.head[:1] != bytes((HANDSHAKE,)):
         return False
-    tail, length = sent.tail, sent.tail_length
-    return (tail[:1] == bytes((ALERT,)) and length == PLAIN_ALERT) or (
-        tail[:1] in (bytes((DATA,)), bytes((CHANGE,)), bytes((ALERT,))) and length in ENCRYPTED_ALERTS
-        and sent.packets < 12
-    )  # fmt: skip
+    hello = int.from_bytes(sent.head[3:5], "big") + 5
+    rest = sent.bytes - hello
+    plain = sent.tail[:1] == bytes((ALERT,)) and sent.tail_length == PLAIN_ALERT
+    return plain or (0 < rest <= ENCRYPTED_ALERT and sent.tail[:1] in (bytes((DATA,)), bytes((CHANGE,))))
 
 
 def find(book: Ledgers) -> Iterator[Case]:

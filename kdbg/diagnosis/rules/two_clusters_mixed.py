@@ -9,14 +9,16 @@ from ...findings.kinds import Severity
 from ...ledgers.marks import Seen
 from ...messages.peers import endpoint
 from ..case import Case, Rule, Who
-from ..looking import evidence, sessions_of
+from ..looking import evidence, sessions_of, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.sessions import Session
 
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for clients, and for addresses, to which metadata names more than one cluster."""
+    yield from elsewhere(book)
     for broker, ids in book.clusters.ids_by_broker.items():
         if len(ids) > 1:
             seen = Seen.of(book.clusters.ids[name] for name in ids)
@@ -31,9 +33,38 @@ def find(book: Ledgers) -> Iterator[Case]:
         sessions = sessions_of(book, client)
         marks = [one.marks[0] for one in told.values() if one.marks]
         yield rule.case(
-            Who(client, sessions[0].peers.client[0] if sessions else None, cluster_id=next(iter(told))), seen.since,
+            Who(client, sessions[0].peers.client[0] if sessions else None,
+                endpoint(sessions[0].broker) if sessions else None, cluster_id=next(iter(told))), seen.since,
             seen.until, seen.count, evidence(marks, "cluster_id"),
             facts={"ids": " and ".join(told), "who": client}, certainty="likely", weight=3.0,
+        )  # fmt: skip
+
+
+def elsewhere(book: Ledgers) -> Iterator[Case]:
+    """Look for topics that are written in one cluster and read in another, by clients that get nothing there."""
+    clusters = {broker: next(iter(ids)) for broker, ids in book.clusters.ids_by_broker.items() if len(ids) == 1}
+    written: dict[str, dict[str, Session]] = {}
+    for number, topic, _ in book.written:
+        session = book.sessions[number]
+        if session.broker in clusters:
+            written.setdefault(topic, {})[clusters[session.broker]] = session
+    told: set[tuple[str, str]] = set()
+    for (number, topic, _), fetched in book.fetched.items():
+        session = book.sessions[number]
+        there = clusters.get(session.broker)
+        polls = book.polls.get(number)
+        if there is None or fetched.with_data or topic not in written or (polls is not None and polls.replica >= 0):
+            continue
+        writers = written[topic]
+        if there in writers or (session.client_id, topic) in told:
+            continue
+        told.add((session.client_id, topic))
+        cluster, writer = next(iter(writers.items()))
+        yield rule.case(
+            who(session, topic=topic, cluster_id=there), fetched.requests.since, fetched.requests.until,
+            fetched.requests.count, evidence(fetched.requests, "cluster_id"),
+            {"ids": f"{writer.client_id} writes topic {topic} to {cluster}, {session.client_id} reads it from {there}",
+             "who": session.client_id}, certainty="likely", weight=3.0,
         )  # fmt: skip
 
 
@@ -41,7 +72,7 @@ rule: Rule = Rule(
     "two-clusters-mixed",
     Severity.ERROR,
     "addresses of two clusters",
-    "{who} is told of two clusters: {ids}",
+    "two clusters are mixed up by {who}: {ids}",
     "Let bootstrap.servers (and what a name or a balancer stands for) lead to brokers of one cluster only.",
     "KIP-78",
     find,

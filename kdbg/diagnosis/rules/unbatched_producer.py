@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...ledgers.flows import Written
 
 MANY = 200
-PER_SECOND = 100
+PER_SECOND = 200
 NEARLY_ALL = 0.95
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 MOST_TIMES = 4096
+MOST_SERVED = 128
 AT_ONCE = 5_000_000
 """Nanoseconds: an answer that comes sooner was not waited for."""
 CODEC = 0x07
@@ -99,12 +100,8 @@ def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
             entry.requests.add(mark)
             entry.limit = partition.get("partition_max_bytes", 0)
             entry.isolation = asked.get("isolation_level") or 0
-            if offset >= 0 and offset == entry.last_offset and entry.last_bytes:
-                entry.stuck.add(mark)
-                entry.stuck_at = offset
             if entry.first_offset < 0:
                 entry.first_offset = offset
-            entry.last_offset, entry.last_bytes = offset, 0
     polls.partitions = max(polls.partitions, len(offsets))
     anything, failed = False, bool(told.get("error_code"))
     for topic in told.get("responses") or ():
@@ -145,6 +142,22 @@ def _asked(polls: Polls, mark: Mark, asked: Body) -> None:
     polls.replica = state.get("replica_id", -1) if isinstance(state, dict) else asked.get("replica_id", polls.replica)
 
 
+def _served(entry: Fetched, offset: int, mark: Mark) -> None:
+    """Take note that data was sent from an offset: where it had been before, the consumer came back to it."""
+    if offset < 0:
+        return
+    served = entry.served
+    if offset in served:
+        served[offset] += 1
+        entry.stuck.add(mark)
+        if served[offset] >= served.get(entry.stuck_at, 0):
+            entry.stuck_at = offset
+    else:
+        served[offset] = 1
+        if len(served) > MOST_SERVED:
+            del served[next(iter(served))]
+
+
 def _got(
     book: Accounts, session: Session, mark: Mark, name: str, partition: Body, offsets: dict[tuple[str, int], int]
 ) -> tuple[bool, bool]:
@@ -174,7 +187,7 @@ def _got(
         entry.log_start = start
     if size:
         entry.with_data.add(mark)
-        entry.last_bytes = size
+        _served(entry, offsets.get((name, index), -1), mark)
         entry.records += count
         entry.bytes += size
         if entry.limit and size > entry.limit:

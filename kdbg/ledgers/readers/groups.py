@@ -108,7 +108,7 @@ def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
             named = [one for one in group.members.values() if one.instance_id == entry["group_instance_id"]]
             member = named[-1] if named else None
         if member is not None:
-            member.left = mark
+            member.go(mark)
             member.reason = entry.get("reason") or ""
             member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
         group.happened(Event(mark, "leave", member_id, -1, code))
@@ -161,9 +161,11 @@ def consumer_heartbeat(
     _beat(book, member, mark, asked, told)
     member.failed(code, mark)
     if epoch < 0:
-        member.left = mark
+        member.go(mark)
         group.happened(Event(mark, "leave", member_id, epoch, code))
     elif epoch == 0 or code:
+        if not code:
+            member.joined.add(mark)
         kind = "join" if epoch == 0 else "heartbeat"
         group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
     if not code and told.get("member_epoch", -1) > 0:

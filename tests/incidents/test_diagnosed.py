@@ -1,0 +1,68 @@
+"""What diagnosis says of each staged run: the cause first and the right party, nothing of runs that went well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.diagnosis import Case, diagnose
+from kdbg.diagnosis.text import case_object
+from kdbg.engine.engine import Engine
+from kdbg.findings.kinds import Severity
+from kdbg.ledgers import Ledgers
+
+CAPTURES = Path(__file__).parent / "captures"
+TRUTH: list[dict[str, Any]] = [json.loads(line) for line in (CAPTURES / "truth.jsonl").read_text().splitlines()]
+FAILING = [one for one in TRUTH if not one["healthy"]]
+WELL = [one for one in TRUTH if one["healthy"]]
+UNSEEN = {
+    "timeout-below-max-wait-kafkajs": "the client gives a request up and stays connected: nothing on the wire says so",
+    "one-record-a-batch-java": "a hundred a second is no more than a client sends that waits for each answer",
+}
+"""Runs of which too little is to be seen, each with what is missing."""
+
+
+def judged(name: str) -> list[Case]:
+    """Return what diagnosis says of a run."""
+    engine = Engine()
+    ledgers = Ledgers(engine.names_then)
+    with open_capture(CAPTURES / name) as capture:
+        for packets in capture.blocks():
+            ledgers.packets(packets)
+            ledgers.take(engine.receive_all(packets))
+        ledgers.take(engine.close())
+        ledgers.left_over(engine.findings)
+    return diagnose(ledgers)
+
+
+def loud(cases: list[Case]) -> list[Case]:
+    return [case for case in cases if case.severity is not Severity.NOTE]
+
+
+def test_there_are_enough() -> None:
+    assert len(FAILING) >= 40
+    assert len([one for one in WELL if not one["name"].endswith(".cured")]) >= 15
+    assert len(UNSEEN) <= len(FAILING) // 20
+
+
+@pytest.mark.parametrize("truth", FAILING, ids=lambda truth: truth["name"])
+def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
+    cases = loud(judged(truth["file"]))
+    if truth["name"] in UNSEEN:
+        assert not cases, "it is seen now: take it off the list"
+        return
+    assert cases, "nothing stands out"
+    first = case_object(cases[0])
+    assert first["cause"] == truth["cause_code"], first["sentence"]
+    for name, value in truth["who"].items():
+        said = first["who"].get(name)
+        assert said in value if isinstance(value, list) else said == value, (name, said, value)
+
+
+@pytest.mark.parametrize("truth", WELL, ids=lambda truth: truth["name"])
+def test_what_goes_well_is_quiet(truth: dict[str, Any]) -> None:
+    assert [case_object(case)["sentence"] for case in loud(judged(truth["file"]))] == []

@@ -28,7 +28,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         if (session.client_id, topic) in told or (polls is not None and polls.replica >= 0):
             continue
         data, over = fetched.with_data.count, fetched.oversized.count
-        partial = session.used(1).versions <= PARTIAL and fetched.stuck.count >= OFTEN
+        partial = session.used(1).versions.keys() <= PARTIAL and fetched.stuck.count >= OFTEN
         if not partial and (over < OFTEN or over < MOSTLY * data or fetched.limit > SMALL):
             continue
         told.add((session.client_id, topic))

@@ -34,7 +34,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         session = book.sessions[number]
         found.setdefault((session.client_id, topic, partition), []).append((session, fetched))
     for (client, topic, partition), all in found.items():
-        if all[0][0].used(1).versions <= PARTIAL:
+        if all[0][0].used(1).versions.keys() <= PARTIAL:
             continue  # these stop at a batch that is larger than they take
         stuck = max((stuck_in(fetched) for _, fetched in all), default=0)
         starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]

@@ -17,7 +17,7 @@ from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
 from .preambles import Read, begins
-from .search import Buffer, Search
+from .search import Buffer, Search, size_at
 from .states import CLASSIFICATION, Classification, Sign, next_state
 
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
@@ -93,7 +93,7 @@ class HeldSide:
     def gap(self, length: int, time: int, number: int) -> None:
         self.gapless = False
         self._events.append((length, time, number))
-        self.guess = self.guess or _is_request(self.run)
+        self.guess = self.guess or _is_request(self.run) or self._is_cut_request(length)
         self.classifier.look(self, final=True)
         self.run.clear()
         self._search = None
@@ -102,6 +102,13 @@ class HeldSide:
         self._events.append((None, time, number))
         self.guess = self.guess or _is_request(self.run)
         self.classifier.end(self)
+
+    def _is_cut_request(self, missing: int) -> bool:
+        """Return whether the connection begins with a request of which a snap length took the end, and no byte more."""
+        if not self.classifier.certain or self.passed or len(self._events) > 2 or len(self.run) < 4:
+            return False
+        size = size_at(self.run)[0]
+        return 4 + size - len(self.run) == missing and requests.read_cut_header(self.run, 4, size) is not None
 
     @property
     def intact(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ..budget import SMALL, Held
 from ..messages.exchange import CapturedMessage
 from .foreign import LONGEST_BEGINNING
-from .search import HEADER, MAX_FRAME, Search, Seeker, size_at
+from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, size_at
 from .states import FRAMING, Framing, Step, next_state
 from .times import Times
 
@@ -39,6 +39,9 @@ class Owner(Seeker, Protocol):
 
         `count` packets have done so before.
         """
+
+    def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
+        """Return the same as `judge` for a frame of which no more bytes are to be had."""
 
     def extent(self, data: bytes, token: Any) -> int | None:
         """Return how many bytes the message takes that begins here; None where it does not end within them."""
@@ -85,8 +88,8 @@ class Framer:
     owner: Owner
 
     __slots__ = (
-        "_beginning", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed", "_resumed",
-        "_search", "_times", "owner", "state",
+        "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed",
+        "_resumed", "_search", "_times", "owner", "state",
     )  # fmt: skip
 
     def __init__(self, owner: Owner, *, synced: bool, held: Held | None = None) -> None:
@@ -102,7 +105,7 @@ class Framer:
         self._beginning = b""
         self._ignored = 0
         self._resumed: tuple[int, ...] = ()
-        self._fresh = True
+        self._fresh, self._cut = True, False
 
     @property
     def quiescent(self) -> bool:
@@ -154,8 +157,10 @@ class Framer:
         self._now = time
         if self.state is Framing.SYNCED and not self._data:
             self._lose(True)
+        self._cut = True
         self._advance(final=True)
         missing = self._break_off()
+        self._cut = False
         if missing >= length:
             self._enter(Step.BROKEN_OFF)
             self._ignored = missing
@@ -252,7 +257,10 @@ class Framer:
 
     def _judge(self, place: int) -> tuple[bool | None, Any]:
         size = size_at(self._data, place)[0]
-        return self.owner.judge(self._data, place + 4, size) if 0 <= size <= MAX_FRAME else (False, None)
+        if not 0 <= size <= MAX_FRAME:
+            return False, None
+        found = self.owner.judge(self._data, place + 4, size)
+        return self.owner.judge_cut(self._data, place + 4, size) if found[0] is None and self._cut else found
 
     def _hand_over(self, end: int, missing: int, token: Any) -> None:
         """Hand over the frame that ends here."""

@@ -109,7 +109,7 @@ class Pairing:
         """Register a request and return its exchange; None as header: a raw SASL token."""
         if header is None:
             return self._register(self._token(half), half)
-        api, version, correlation_id, client_id, _ = header
+        api, version, correlation_id, client_id, *_ = header
         exchange = Exchange(self.peers, api, version, correlation_id, client_id)
         half.api, half.version = api, version
         prefix = read_prefix(header, half.data)

@@ -51,8 +51,8 @@ class Prefixes(dict[bytes, Prefix]):
 
 def read_prefix(header: RequestHeader, message: bytes) -> Prefix | None:
     """Return the prefix of a request with this header; None where its grammar is unknown, or cannot read so far."""
-    api, version, _, client_id, known = header
-    if not known:
+    api, version, _, client_id, known, cut = header
+    if not known or cut:
         return None
     read_head, read_acks = _readers(api, version)
     try:

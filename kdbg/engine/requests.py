@@ -28,13 +28,17 @@ _read_bare = cast(_BufferReader, reader(headers.REQUEST[0]))
 
 
 class RequestHeader(NamedTuple):
-    """What the header of a request says. `known`: there is a grammar for this API at this version."""
+    """What the header of a request says.
+
+    `known`: there is a grammar for this API at this version. `cut`: it ends inside the client id, which is not known.
+    """
 
     api: Api
     version: int
     correlation_id: int
     client_id: str | None
     known: bool
+    cut: bool = False
 
 
 class _Shape(NamedTuple):
@@ -78,6 +82,27 @@ def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, Reque
     if not shape.known and not _plausible(version, client_id):
         return False, None
     return True, RequestHeader(shape.api, version, head["correlation_id"], client_id, shape.known)
+
+
+def read_cut_header(data: Buffer, start: int, size: int) -> tuple[RequestHeader, bytes] | None:
+    """Read the header of a known request of `size` bytes at `start` whose end was not captured.
+
+    Return what there is of it, and of its client id; None where there is less than the correlation id, or no such one.
+    """
+    left = len(data) - start
+    if not SHORTEST <= left < size <= MAX_FRAME:
+        return None
+    key, version = _key_and_version(data, start)
+    if find(key) is None or version < 0:
+        return None
+    shape = _shape(key, version)
+    correlation_id = int.from_bytes(data[start + 4 : start + 8], "big", signed=True)
+    length = int.from_bytes(data[start + 8 : start + 10], "big", signed=True) if left >= SHORTEST + 2 else 0
+    part = bytes(data[start + 10 : start + 10 + max(length, 0)])
+    fits_in = -1 <= length <= min(size - SHORTEST - 2, LONGEST_HEADER)
+    if not (shape.known and shape.has_client_id and fits_in and part.decode(errors="replace").isprintable()):
+        return None
+    return RequestHeader(shape.api, version, correlation_id, None, True, True), part
 
 
 def _plausible(version: int, client_id: str | None) -> bool:

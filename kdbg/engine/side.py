@@ -8,6 +8,7 @@ from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from ..wire.language.api import Direction
 from . import complaints
 from .pairing import Pairing
+from .search import Buffer
 from .validation import excess, excess_of
 
 HOLD = 50_000_000
@@ -78,6 +79,10 @@ class Side:
         self._half = GivenUp
         self.frame(data, times, packets, missing, token)
         self._half = CapturedMessage
+
+    def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
+        """Judge a frame of which no more bytes are to be had, as `framing.Owner` has it."""
+        return None, None
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame, as `framing.Owner` has it."""

@@ -70,6 +70,20 @@ class RequestSide(Side, requests.AnyRequest):
             return _gssapi(data, start, size), None
         return accepted, None
 
+    def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+        """Judge a request whose header breaks off: it is the next of its client, as far as it says."""
+        found = requests.read_cut_header(data, start, size) if not self.pairing.tokens else None
+        if found is None:
+            return False, None
+        header, part = found
+        latest = self.pairing.latest
+        if latest is not None and not 0 < steps(latest, header.correlation_id) <= AHEAD:
+            return False, None
+        known = str(self.client_id) if self.client_id is not _NOBODY else ""
+        if not known.encode().startswith(part):
+            return not known, header
+        return True, header._replace(client_id=known) if known else header
+
     def _judge_stranger(self, data: Buffer, start: int, end: int, header: RequestHeader) -> bool | None:
         """Judge a request with another client id than those before it, as some clients send: its body must fit."""
         if not header.known or (end > len(data) and end - start >= WEAK_FRAME):
@@ -114,7 +128,7 @@ class RequestSide(Side, requests.AnyRequest):
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = self._half(data, times, packets, "request", missing)
         pairing = self.pairing
-        if token is not None and (token.client_id or "") != self.client_id:
+        if token is not None and not token.cut and (token.client_id or "") != self.client_id:
             self.client_id = token.client_id or ""
             pairing.prefixes.clear()
         self._exchange = pairing.request(token, half)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from ..budget import MEMORY
-from ..findings import Finding
+from ..findings import Finding, Kind
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.language.payload import Around
@@ -218,7 +218,7 @@ class CapturedMessage:
         if told is None or shallow:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()
-        return [finding for finding in told if not finding.kind.cut] if self.missing else told
+        return [one for one in told if not (one.kind.cut or one.kind is Kind.LEFTOVER)] if self.missing else told
 
 
 class GivenUp(CapturedMessage):

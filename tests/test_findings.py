@@ -43,6 +43,11 @@ def begun_before(talk: Talk) -> Talk:
     return talk
 
 
+def too_large(talk: Talk, size: int = (100 << 20) + 1) -> Talk:
+    """A Produce request of so many bytes, on which the broker hangs up before it has read it."""
+    return talk.send(struct.pack(">ihhih", size, 0, 3, 99, 4) + b"kdbg" + b"\xff\xff\0\1" + bytes(2000)).end()
+
+
 BROKER = {"node_id": 1, "host": "kafka-1", "port": 9092}
 
 
@@ -76,6 +81,7 @@ MADE: dict[str, Callable[[], Talk]] = {
     "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)),
     "quirk": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
     "midstream": lambda: begun_before(Talk().reply(b"\xff" * 40).ask("Metadata", 1).answer(brokers=[BROKER])),
+    "too-large": lambda: too_large(good()),
     "unanswered": lambda: good().ask("Metadata", 1),
     "unasked": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
     "not-kafka": lambda: (

@@ -267,15 +267,19 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     def eof_received(self) -> None:
-        waits = bool(self._conversation.in_flight)
-        self._fail(failures.hung_up(self.address, self._incoming.received, waits))
+        self._fail(failures.hung_up(self.address, self._incoming.received, self._largest))
 
     def connection_lost(self, error: Exception | None) -> None:
         for sending in self._outgoing.abandon():
             self._tell_tap(sending)
         self._lost.set()
-        waits = bool(self._conversation.in_flight)
-        self._fail(failures.lost(self.address, error, self._incoming.received, waits))
+        self._fail(failures.lost(self.address, error, self._incoming.received, self._largest))
+
+    @property
+    def _largest(self) -> int:
+        """The bytes of the largest request that waits for its answer, without its size in front; 0 for none."""
+        waiting = [exchange.request for exchange in self._conversation.in_flight]
+        return max((len(half.data) for half in waiting if half is not None), default=0)
 
     # Answers
 

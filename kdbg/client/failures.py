@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..engine.foreign import is_tls, looks_like
+from ..engine.search import REFUSED
 from ..errors import CannotConnect, ClientError, Closed, NotServed, TimedOut, WrongAnswer
 from ..grammars import name_of
 from ..wire import Api
@@ -91,24 +92,37 @@ def all_the_same(address: Address, api: Api, version: int, told: Mapping[int, tu
     return f"{show(address)} speaks {api.name} v{lowest} to v{highest}; version {version} is sent all the same"
 
 
-def hung_up(address: Address, received: int, waits: bool) -> Closed:
-    """Make the error for a broker that closed `received` bytes into an answer, or, with `waits`, without one."""
+def hung_up(address: Address, received: int, waits: int) -> Closed:
+    """Make the error for a broker that closed `received` bytes into an answer, or without one.
+
+    `waits` is the size of the largest request that waits for an answer, in bytes; 0 for none.
+    """
     where = show(address)
     if received:
         return Closed(where, f"the broker hung up in the middle of an answer, after {received:,} bytes")
     if waits:
-        return Closed(where, "the broker hung up without an answer", WHY_HANG_UP)
+        return Closed(where, "the broker hung up without an answer", _why(waits))
     return Closed(where, "the broker hung up")
 
 
-def lost(address: Address, error: Exception | None, received: int, waits: bool) -> ClientError:
-    """Make the error for a connection that is gone; `error` is asyncio's, None where the broker just closed."""
+def _why(waits: int) -> str:
+    """Say why a broker may hang up on a request of so many bytes."""
+    if waits <= REFUSED:
+        return WHY_HANG_UP
+    return f"the request has {waits:,} bytes, brokers take {REFUSED:,} if socket.request.max.bytes says nothing else"
+
+
+def lost(address: Address, error: Exception | None, received: int, waits: int) -> ClientError:
+    """Make the error for a connection that is gone; `error` is asyncio's, None where the broker just closed.
+
+    `waits` is as in `hung_up`.
+    """
     if error is None:
         return hung_up(address, received, waits)
     if isinstance(error, ssl.SSLError):
         return tls.broken(address, error)
     if isinstance(error, ConnectionError):
-        return Closed(show(address), "the broker reset the connection", WHY_HANG_UP if waits else "")
+        return Closed(show(address), "the broker reset the connection", _why(waits) if waits else "")
     return Closed(show(address), f"the connection broke: {getattr(error, 'strerror', None) or error}")
 
 

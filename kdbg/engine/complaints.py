@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from ..budget import MEMORY
 from ..findings import Finding, Kind
 from ..findings import facts as of
+from ..grammars import find
 from ..messages.exchange import CapturedMessage
 from ..wire.language.api import Direction
 from .identify import Candidate, is_likely
+from .search import REFUSED
 
 NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
 """Why a response is waited for no longer."""
@@ -51,6 +53,19 @@ def broken_off(half: CapturedMessage) -> Finding:
 def unanswered(why: NotAwaited | None = None) -> Finding:
     """Make the finding for a request without a response; `why` is None at the end of the connection."""
     return Finding(Kind.UNANSWERED, "request", facts=why)
+
+
+def too_large(data: bytes, size: int) -> Finding | None:
+    """Make the finding for a request that begins with these bytes behind its size, if it is larger than brokers take.
+
+    None if it is not, or if they are no request's that kdbg knows.
+    """
+    key, version = int.from_bytes(data[:2]), int.from_bytes(data[2:4])
+    api = find(key) if size > REFUSED and len(data) >= 4 else None
+    if api is None or version not in api.versions:
+        return None
+    facts = of.RequestTooLarge(api.name, version, size, REFUSED)
+    return Finding(Kind.TOO_LARGE, "request", "", 0, facts=facts)
 
 
 def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *, read: bool = False) -> Finding:

@@ -183,6 +183,9 @@ class Pairing:
             exchange.answered = False
         else:
             exchange.findings.append(complaints.unanswered(why))
+            half = exchange.request
+            if half is not None and (large := complaints.too_large(half.data, half.size - 4)) is not None:
+                exchange.findings.append(large)
             self.stragglers.remember(exchange, complaints.too_late())
         self._hand_over(exchange)
 

@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 MAX_FRAME = (128 << 20) - 1
 """Larger than any frame that brokers and clients accept by default (100 MiB)."""
+REFUSED = 100 << 20
+"""The largest request that brokers take, if socket.request.max.bytes is not configured."""
 WEAK_FRAME = 4 << 20
 """The largest frame that a search waits for where little more than a length speaks for it."""
 HEADER = 16

@@ -154,6 +154,11 @@ class RequestSide(Side, requests.AnyRequest):
             self._decide()
         return True
 
+    def skipped(self, length: int, beginning: bytes) -> None:
+        super().skipped(length, beginning)
+        if len(beginning) >= 8 and (large := complaints.too_large(beginning[4:], size_at(beginning)[0])) is not None:
+            self.pairing.findings.append(large._replace(start=None))
+
     def lost(self, length: int, number: int) -> None:
         self.pairing.whole = False
         super().lost(length, number)

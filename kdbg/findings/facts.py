@@ -57,6 +57,15 @@ class WaitedTooMuch(NamedTuple):
     most: int
 
 
+class RequestTooLarge(NamedTuple):
+    """A request of `size` bytes got no answer: brokers hang up on more than `most` unless they are configured to."""
+
+    api: str
+    version: int
+    size: int
+    most: int
+
+
 class RequestUnseen(NamedTuple):
     """The request of a response is not in the capture."""
 
@@ -259,8 +268,8 @@ class CaptureTrouble(NamedTuple):
 
 Facts: TypeAlias = (
     Fault | BytesMissing | BytesUnproved | BeforeFirst | NothingWhole | ForeignAnswer | SizeCoversOthers | BrokenOff
-    | NotHeld | WaitedTooMuch | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull | PassedOver
-    | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate | AnsweredUnasked | AnsweredUnaskedLate
-    | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload | EntryCut | Zeros
-    | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
+    | NotHeld | WaitedTooMuch | RequestTooLarge | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull
+    | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate | AnsweredUnasked
+    | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload
+    | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
 )  # fmt: skip

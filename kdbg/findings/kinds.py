@@ -64,6 +64,7 @@ class Kind(StrEnum):
     DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
     QUIRK = "quirk", "a known habit of some peers, which others understand", _NOTE, _HARMLESS
     MIDSTREAM = "midstream", "the connection was open before the capture began", _NOTE
+    TOO_LARGE = "too-large", "a request that is larger than brokers take"
     UNANSWERED = "unanswered", "no response was seen", _WARNING
     UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
     FAULT = "fault", "kdbg's proxy did something to it, as it was told to", _NOTE

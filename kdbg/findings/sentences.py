@@ -117,6 +117,8 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
     of.NotHeld: lambda facts: f"its end was given up: {_more('all connections hold', facts.most)}",
     of.WaitedTooMuch: lambda facts: f"no response was seen before {_more('all connections held', facts.most)}",
+    of.RequestTooLarge: "{api} v{version} of {size:,} bytes, on which brokers hang up: they take {most:,}, unless"
+    " socket.request.max.bytes says another limit",
     of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
     of.Answers: _answers,
     of.RequestUnseenSoLong: "its request was not seen before {responses} more such responses; {length} bytes of body"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ..engine.search import MAX_FRAME
+from ..engine.search import MAX_FRAME, REFUSED
 from ..grammars import name_of
 from ..grammars.errors import ERRORS
 from ..guess.numbers import (
@@ -26,8 +26,6 @@ from ..pasted.numbers import Logged, Role
 from .grid import printable
 from .look import Look
 
-REFUSED = 100 << 20
-"""socket.request.max.bytes, if it is not configured."""
 LOST = "The peer speaks another protocol, or the reader lost its place in the stream."
 OTHER_VERSION = (
     "It reads by the layout of another version than the message has (or of another API): see which version was asked "

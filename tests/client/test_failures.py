@@ -9,6 +9,7 @@ import pytest
 
 from kdbg.client.failures import bad_length, hung_up, lost, too_slow, wrong_number
 from kdbg.client.incoming import Incoming
+from kdbg.engine.search import REFUSED
 from kdbg.errors import ClientError, Closed, TimedOut, WrongAnswer
 
 WHERE = ("broker", 9092)
@@ -99,3 +100,11 @@ def test_wrong_number(due: list[int], words: str) -> None:
     assert isinstance(error, WrongAnswer)
     assert isinstance(error, ClientError)
     assert words in str(error)
+
+
+def test_a_request_larger_than_brokers_take_is_named_as_what_made_the_broker_hang_up() -> None:
+    size = REFUSED + 1
+    words = "the request has 104,857,601 bytes, brokers take 104,857,600 if socket.request.max.bytes says nothing else"
+    assert str(hung_up(WHERE, 0, size)) == f"broker:9092: the broker hung up without an answer; {words}"
+    assert str(lost(WHERE, ConnectionResetError(), 0, size)) == f"broker:9092: the broker reset the connection; {words}"
+    assert "socket.request.max.bytes" not in str(hung_up(WHERE, 0, REFUSED))

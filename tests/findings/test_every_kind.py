@@ -75,6 +75,9 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "the broker does not know this version, and says so in version 0, as it must (KIP-511)"),
         ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
             "40 bytes from the broker are the end of what was sent before the capture began"),
+        ("too-large", ERROR, ("request", "", 0, 0), of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
+            "Produce v3 of 104,857,601 bytes, on which brokers hang up: they take 104,857,600, unless"
+            " socket.request.max.bytes says another limit"),
         ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
         ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
             "its request was not seen; by its bytes it is perhaps the response of Heartbeat v3 (or v1, 2, which look"
@@ -151,16 +154,9 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
-        "dialect",
-        "quirk",
-        "midstream",
-        "fault",
-        "unknown-tag",
-        "unanswered",
-        "unasked",
-        "non-minimal-varint",
-        "unused-bits",
-    }
+        "dialect", "quirk", "midstream", "fault", "unknown-tag", "unanswered", "unasked",
+        "non-minimal-varint", "unused-bits",
+    }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
 

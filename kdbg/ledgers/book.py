@@ -11,11 +11,14 @@ from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.lines import UNTIMED
 from ..messages.peers import Peers
 from ..messages.waiting import WAITS
+from ..wire.readings.outline import Outline
 from .accounts import MOST_ERRORS, Accounts
 from .marks import Mark
-from .readers import READERS
-from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Session, Slow, Unanswered
+from .readers import COUNTERS, READERS
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Session, Slow, Unanswered, Use
 
+CLOSELY, EVERY = 1024, 16
+"""Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
 NO_BODY: dict[str, Any] = {}
 
 
@@ -69,8 +72,15 @@ class Ledgers(Accounts):
             return
         key = api.key
         use = session.heard(mark, key, exchange.version, exchange.client_id, request.size if request is not None else 0)
-        asked = _body(request)
-        told = _body(response)
+        latency = exchange.latency
+        facts = exchange.facts()
+        count = COUNTERS.get(key)
+        if count is not None and facts is not None and _is_everyday(use, exchange, facts, latency):
+            self.pulse(session.broker).beat(end, mark)
+            session.sampled = True
+            count(self, session, mark, facts, latency)
+            return
+        asked, told = _body(request), _body(response)
         if not exchange.is_sound(shallow=True):
             for finding in exchange.all_findings(shallow=True):
                 session.odd(finding.kind.value, mark)
@@ -78,7 +88,6 @@ class Ledgers(Accounts):
             session.unanswered_count += 1
             if len(session.unanswered) < MOST_UNANSWERED:
                 session.unanswered.append(Unanswered(mark, key, exchange.version, request.size, request.missing))
-        latency = exchange.latency
         if latency is not None and request is not None and response is not None:
             self.pulse(session.broker).beat(response.first_time, mark)
             if latency >= SLOW or response.last_time - response.first_time >= SLOW:
@@ -91,6 +100,8 @@ class Ledgers(Accounts):
         read = READERS.get(key)
         if read is not None:
             read(self, session, mark, asked, told, exchange)
+        if facts is not None and not (facts[0][2] or facts[1][2]):
+            return
         for error in exchange.errors:
             use.errors[error.code] += 1
             if error.topic is not None:
@@ -114,6 +125,20 @@ class Ledgers(Accounts):
                 asked.get("acks"),
             )
         )  # fmt: skip
+
+
+def _is_everyday(use: Use, exchange: Exchange, facts: tuple[Outline, Outline], latency: int | None) -> bool:
+    """Return whether an exchange is one of very many of its kind, and nothing about it is worth a closer look."""
+    return (
+        use.seen.count > CLOSELY
+        and use.seen.count % EVERY != 0
+        and latency is not None
+        and latency < SLOW
+        and not (facts[0][2] or facts[1][2])
+        and not use.transactional
+        and exchange.response is not None
+        and exchange.response.last_time - exchange.response.first_time < SLOW
+    )
 
 
 def _body(half: CapturedMessage | None) -> dict[str, Any]:

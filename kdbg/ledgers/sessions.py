@@ -48,7 +48,7 @@ class Unanswered(NamedTuple):
 class Use:
     """How an API was used on a connection."""
 
-    __slots__ = ("errors", "late", "seen", "size", "versions", "worst")
+    __slots__ = ("errors", "late", "seen", "size", "transactional", "versions", "worst")
 
     def __init__(self) -> None:
         self.seen: Seen = Seen()
@@ -58,6 +58,8 @@ class Use:
         self.late: int = 0
         self.worst: int = 0
         self.size: int = 0
+        self.transactional: bool = False
+        """Whether some of it was part of transactions."""
 
 
 class Session:
@@ -88,6 +90,8 @@ class Session:
         self.unasked: Seen = Seen()
         self.slow: list[Slow] = []
         self.throttled: Seen = Seen()
+        self.sampled: bool = False
+        """Whether not all of its exchanges were read closely: of very many that are well, some are."""
         self.throttle_ms: int = 0
         """The longest time for which the broker asked the client to be silent."""
         self.findings: dict[str, Seen] = {}

@@ -14,3 +14,5 @@ READERS: dict[int, Any] = {
     **metadata.READERS, **sasl.READERS, **flows.READERS, **groups.READERS, **producers.READERS,
 }  # fmt: skip
 """API key → reader."""
+COUNTERS: dict[int, Any] = flows.COUNTERS
+"""API key → what counts its exchanges that are not read closely: (ledgers, session, mark, facts, latency)."""

@@ -9,6 +9,7 @@ from ..marks import Seen
 
 if TYPE_CHECKING:
     from ...messages.exchange import Exchange
+    from ...wire.readings.outline import Outline
     from ..accounts import Accounts
     from ..marks import Mark
     from ..sessions import Session
@@ -19,6 +20,7 @@ MOST_SERVED = 128
 AT_ONCE = 5_000_000
 """Nanoseconds: an answer that comes sooner was not waited for."""
 CODEC = 0x07
+PRODUCE = 0
 OFFSET_OUT_OF_RANGE = 1
 
 
@@ -26,6 +28,8 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
     """Take an exchange of Produce."""
     acks = asked.get("acks")
     transactional = asked.get("transactional_id")
+    if transactional:
+        session.used(PRODUCE).transactional = True
     for topic in asked.get("topic_data") or ():
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():
@@ -77,7 +81,8 @@ def _wrote(
         producer.client_id = producer.client_id or session.client_id
         producer.transactional_id = producer.transactional_id or transactional
         producer.produced.add(mark)
-        producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
+        if not session.sampled:
+            producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
         if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
             txn.opened(mark)
 
@@ -199,4 +204,47 @@ def _got(
     return bool(size), bool(code)
 
 
+def count_produce(
+    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+) -> None:
+    """Count a Produce that is not read closely, as the ones before it were."""
+    for name, index, _, records in facts[0][0]:
+        entry = book.written.get((session.peers.number, book.topic(None, name), index if index is not None else -1))
+        if entry is None:
+            continue
+        entry.requests.add(mark)
+        if records:
+            entry.records += records
+            entry.batches += 1
+            entry.singles += records == 1
+            entry.uncompressed += entry.uncompressed > 0
+            entry.bytes += entry.bytes // entry.batches
+
+
+def count_fetch(
+    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+) -> None:
+    """Count a Fetch that is not read closely."""
+    polls = book.polls.get(session.peers.number)
+    if polls is None:
+        return
+    _asked(polls, mark, {})
+    polls.last_end = mark.end
+    data = False
+    for name, index, _, records in facts[1][0]:
+        entry = book.fetched.get((session.peers.number, book.topic(None, name), index if index is not None else -1))
+        if entry is not None:
+            entry.requests.add(mark)
+            if records:
+                data = True
+                entry.with_data.add(mark)
+                entry.records += records
+    if not data:
+        polls.empty.add(mark)
+        if latency is not None and latency < AT_ONCE:
+            polls.empty_at_once.add(mark)
+
+
 READERS = {0: produce, 1: fetch}
+COUNTERS = {0: count_produce, 1: count_fetch}
+"""What counts those exchanges of an API that are not read closely, by its key."""

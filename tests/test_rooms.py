@@ -45,6 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {
         "values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet", "capture.write",
+        "tls.made",
     },
     "render": {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",

@@ -48,6 +48,8 @@ from .sending.options import security_options
 @click.option("--no-decode", is_flag=True, help="Show nothing: only pass on.")
 @screen_options
 @click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
+@click.option("--listen-ca", metavar="FILE", help="Speak TLS with clients, by a certificate made now, and write its "
+              "authority to FILE, for clients to trust.")  # fmt: skip
 @click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
 @view_option("summary")
 @filter_options

@@ -16,7 +16,7 @@ import click
 
 from ..capture.write import CaptureWriter
 from ..client import tls as client_tls
-from ..client.settings import addresses
+from ..client.settings import Settings, addresses
 from ..errors import InputError, KdbgError
 from ..filters.chosen import Filters
 from ..live.control import End, Office
@@ -32,7 +32,7 @@ from .faulting import READY, FaultLog, Marked, rules_of
 from .output import Writer
 from .sending.live import addresses as clusters
 from .sending.options import Options as SendOptions
-from .sending.security import NOWHERE, tls
+from .sending.security import NOWHERE, sasl, tls
 
 PATIENCE = 2.0
 """Seconds that the display has to take what is left when the proxy ends."""
@@ -79,12 +79,19 @@ def options_of(given: dict[str, Any]) -> Options:
     said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
     said |= {name: given.pop(name) for name in said.keys() & given.keys() - KEPT}
     secure = tls(SendOptions(**said), None)
+    said_sasl = sasl(SendOptions(**said), None)
+    advertise, authority = given.pop("advertise") or "", given.pop("listen_ca")
     clients = client_tls.server_context(certificate, key) if certificate else None
+    if authority and clients is None:
+        names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
+        clients = client_tls.made_context(tuple(names), authority)
     return Options(
         brokers=broker,
-        listening=Listening(host, port, given.pop("advertise") or "", clients),
+        listening=Listening(host, port, advertise, clients),
         upstream=Upstream(
-            tls=client_tls.context(secure) if secure else None, server_name=secure.server_name if secure else ""
+            tls=client_tls.context(secure) if secure else None,
+            server_name=secure.server_name if secure else "",
+            settings=Settings(tls=secure, sasl=said_sasl) if said_sasl else None,
         ),
         change=not given.pop("keep_addresses"),
         rules=rules_of(given.pop("faults"), given.pop("fault_files")),

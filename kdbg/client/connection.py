@@ -94,6 +94,12 @@ class Connection(asyncio.Protocol):
         self._socket = TimedSocket(family)
         return self._socket
 
+    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
+        """Give the connection to somebody else, who reads and writes it from now on; return its transport."""
+        self._transport.set_protocol(protocol)
+        protocol.connection_made(self._transport)
+        return self._transport
+
     @property
     def open_(self) -> bool:
         """Whether it can still be used."""

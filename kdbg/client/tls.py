@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import ssl
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
 from ..capture.write import private
 from ..errors import CannotConnect, Closed, InputError
+from ..extras import install
 from .settings import Address, Tls, show
 
 NOT_TLS = ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "RECORD_LAYER", "UNEXPECTED_MESSAGE", "PACKET_LENGTH_TOO_LONG")
@@ -43,6 +48,24 @@ def server_context(certificate: str, key: str | None) -> ssl.SSLContext:
     except (OSError, ssl.SSLError, ValueError) as error:
         raise InputError(f"{certificate}: no usable certificate and key ({_reason(error)})") from None
     return found
+
+
+def made_context(hosts: Sequence[str], path: str) -> ssl.SSLContext:
+    """Return the TLS context of a listener with a certificate for these hosts that is made now; its authority, for
+    clients to trust, is written to a file. `InputError` without `cryptography`, or where that cannot be written."""
+    if find_spec("cryptography") is None:
+        raise InputError(f"making a certificate needs cryptography: {install('tls')}")
+    from ..tls.made import made
+
+    found = made(hosts)
+    try:
+        Path(path).write_bytes(found.authority)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({_reason(error)})") from None
+    with tempfile.NamedTemporaryFile() as file:  # nobody else may read it; contexts load files alone
+        file.write(found.certificate)
+        file.flush()
+        return server_context(file.name, None)
 
 
 def _log_keys(found: ssl.SSLContext, path: str) -> None:

@@ -10,7 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from ..client.settings import show
+from ..client.authenticate import authenticate
+from ..client.connection import Connection
+from ..client.settings import Settings, show
+from ..errors import KdbgError
 from ..messages.peers import Peers
 from .addresses import Address, Addresses
 from .holding import Desk
@@ -25,11 +28,15 @@ GRACE = 1.0
 
 @dataclass(frozen=True)
 class Upstream:
-    """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's)."""
+    """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's).
+
+    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it.
+    """
 
     timeout: float = 10.0
     tls: ssl.SSLContext | None = None
     server_name: str = ""
+    settings: Settings | None = None
 
 
 class Proxy:
@@ -125,7 +132,6 @@ class Proxy:
 
     async def _connect(self, session: Session, broker: Address) -> None:
         """Connect a session to its broker; hang up on the client where that fails."""
-        loop, tls = asyncio.get_running_loop(), self._upstream.tls
         transport = session.client.transport
         assert transport is not None
         peer = transport.get_extra_info("peername")
@@ -136,11 +142,8 @@ class Proxy:
         session.peers = Peers(self.connections, client, broker_endpoint(broker))
         try:
             async with asyncio.timeout(self._upstream.timeout):
-                name = (self._upstream.server_name or broker[0]) if tls is not None else None
-                upstream, _ = await loop.create_connection(
-                    lambda: session.broker, *broker, ssl=tls, server_hostname=name
-                )
-        except (OSError, TimeoutError, ssl.SSLError) as error:
+                upstream = await self._reach(session, broker)
+        except (OSError, TimeoutError, ssl.SSLError, KdbgError) as error:
             reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
             self._say(f"{show(broker)} cannot be reached: {reason}")
             session.hang_up(broken=True)
@@ -154,6 +157,18 @@ class Proxy:
             session.holder.opened()
         session.client.read_while(True)
         session.pump()
+
+    async def _reach(self, session: Session, broker: Address) -> asyncio.Transport:
+        """Connect a session to its broker, and authenticate there if kdbg is to."""
+        tls, settings = self._upstream.tls, self._upstream.settings
+        if settings is not None and settings.sasl is not None:
+            connection = await Connection.open(broker, settings)
+            await authenticate(connection, settings.sasl)
+            return connection.hand_over(session.broker)
+        name = (self._upstream.server_name or broker[0]) if tls is not None else None
+        loop = asyncio.get_running_loop()
+        upstream, _ = await loop.create_connection(lambda: session.broker, *broker, ssl=tls, server_hostname=name)
+        return upstream
 
     def _ended(self, session: Session) -> None:
         self._sessions.discard(session)

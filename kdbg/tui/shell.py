@@ -183,7 +183,8 @@ class Shell(App[None]):
             self.sort(self.order.by, descending=self.order.descending)
         self.exchanges.grew()
         if self.following:
-            self.exchanges.edge(1)
+            self.exchanges.go(self._seen - 1, told=False)
+            self.want()
         if first and self._seen > 0:
             self.want()
 
@@ -194,7 +195,7 @@ class Shell(App[None]):
     def on_pane_moved(self, event: Pane.Moved) -> None:
         """Show what the cursor went to."""
         if event.pane is self.exchanges:
-            self.following = self.following and self.exchanges.cursor == self.exchanges.count - 1
+            self.following = self.following and self.exchanges.cursor >= self._seen - 1
             self.want()
         elif event.pane is self.fields:
             self.light()

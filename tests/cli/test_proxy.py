@@ -95,6 +95,16 @@ def test_the_brokers_addresses_are_shown_and_the_proxys_told() -> None:
     assert {int(port) for port in stands} <= told | shown
 
 
+def test_a_certificate_is_made_that_clients_can_trust(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    authority = tmp_path / "authority.pem"
+    with proxying("--listen-ca", str(authority)) as proxy:
+        assert "Metadata" in send(proxy.address, "metadata", "--ca", str(authority)).stdout
+        assert "not trusted" in send(proxy.address, "metadata", "--tls").stderr
+        proxy.end()
+    assert authority.read_bytes().startswith(b"-----BEGIN CERTIFICATE-----")
+
+
 def test_without_decoding_nothing_is_shown() -> None:
     with proxying("--no-decode") as proxy:
         assert "leftover" in send(proxy.address, "metadata").stdout  # a fault of the mock cluster's

@@ -8,6 +8,8 @@ import os
 import random
 import resource
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -152,6 +154,115 @@ def test_a_reset_of_one_end_is_a_reset_of_the_other(stack: ExitStack) -> None:
     with pytest.raises(ConnectionResetError):
         while sock.recv(100):
             pass
+
+
+def test_others_go_on_while_peers_break_off_stand_still_and_talk_nonsense(stack: ExitStack) -> None:
+    proxy = before(stack, echo)
+    begun, over = threading.Barrier(5), threading.Event()
+    right = list[bool]()
+
+    def steady(seed: int) -> None:
+        data = framed(seed, 20)
+        with connect(proxy) as sock:
+            begun.wait()
+            rounds = 0
+            while rounds < 3 or not over.is_set():
+                writer = threading.Thread(target=sock.sendall, args=(data,))
+                writer.start()
+                got = bytearray()
+                while len(got) < len(data):
+                    got += sock.recv(1 << 16)
+                writer.join()
+                right.append(hashlib.sha256(got).digest() == hashlib.sha256(data).digest())
+                rounds += 1
+
+    steadies = [threading.Thread(target=steady, args=(seed,)) for seed in range(4)]
+    for each in steadies:
+        each.start()
+    begun.wait()
+    standing = []
+    for number in range(60):
+        sock = connect(proxy)
+        kind = number % 4
+        if kind == 0:  # breaks off amid a frame
+            sock.sendall(b"\0\0\x10\0" + bytes(100))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            sock.close()
+        elif kind == 1:  # reads nothing of what comes back
+            sock.setblocking(False)
+            with suppress(BlockingIOError):
+                sock.send(framed(number, 40))
+            standing.append(sock)
+        else:
+            sock.sendall([GARBAGE["HTTP"], GARBAGE["TLS"]][kind - 2])
+            sock.close()
+    over.set()
+    for each in steadies:
+        each.join(PATIENCE)
+        assert not each.is_alive()
+    assert right
+    assert all(right)
+    for sock in standing:
+        sock.close()
+    nothing_is_left(proxy)
+
+
+def nothing_is_left(proxy: RunningProxy) -> None:
+    """Wait until the proxy has no sessions and no tasks any more."""
+    assert proxy._proxy is not None
+    for _ in range(int(PATIENCE * 20)):
+        if not proxy._proxy._sessions and not proxy._proxy._tasks:
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError(f"left: {proxy._proxy._sessions}, {proxy._proxy._tasks}")
+
+
+def test_a_broker_that_is_killed_breaks_its_connections_off_and_the_proxy_goes_on(stack: ExitStack) -> None:
+    code = ("import socket\ns = socket.create_server(('127.0.0.1', 0))\nprint(s.getsockname()[1], flush=True)\n"
+            "kept = []\nwhile True: kept.append(s.accept())")  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as broker:
+        assert broker.stdout is not None
+        proxy = stack.enter_context(kdbg.proxy(f"127.0.0.1:{broker.stdout.readline().strip()}"))
+        socks = [stack.enter_context(connect(proxy)) for _ in range(20)]
+        for sock in socks:
+            sock.sendall(framed(1, 5))
+        broker.kill()
+        broker.wait()
+    for sock in socks:
+        with suppress(ConnectionError):
+            assert sock.recv(1) == b""
+    late = stack.enter_context(connect(proxy))
+    with suppress(ConnectionError):
+        assert late.recv(1) == b""
+    nothing_is_left(proxy)
+
+
+def test_a_proxy_that_is_killed_leaves_nobody_waiting(stack: ExitStack) -> None:
+    begun, ended, sent = threading.Event(), threading.Event(), framed(1, 5)
+
+    def answer(sock: socket.socket) -> None:
+        assert sent.startswith(sock.recv(1 << 10))
+        begun.set()
+        with suppress(OSError):
+            read_all(sock)
+        ended.set()
+
+    there = stack.enter_context(closing(Peer(answer)))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "kdbg", "proxy", "-b", there.address, "-l", f"127.0.0.1:{port}", "--no-decode"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "stands for" in process.stderr.readline()
+        sock = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        sock.settimeout(PATIENCE)
+        sock.sendall(sent)
+        assert begun.wait(PATIENCE)
+        process.kill()
+        process.communicate()
+    with suppress(ConnectionError):
+        assert sock.recv(1) == b""
+    assert ended.wait(PATIENCE)
 
 
 def test_a_broker_that_is_not_there_is_said_and_the_client_hung_up_on(stack: ExitStack) -> None:

@@ -25,6 +25,8 @@ _moments = Memo(lambda second: _seconds[second].encode())
 HalfValues: TypeAlias = tuple[bytes, bytes, int, bytes]
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
+BEYOND = 253_402_300_800 * 1_000_000_000
+"""Nanoseconds from 1970 to the end of the year 9999, the last that a calendar here has."""
 SECOND = 1_000_000_000
 """Nanoseconds of a second."""
 iso_seconds = Memo(lambda second: _seconds[second].replace(" ", "T").encode())
@@ -41,6 +43,11 @@ def _local_moment(second: int) -> tuple[bytes, bytes]:
     """Return seconds since 1970 as date and time of day in local time, and the name of the zone."""
     clock = Clock(local=True)
     return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
+
+
+def has_date(time: int) -> bool:
+    """Return whether a time in nanoseconds since 1970 has a date: not before that, nor beyond the year 9999."""
+    return 0 <= time < BEYOND
 
 
 def moment(time: int) -> str:

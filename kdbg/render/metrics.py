@@ -100,6 +100,6 @@ def _plain(value: Any, tree: Tree) -> str:
 def _time(nanoseconds: str) -> str:
     """Return nanoseconds since 1970, a string in JSON, as date and time in UTC; unchanged if beyond the year 9999."""
     seconds, rest = divmod(int(nanoseconds), 10**9)
-    if seconds >= 253_402_300_800:
+    if not 0 <= seconds < 253_402_300_800:
         return nanoseconds
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{rest // 10**6:03d} UTC"

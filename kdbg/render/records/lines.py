@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...records.record import CapturedRecord, TransactionEnd
 from ...values.chosen import ReadBytes
 from ...values.value import Asked, Part, Value
-from ..heading import moment
+from ..heading import has_date, moment
 from ..look import Look
 from ..said import quoted
 from ..values import cells, cut, escape, quote
@@ -23,6 +23,8 @@ LEAST = 8
 WIDE = 120
 """Columns from which on ways are words."""
 ARROWS = {"produced": "→", "fetched": "←", "stored": "·"}
+MILLISECOND = 1_000_000
+"""Nanoseconds of a millisecond."""
 UNKNOWN = "–"
 Piece = tuple[str, str]
 """A style, and text in it."""
@@ -42,7 +44,7 @@ class Lines:
     def __call__(self, record: CapturedRecord) -> str:
         """Return the line of a record, newline included."""
         milliseconds = record.timestamp
-        day, when = self._when(None if milliseconds is None else milliseconds * 1_000_000)
+        day, when = self._when(None if milliseconds is None else milliseconds * MILLISECOND)
         special = [(_style(mark), f"{mark}  ") for mark in marks(record)]
         if self.look.full:
             return self._whole([("dim", when), *self._front(record, 0), *special, *self._all_content(record)])
@@ -62,6 +64,8 @@ class Lines:
         """Return the line of the day, "" where that is known, and the time with what separates it from the rest."""
         if nanoseconds is None:
             return "", f"{UNKNOWN:<{TIME if not self.look.full else DATE + 1 + TIME}}  "
+        if not has_date(nanoseconds):
+            return "", f"{f'{nanoseconds // MILLISECOND} ms':<{TIME if not self.look.full else DATE + 1 + TIME}}  "
         text = moment(nanoseconds)[: DATE + 1 + TIME]
         if self.look.full:
             return "", f"{text}  "

@@ -9,7 +9,7 @@ from ...records.record import CapturedRecord
 from ...values.chosen import ReadBytes
 from ...values.value import Asked, Part, Value
 from ..answers import csv_line
-from ..heading import moment
+from ..heading import has_date, moment
 from ..jsonlines import dump
 from .contents import header_objects, json_form, text
 from .marks import is_open
@@ -73,7 +73,8 @@ def said(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
 def columns(record: CapturedRecord) -> dict[str, Any]:
     """Return all columns, those of keys, values and headers still to be filled."""
     origin, producer = record.origin, record.producer
-    when = None if record.timestamp is None else moment(record.timestamp * 1_000_000)[:23].replace(" ", "T") + "Z"
+    time = None if record.timestamp is None else record.timestamp * 1_000_000
+    when = moment(time)[:23].replace(" ", "T") + "Z" if time is not None and has_date(time) else None
     return {
         "time": when, "timestamp": record.timestamp, "topic": record.topic_text, "partition": record.partition,
         "offset": record.offset, "way": origin.way, "client_id": origin.client_id, "exchange": origin.number,

@@ -19,13 +19,18 @@ PARTIES = ("client_id", "broker", "topic", "partition", "group", "user", "transa
 
 @dataclass(frozen=True)
 class Shown:
-    """At least so many exchanges of an API: with an error, a version, a client id, with no response at all."""
+    """At least so many exchanges of an API: with an error, a version, a client id, with no response, slower than (ms).
+
+    `where` is an expression of kdbg's own (`kdbg guide where`), for what only a field of the message tells.
+    """
 
     api: str
     error: str = ""
     version: int | None = None
     client_id: str = ""
     unanswered: bool = False
+    slower_than: float = 0.0
+    where: str = ""
     at_least: int = 1
 
 

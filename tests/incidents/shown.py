@@ -54,16 +54,17 @@ def _segment(at: float, frame: bytes) -> Packet:
 def missing(capture: Path, evidence: tuple[Evidence, ...]) -> list[Evidence]:
     """The pieces of evidence that a capture does not show."""
     seen = list(packets(capture))
-    exchanges = list(kdbg.read(capture)) if any(isinstance(each, Shown) for each in evidence) else []
+    wanted = {each.where for each in evidence if isinstance(each, Shown)}
+    exchanges = {where: list(kdbg.read(capture, where=where or None)) for where in wanted}
     return [each for each in evidence if not _shows(each, seen, exchanges)]
 
 
-def _shows(wanted: Evidence, seen: list[Packet], exchanges: list[Any]) -> bool:
+def _shows(wanted: Evidence, seen: list[Packet], exchanges: dict[str, list[Any]]) -> bool:
     if isinstance(wanted, Bytes):
         return any(wanted.data in each.payload for each in seen)
     if isinstance(wanted, Packets):
         return sum(_is_packet(wanted, each) for each in seen) >= wanted.at_least
-    return sum(_is_exchange(wanted, each) for each in exchanges) >= wanted.at_least
+    return sum(_is_exchange(wanted, each) for each in exchanges[wanted.where]) >= wanted.at_least
 
 
 def _is_packet(wanted: Packets, packet: Packet) -> bool:
@@ -84,4 +85,5 @@ def _is_exchange(wanted: Shown, exchange: Any) -> bool:
         and (wanted.version is None or wanted.version == exchange.version)
         and (not wanted.client_id or wanted.client_id == exchange.client_id)
         and not (wanted.unanswered and exchange.response is not None)
+        and (exchange.latency_ms or 0.0) >= wanted.slower_than
     )

@@ -217,6 +217,8 @@ def old_python(stage: Stage, api_version: tuple[int, ...] | None = (0, 9)) -> No
         apart(send)
 
 
+LOCALHOST = 'response.brokers.exists(b, b.host == "localhost")'
+NO_NAME = 'response.brokers.exists(b, b.host.endsWith(".invalid"))'
 INCIDENTS = (
     Incident(
         "plaintext-librdkafka-to-tls", "plaintext-client-to-tls-listener", "one", partial(librdkafka, address=TLS),
@@ -232,7 +234,7 @@ INCIDENTS = (
     ),
     Incident(
         "plaintext-kafkajs-to-tls", "plaintext-client-to-tls-listener", "one", partial(javascript, address=TLS),
-        {"client_id": "web-shop", "broker": TLS}, (Bytes(b"web-shop"),),
+        {"client_id": "web-shop", "broker": TLS}, (Bytes(b"web-shop"), Bytes(b"\x15\x03")),
         "ssl: true, or the port for plaintext", javascript,
     ),
     Incident(
@@ -288,7 +290,7 @@ INCIDENTS = (
         "advertised-localhost-from-afar", "advertised-listener-localhost", "one",
         partial(from_afar, port=ADVERTISED["TOLD_LOCALHOST_FROM_AFAR"][0]),
         {"broker": f"{NEAR}:{ADVERTISED['TOLD_LOCALHOST_FROM_AFAR'][0]}", "client_id": "label-truck"},
-        (Shown("Metadata", client_id="label-truck", at_least=2), Packets("S", address=FAR)),
+        (Shown("Metadata", client_id="label-truck", where=LOCALHOST, at_least=2), Packets("S", address=FAR)),
         "advertised.listeners: an address that clients can reach", partial(from_afar, port=LINE_PORT),
     ),
     Incident(
@@ -323,14 +325,14 @@ INCIDENTS = (
         "advertised-unresolvable-librdkafka", "advertised-listener-unresolvable", "one",
         partial(librdkafka, address=TOLD["TOLD_NO_NAME"]),
         {"broker": TOLD["TOLD_NO_NAME"], "client_id": "label-printer"},
-        (Shown("Metadata", client_id="label-printer"),),
+        (Shown("Metadata", client_id="label-printer", where=NO_NAME),),
         "advertised.listeners: a name that clients can resolve", librdkafka,
     ),
     Incident(
         "advertised-unresolvable-java", "advertised-listener-unresolvable", "one",
         partial(java, address=TOLD["TOLD_NO_NAME"]),
         {"broker": TOLD["TOLD_NO_NAME"], "client_id": "billing-batch"},
-        (Shown("Metadata", client_id="billing-batch"),),
+        (Shown("Metadata", client_id="billing-batch", where=NO_NAME),),
         "advertised.listeners: a name that clients can resolve", java,
     ),
     Incident(

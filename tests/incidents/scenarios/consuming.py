@@ -87,7 +87,7 @@ def paused(stage: Stage, resumes: bool = False) -> None:
         polled(reader, seconds=0.5)
         if resumes:
             reader.resume(where)
-        polled(reader, seconds=5)
+        polled(reader, seconds=8)
         end()
 
 
@@ -176,6 +176,7 @@ def broken_on_disk(stage: Stage, broken: bool = True) -> None:
 
 
 CLIENT = "client_id"
+AT = "request.topics.exists(t, t.partitions.exists(p, p.fetch_offset == {}))"
 INCIDENTS = (
     Incident(
         "consumer-too-slow-librdkafka", "consumer-too-slow", "one", slower,
@@ -209,19 +210,20 @@ INCIDENTS = (
     ),
     Incident(
         "batch-broken-on-disk", "corrupt-batch", "one", broken_on_disk,
-        {CLIENT: "vault-reader", "topic": "vault", "broker": ONE}, (Shown("Fetch", client_id="vault-reader"),),
+        {CLIENT: "vault-reader", "topic": "vault", "broker": ONE},
+        (Shown("Fetch", client_id="vault-reader", where='"crc" in finding_kinds'),),
         "look at the broker's disk; another replica", partial(broken_on_disk, broken=False),
     ),
     Incident(
         "poison-record-restarts", "poison-record", "one", poison,
         {CLIENT: "basket-value", "group": "basket-values", "topic": "baskets"},
-        (Shown("Fetch", client_id="basket-value", at_least=4), Shown("JoinGroup", at_least=4)),
+        (Shown("Fetch", client_id="basket-value", where=AT.format(3), at_least=3), Shown("JoinGroup", at_least=4)),
         "skip the record, or put it aside", partial(poison, skips=True),
     ),
     Incident(
         "poison-record-seeks", "poison-record", "one", poison_by_seeking,
         {CLIENT: "basket-audit", "group": "basket-audits", "topic": "baskets"},
-        (Shown("Fetch", client_id="basket-audit", at_least=10),), "skip the record, or put it aside",
+        (Shown("Fetch", client_id="basket-audit", where=AT.format(2), at_least=5),), "skip the record, or put it aside",
         partial(poison_by_seeking, skips=True),
     ),
 )  # fmt: skip

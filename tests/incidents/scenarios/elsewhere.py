@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from ..foreign import java_client, kafkajs
 from ..handmade import Handmade, fetched
-from ..incident import Incident, Shown
+from ..incident import Incident, Packets, Shown
 from ..stage import PATIENCE, SETUP, Stage, ended
 from .groups import SHORT, polled
 from .producing import move
@@ -115,7 +115,8 @@ INCIDENTS = (
     Incident(
         "writer-here-reader-there", "two-clusters-mixed", "one", one_here_one_there,
         {"client_id": ["stock-feed", "stock-shop"], "topic": "stock", "broker": [ONE, STRICT]},
-        (Shown("Produce", client_id="stock-feed", at_least=10), Shown("Fetch", client_id="stock-shop", at_least=5)),
+        (Shown("Produce", client_id="stock-feed", at_least=10), Shown("Fetch", client_id="stock-shop", at_least=5),
+         Packets("P", address="127.0.0.31")),
         "the same bootstrap servers for both", partial(one_here_one_there, mixed=False),
     ),
     Incident(
@@ -131,7 +132,7 @@ INCIDENTS = (
         "reset the group's offsets with the topic", partial(made_anew, deleted=False),
     ),
     Incident(
-        "one-key-for-all-java", "hot-partition", "one", partial(one_key_in_java, count=120),
+        "one-key-for-all-java", "hot-partition", "one", partial(one_key_in_java, count=250),
         {"client_id": "meter-hub", "topic": "meters-in"}, (Shown("Produce", client_id="meter-hub", at_least=50),),
         "keys that differ", partial(one_key_in_java, count=2, batch=200),
     ),

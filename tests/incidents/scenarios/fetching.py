@@ -8,7 +8,7 @@ from functools import partial
 
 from confluent_kafka import Producer, TopicPartition
 
-from ..foreign import franz_go, java_client, kafkajs
+from ..foreign import franz_go, java_client
 from ..handmade import Handmade, fetched, handmade
 from ..incident import Incident, Packets, Shown
 from ..stage import PATIENCE, Stage, apart, ended
@@ -122,12 +122,20 @@ def impatient_java(stage: Stage, timeout: int = 1000) -> None:
         ended(java_client("consume", "quiet", settings))
 
 
-def impatient_javascript(stage: Stage, timeout: int = 1000) -> None:
+def impatient_aiokafka(stage: Stage, timeout: int = 1000) -> None:
+    import asyncio
+
+    from aiokafka import AIOKafkaConsumer
+
     stage.topic("quiet")
-    kafka = {"brokers": [ONE], "clientId": "quiet-js", "requestTimeout": timeout}
-    waits = {"maxWaitTimeInMs": 2500, "minBytes": 1_000_000, "sessionTimeout": 6000, "heartbeatInterval": 500}
+    options = {"fetch_max_wait_ms": 2500, "fetch_min_bytes": 1_000_000, "request_timeout_ms": timeout}
+
+    async def read() -> None:
+        async with AIOKafkaConsumer("quiet", bootstrap_servers=ONE, client_id="quiet-aio", **options) as reader:
+            await reader.getmany(timeout_ms=9000)
+
     with stage.recording():
-        ended(kafkajs("consume", "quiet", kafka=kafka, group="quiet-js", consumer=waits, seconds=9))
+        asyncio.run(read())
 
 
 def takes_it_for_the_next(stage: Stage, wait: int = 1800) -> None:
@@ -221,6 +229,7 @@ def crowded(stage: Stage, most: int = 2) -> None:
 
 
 CLIENT = "client_id"
+STUCK = "request.topics.exists(t, t.partitions.exists(p, p.fetch_offset == 1))"
 INCIDENTS = (
     Incident(
         "fetch-without-waiting", "busy-fetch-loop", "one", busy, {CLIENT: "alert-pager", "topic": "alerts"},
@@ -238,7 +247,8 @@ INCIDENTS = (
     ),
     Incident(
         "fetch-too-small-for-one-message", "fetch-size-too-small", "old", too_small_for_one,
-        {CLIENT: "map-import", "topic": "maps"}, (Shown("Fetch", version=2, client_id="map-import", at_least=10),),
+        {CLIENT: "map-import", "topic": "maps"},
+        (Shown("Fetch", version=2, client_id="map-import", where=STUCK, at_least=8),),
         "a fetch larger than the largest message", partial(too_small_for_one, most=100_000),
     ),
     Incident(
@@ -264,23 +274,27 @@ INCIDENTS = (
         "request.timeout.ms above fetch.max.wait.ms", partial(impatient_java, timeout=8000),
     ),
     Incident(
-        "timeout-below-max-wait-kafkajs", "client-timeout-below-max-wait", "one", impatient_javascript,
-        {CLIENT: "quiet-js", "topic": "quiet"}, (Shown("Fetch", client_id="quiet-js"),),
-        "requestTimeout above maxWaitTimeInMs", partial(impatient_javascript, timeout=8000),
+        "timeout-below-max-wait-aiokafka", "client-timeout-below-max-wait", "one", impatient_aiokafka,
+        {CLIENT: "quiet-aio", "topic": "quiet"},
+        (Shown("Fetch", client_id="quiet-aio", at_least=3), Packets("R", port=9092, at_least=2)),
+        "request_timeout_ms above fetch_max_wait_ms", partial(impatient_aiokafka, timeout=8000),
     ),
     Incident(
         "late-answer-taken-for-the-next", "client-timeout-below-max-wait", "one", takes_it_for_the_next,
         {CLIENT: "homemade-tcl", "topic": "quiet"},
-        (Shown("Fetch", client_id="homemade-tcl", at_least=4), Shown("Metadata", client_id="homemade-tcl", at_least=4)),
+        (Shown("Fetch", client_id="homemade-tcl", at_least=4),
+         Shown("Metadata", client_id="homemade-tcl", slower_than=400, at_least=4)),
         "a timeout above max_wait_ms; another connection after it", partial(takes_it_for_the_next, wait=300),
     ),
     Incident(
         "client-reads-late", "slow-client", "one", reads_late, {CLIENT: "film-player", "topic": "films"},
-        (Packets("A", port=9092, empty_window=True),), "read at once, or fetch less", partial(reads_late, pause=0.0),
+        (Packets("A", port=9092, empty_window=True, at_least=3),),
+        "read at once, or fetch less", partial(reads_late, pause=0.0),
     ),
     Incident(
         "metadata-behind-a-long-poll", "head-of-line-blocking", "one", behind_another,
-        {CLIENT: "job-runner", "broker": ONE}, (Shown("Metadata", client_id="job-runner", at_least=4),),
+        {CLIENT: "job-runner", "broker": ONE},
+        (Shown("Metadata", client_id="job-runner", slower_than=1000, at_least=4),),
         "a connection of its own for long polls", partial(behind_another, wait=50),
     ),
     Incident(

@@ -250,7 +250,7 @@ INCIDENTS = (
     Incident(
         "poll-too-late-java", "max-poll-interval-exceeded", "one", too_long_in_java,
         {"client_id": "thumb-1", "group": "thumbnails"},
-        (Shown("LeaveGroup", client_id="thumb-1"), Shown("JoinGroup", client_id="thumb-1")),
+        (Shown("LeaveGroup", client_id="thumb-1"), Shown("JoinGroup", client_id="thumb-1", at_least=4)),
         "max.poll.interval.ms, or less work between polls", partial(too_long_in_java, block=0),
     ),
     Incident(
@@ -272,19 +272,22 @@ INCIDENTS = (
     ),
     Incident(
         "process-stood-still", "session-timeout-too-short", "one", paused_process,
-        {"client_id": "gate-2", "group": "gate-keepers"}, (Shown("JoinGroup", client_id="gate-1", at_least=2),),
+        {"client_id": "gate-2", "group": "gate-keepers"},
+        (Shown("Heartbeat", "UNKNOWN_MEMBER_ID", client_id="gate-2"),),
         "a session.timeout.ms longer than the pauses", partial(paused_process, session=6000),
     ),
     Incident(
         "group-of-two-programs", "group-id-shared", "one", shared_by_two,
         {"group": "app", "client_id": ["order-mailer", "log-shipper"]},
-        (Shown("JoinGroup", client_id="order-mailer", at_least=2), Shown("JoinGroup", client_id="log-shipper")),
+        (Shown("JoinGroup", client_id="order-mailer", at_least=2),
+         Shown("JoinGroup", client_id="log-shipper", where='request.group_id == "app"')),
         "a group.id for each program", partial(shared_by_two, groups=("order-mailer", "log-shipper")),
     ),
     Incident(
         "group-stolen-franz-go", "group-id-shared", "one", shared_and_stolen,
         {"group": "reports", "client_id": ["ledger-feed", "dashboard"]},
-        (Shown("JoinGroup", client_id="ledger-feed"), Shown("JoinGroup", client_id="dashboard")),
+        (Shown("JoinGroup", client_id="ledger-feed"),
+         Shown("JoinGroup", client_id="dashboard", where='request.group_id == "reports"')),
         "a group.id for each program", partial(shared_and_stolen, groups=("ledger", "dashboard")),
     ),
     Incident(

@@ -210,6 +210,7 @@ def mixed_up_librdkafka(stage: Stage, wrong_from: int | None = 3) -> None:
             writer.flush(2)
 
 
+UNASKED = '"unasked" in finding_kinds'
 AT_LINE = {"host": FAR, "broker": LINE}
 INCIDENTS = (
     Incident(
@@ -244,28 +245,31 @@ INCIDENTS = (
     ),
     Incident(
         "broker-stood-still", "broker-frozen", "one", frozen, {"broker": ONE},
-        (Shown("Produce", client_id="order-api", at_least=10),), "look at the broker's pauses: GC, disk, VM",
+        (Shown("Produce", client_id="order-api", slower_than=1000, at_least=3),),
+        "look at the broker's pauses: GC, disk, VM",
         partial(frozen, seconds=0.0),
     ),
     Incident(
         "broker-stood-still-java", "broker-frozen", "one", frozen_for_java, {"broker": ONE},
-        (Shown("Produce", client_id="order-form", at_least=20),), "look at the broker's pauses: GC, disk, VM",
+        (Shown("Produce", client_id="order-form", slower_than=1500),), "look at the broker's pauses: GC, disk, VM",
         partial(frozen_for_java, seconds=0.0),
     ),
     Incident(
         "follower-stood-still", "slow-follower", "three", lagging_follower,
         {"topic": "trades"},
-        (Shown("Produce", client_id="trade-api", at_least=10), Shown("Fetch", at_least=10)),
+        (Shown("Produce", client_id="trade-api", slower_than=1000, at_least=3), Shown("Fetch", at_least=10)),
         "look at the follower", partial(lagging_follower, seconds=0.0),
     ),
     Incident(
         "answers-mixed-up-kafka-python", "correlation-mismatch-middlebox", "one", mixed_up,
-        {"client_id": "ticket-gate", "broker": BOX}, (Packets("S", address=MIDDLE[0], at_least=2),),
+        {"client_id": "ticket-gate", "broker": BOX},
+        (Packets("S", address=MIDDLE[0], at_least=2), Shown("Produce", where=UNASKED)),
         "take the box out of the way", partial(mixed_up, wrong_from=None),
     ),
     Incident(
         "answers-mixed-up-librdkafka", "correlation-mismatch-middlebox", "one", mixed_up_librdkafka,
-        {"client_id": "ticket-hall", "broker": BOX}, (Packets("S", address=MIDDLE[0], at_least=2),),
+        {"client_id": "ticket-hall", "broker": BOX},
+        (Packets("S", address=MIDDLE[0], at_least=2), Shown("Produce", where=UNASKED)),
         "take the box out of the way", partial(mixed_up_librdkafka, wrong_from=None),
     ),
 )  # fmt: skip

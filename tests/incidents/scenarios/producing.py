@@ -266,6 +266,8 @@ def two_clusters(stage: Stage, mixed: bool = True) -> None:
                 writer.flush(2)
 
 
+THROTTLED = "response.throttle_time_ms > 0"
+TO_ORDRES = 'request.topic_data.exists(t, t.name == "ordres")'
 INCIDENTS = (
     Incident(
         "record-too-large-librdkafka", "message-too-large", "one", too_large,
@@ -292,7 +294,7 @@ INCIDENTS = (
     ),
     Incident(
         "acks-0-too-large", "acks0-silent-loss", "one", silent, {"client_id": "click-beacon", "topic": "clicks"},
-        (Shown("Produce", client_id="click-beacon"), Packets("F", port=9092)),
+        (Shown("Produce", client_id="click-beacon", where="request.acks == 0", at_least=3), Packets("F", port=9092)),
         "acks=1 or all; the topic's max.message.bytes", partial(silent, acks="1", limit=5000),
     ),
     Incident(
@@ -314,7 +316,7 @@ INCIDENTS = (
     Incident(
         "mistyped-topic-made", "mistyped-topic-auto-created", "one", mistyped,
         {"client_id": "till-7", "topic": "ordres"},
-        (Shown("Metadata", client_id="till-7"), Shown("Produce", client_id="till-7")),
+        (Shown("Metadata", client_id="till-7"), Shown("Produce", client_id="till-7", where=TO_ORDRES)),
         "correct the name; auto.create.topics.enable=false", partial(mistyped, topic="orders"),
     ),
     Incident(
@@ -348,12 +350,13 @@ INCIDENTS = (
     ),
     Incident(
         "throttled-producer", "quota-throttled", "one", throttled, {"client_id": "bulk-export", "broker": ONE},
-        (Shown("Produce", client_id="bulk-export", at_least=3),), "a larger producer_byte_rate for the client",
+        (Shown("Produce", client_id="bulk-export", where=THROTTLED, at_least=3),),
+        "a larger producer_byte_rate for the client",
         partial(throttled, rate=None),
     ),
     Incident(
         "throttled-consumer-franz-go", "quota-throttled", "one", throttled_reader,
-        {"client_id": "bulk-import", "broker": ONE}, (Shown("Fetch", client_id="bulk-import", at_least=2),),
+        {"client_id": "bulk-import", "broker": ONE}, (Shown("Fetch", client_id="bulk-import", where=THROTTLED),),
         "a larger consumer_byte_rate for the client", partial(throttled_reader, rate=None),
     ),
     Incident(
@@ -377,7 +380,7 @@ INCIDENTS = (
     Incident(
         "two-clusters-in-one-list", "two-clusters-mixed", "one", two_clusters,
         {"client_id": "order-sync", "broker": [ONE, STRICT]},
-        (Shown("Metadata", client_id="order-sync", at_least=3),),
+        (Shown("Metadata", "UNKNOWN_TOPIC_OR_PARTITION", client_id="order-sync"), Shown("Produce")),
         "bootstrap servers of one cluster", partial(two_clusters, mixed=False),
     ),
 )  # fmt: skip

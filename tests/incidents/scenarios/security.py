@@ -270,7 +270,7 @@ INCIDENTS = (
     ),
     Incident(
         "no-sasl-kafkajs", "client-without-sasl", "one", javascript_without_sasl,
-        {"client_id": "web-shop", "broker": SASL}, (Shown("ApiVersions", client_id="web-shop"),),
+        {"client_id": "web-shop", "broker": SASL}, (Shown("Metadata", client_id="web-shop", unanswered=True),),
         "sasl: …, or another listener", partial(javascript_without_sasl, address=PLAIN),
     ),
     Incident(

@@ -152,41 +152,45 @@ def beyond_the_most_in_java(stage: Stage, timeout: int = 3_600_000) -> None:
         ended(java_client("transact", "escrow", settings))
 
 
+HELD = "response.responses.exists(r, r.partitions.exists(p, p.last_stable_offset < p.high_watermark))"
 INCIDENTS = (
     Incident(
         "transaction-left-open", "hanging-transaction", "one", left_open,
         {"client_id": "settle-batch", "transactional_id": "settle-7", "topic": "settlements"},
-        (Shown("InitProducerId", client_id="settle-batch"), Shown("Fetch", client_id="settle-report", at_least=3)),
+        (Shown("InitProducerId", client_id="settle-batch"),
+         Shown("Fetch", client_id="settle-report", where=HELD, at_least=5)),
         "end it: commit, abort, or kafka-transactions abort", partial(left_open, commits=True),
     ),
     Incident(
         "transaction-left-open-java", "hanging-transaction", "one", left_open_in_java,
         {"client_id": "refund-job", "transactional_id": "refunds-1", "topic": "refunds"},
-        (Shown("InitProducerId", client_id="refund-job"), Shown("Fetch", client_id="refund-report", at_least=3)),
+        (Shown("InitProducerId", client_id="refund-job"),
+         Shown("Fetch", client_id="refund-report", where=HELD, at_least=5)),
         "end it: commit, abort, or kafka-transactions abort", partial(left_open_in_java, hold=0),
     ),
     Incident(
         "transaction-timed-out-librdkafka", "transaction-timed-out", "one", too_slow,
         {"client_id": "slow-settle", "transactional_id": "settle-2"},
-        (Shown("InitProducerId", client_id="slow-settle"), Shown("Produce", client_id="slow-settle")),
+        (Shown("InitProducerId", client_id="slow-settle"), Shown("Produce", "INVALID_PRODUCER_EPOCH")),
         "transaction.timeout.ms, or shorter transactions", partial(too_slow, timeout=60_000),
     ),
     Incident(
         "transaction-timed-out-java", "transaction-timed-out", "one", too_slow_in_java,
         {"client_id": "invoice-run", "transactional_id": "invoices-1"},
-        (Shown("InitProducerId", client_id="invoice-run"), Shown("Produce", client_id="invoice-run")),
+        (Shown("InitProducerId", client_id="invoice-run"), Shown("Produce", "INVALID_PRODUCER_EPOCH")),
         "transaction.timeout.ms, or shorter transactions", partial(too_slow_in_java, timeout=60_000),
     ),
     Incident(
         "transactional-id-of-two", "transactional-id-shared", "one", shared,
         {"client_id": ["pay-1", "pay-2"], "transactional_id": "payments"},
-        (Shown("InitProducerId", client_id="pay-1"), Shown("InitProducerId", client_id="pay-2")),
+        (Shown("AddPartitionsToTxn", "INVALID_PRODUCER_EPOCH", client_id="pay-1"),
+         Shown("InitProducerId", client_id="pay-2")),
         "a transactional.id for each process", partial(shared, ids=("payments-1", "payments-2")),
     ),
     Incident(
         "transactional-id-of-two-java", "transactional-id-shared", "one", shared_in_java,
         {"client_id": ["book-a", "book-b"], "transactional_id": "booker"},
-        (Shown("InitProducerId", client_id="book-a"), Shown("InitProducerId", client_id="book-b")),
+        (Shown("EndTxn", "PRODUCER_FENCED", client_id="book-a"), Shown("InitProducerId", client_id="book-b")),
         "a transactional.id for each process", partial(shared_in_java, ids=("booker-a", "booker-b")),
     ),
     Incident(

@@ -8,16 +8,23 @@ from typing import Any, NamedTuple
 from .marks import Bounded, Mark, Seen
 
 MOST_MEMBERS, MOST_EVENTS, MOST_LEFT = 4096, 4096, 64
+FEW_PARTITIONS, LONGEST_REASON = 32, 200
 
 
 class Event(NamedTuple):
-    """What happened in a group: `kind` is join, sync, heartbeat, leave, commit; `code` the error it got, 0 for none."""
+    """What happened in a group: `kind` is join, sync, heartbeat, leave, commit; `code` the error it got, 0 for none.
+
+    `assigned` is what a member was given, its first FEW_PARTITIONS alone, `partitions` how many these are in all.
+    """
 
     mark: Mark
     kind: str
     member_id: str
     generation: int
     code: int
+    assigned: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    partitions: int = 0
+    reason: str = ""
 
 
 class Member:
@@ -75,6 +82,8 @@ class Group:
         self.name: str = name
         self.members: Bounded[str, Member] = Bounded(MOST_MEMBERS)
         self.events: list[Event] = []
+        self.events_lost: int = 0
+        """Events beyond the bound."""
         self.generations: dict[int, Mark] = {}
         self.protocol_type: str = ""
         self.errors: dict[tuple[int, int], Seen] = {}
@@ -98,6 +107,8 @@ class Group:
         """Note an event."""
         if len(self.events) < MOST_EVENTS:
             self.events.append(event)
+        else:
+            self.events_lost += 1
 
     def failed(self, api_key: int, code: int, mark: Mark) -> None:
         """Count an error."""
@@ -121,6 +132,18 @@ def assignment_of(value: Any) -> dict[str, tuple[int, ...]] | None:
             name = entry.get("topic") or entry.get("topic_name") or entry.get("topic_id")
             found[str(name)] = tuple(entry.get("partitions") or ())
     return found
+
+
+def few_of(assigned: dict[str, tuple[int, ...]] | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], int]:
+    """Return the first partitions of an assignment, by topic, and how many there are."""
+    found = list[tuple[str, tuple[int, ...]]]()
+    left = FEW_PARTITIONS
+    for topic, partitions in (assigned or {}).items():
+        if left <= 0:
+            break
+        found.append((topic, partitions[:left]))
+        left -= max(len(partitions), 1)
+    return tuple(found), sum(map(len, (assigned or {}).values()))
 
 
 def subscription_of(protocols: Iterable[Any]) -> tuple[str, ...]:

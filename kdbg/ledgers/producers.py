@@ -51,6 +51,8 @@ class Producer:
     def __init__(self, producer_id: int) -> None:
         self.producer_id: int = producer_id
         self.client_id: str = ""
+        self.begun: list[Began] = []
+        """InitProducerId that gave it, the last MOST_EVENTS."""
         self.transactional_id: str | None = None
         self.epochs: dict[int, Seen] = {}
         self.next: dict[tuple[str, int, int], int] = {}
@@ -84,13 +86,21 @@ class Transactional:
         self.last: Mark | None = None
 
     def opened(self, mark: Mark) -> None:
-        """Note that something was written in a transaction."""
+        """Note that something was written in a transaction; of one that ended later it is a part."""
+        if self.transactions and (ended := self.transactions[-1].ended) is not None and mark.time < ended.time:
+            return
         if (not self.transactions or self.transactions[-1].ended is not None) and len(self.transactions) < MOST_EVENTS:
             self.transactions.append(Transaction(mark))
 
     def closed(self, mark: Mark, committed: bool, code: int, *, by_coordinator: bool = False) -> None:
-        """Note that the transaction was ended, or that an attempt to failed."""
-        if not self.transactions or self.transactions[-1].ended is not None:
+        """Note that the transaction was ended, or that an attempt to failed.
+
+        What the producer and the coordinator say is on two connections, and comes in any order: the earlier one holds.
+        """
+        if not self.transactions:
+            return
+        last = self.transactions[-1]
+        if mark.time < last.began.time or (last.ended is not None and last.ended.time <= mark.time):
             return
         if code == 0 or by_coordinator:
             self.transactions[-1] = self.transactions[-1]._replace(

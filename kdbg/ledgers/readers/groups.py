@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..groups import Event, Group, Member, assignment_of, subscription_of
+from ..groups import LONGEST_REASON, Event, Group, Member, assignment_of, few_of, subscription_of
 from ..marks import Seen
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, 
             member.joined.add(mark)
     if not code and generation >= 0:
         group.generations.setdefault(generation, mark)
-    group.happened(Event(mark, "join", member_id, generation, code))
+    reason = (asked.get("reason") or "")[:LONGEST_REASON]
+    group.happened(Event(mark, "join", member_id, generation, code, reason=reason))
 
 
 def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -74,7 +75,8 @@ def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, 
             assigned = told.get("assignment")
             member.assigned = assignment_of(assigned) if assigned else {}
             member.ever_assigned = member.ever_assigned or bool(member.assigned)
-    group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code))
+    given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
+    group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
 
 def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -111,7 +113,9 @@ def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
             member.go(mark)
             member.reason = entry.get("reason") or ""
             member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
-        group.happened(Event(mark, "leave", member_id, -1, code))
+        reason = (entry.get("reason") or "")[:LONGEST_REASON]
+        member_id = member_id or (member.member_id if member is not None else "")
+        group.happened(Event(mark, "leave", member_id, -1, code, reason=reason))
 
 
 def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -168,6 +172,10 @@ def consumer_heartbeat(
             member.joined.add(mark)
         kind = "join" if epoch == 0 else "heartbeat"
         group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
+    if isinstance(told.get("assignment"), dict):
+        group.happened(
+            Event(mark, "sync", member_id, told.get("member_epoch", -1), code, *few_of(member.assigned))
+        )  # fmt: skip
     if not code and told.get("member_epoch", -1) > 0:
         group.generations.setdefault(told["member_epoch"], mark)
 

@@ -22,6 +22,11 @@ def begin(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
     if producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
         producer.client_id = producer.client_id or session.client_id
         producer.transactional_id = producer.transactional_id or name
+        producer.begun.append(
+            Began(mark, session.client_id, session.peers.client[0], producer_id, epoch,
+                  asked.get("transaction_timeout_ms", 0), code)
+        )  # fmt: skip
+        del producer.begun[:-MOST_EVENTS]
     if not name or (txn := book.producers.transactions_of(name)) is None:
         return
     txn.failed(22, code, mark)

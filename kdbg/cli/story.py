@@ -1,0 +1,53 @@
+"""`kdbg story`: captures in, one line of time out."""
+
+from __future__ import annotations
+
+import click
+
+from .decode import is_live
+from .definitions import definitions_option
+from .memory import memory_option
+from .output import Writer, look, look_options
+
+KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option("--group", metavar="GROUP", help="What happened to a group, generation after generation.")
+@click.option("--producer", metavar="ID", help="What happened to a producer, by its id or its client id.")
+@click.option("--topic", metavar="TOPIC", help="What happened to a topic.")
+@click.option("--client", metavar="CLIENT", help="What happened to a client, by its client id.")
+@click.option("--transaction", metavar="ID", help="What happened to a transactional id.")
+@click.option("--connection", metavar="NUMBER", help="What happened on a connection.")
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
+    help="json has an object a line, in the order of time; text if not said.",
+)  # fmt: skip
+@look_options
+@definitions_option
+@memory_option
+def command(
+    files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, **asked: str | None
+) -> int:
+    """Tell what happened to a group, a producer, a topic, a client, a transactional id or on a connection.
+
+    One line of time, in sentences; the causes that `kdbg diagnose` finds stand in it. Without an option it lists what
+    there are stories of.
+
+    \b
+    kdbg story captures/group-rebalance.pcap
+    kdbg story captures/group-rebalance.pcap --group billing
+    kdbg story broken.pcap --client shop --format json
+    """
+    from .telling import StoryRun
+
+    wanted = [(kind, name) for kind, name in asked.items() if name is not None]
+    if len(wanted) > 1:
+        raise click.UsageError("a story is of one thing: give one of " + ", ".join(f"--{kind}" for kind in KINDS))
+    live = any(is_live(file) for file in files)
+    run = StoryRun(
+        format, look(color, full, show_secrets), Writer(live=live), wanted[0] if wanted else None, len(files) > 1
+    )
+    run.captures(files)
+    return run.finish()

@@ -1,0 +1,39 @@
+"""Stories: what happened to a group, producer, topic, client, transaction or connection, in one line of time.
+
+Events come out of the ledgers as data; the causes that diagnosis finds stand among them at their time. The sentences
+are in text.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..judge import diagnose
+from . import client, connection, group, producer, topic, transaction
+from .event import Event, Story, Subject
+
+if TYPE_CHECKING:
+    from ...ledgers import Ledgers
+
+__all__ = ["STORIES", "Event", "Story", "Subject", "subjects", "tell"]
+STORIES: dict[str, Story] = {
+    story.kind: story
+    for story in (group.story, producer.story, transaction.story, topic.story, client.story, connection.story)
+}
+"""By what they are of: as the options of `kdbg story` are called."""
+
+
+def subjects(book: Ledgers) -> Iterator[tuple[str, Subject]]:
+    """Yield what there are stories of: kind and subject."""
+    for kind, story in STORIES.items():
+        for subject in story.subjects(book):
+            yield kind, subject
+
+
+def tell(book: Ledgers, kind: str, name: str) -> list[Event] | None:
+    """Return what happened to a subject, in order; None where there is no such subject."""
+    story = STORIES[kind]
+    if not any(subject.name == name for subject in story.subjects(book)):
+        return None
+    return sorted(story.events(book, name, diagnose(book)), key=lambda event: event.time)

@@ -25,10 +25,12 @@ KEEP: Final = 4 * WAIT
 """Nanoseconds that runs of bytes are known after they were seen."""
 MOST_BYTES: Final = 64 << 20
 """Bytes of packets that wait at once, at most: beyond that they wait for less time."""
-OVERHEAD: Final = 512
-"""Bytes that a packet takes beside its payload."""
+OVERHEAD: Final = 1024
+"""Bytes that a packet takes beside its payload, with what is remembered of it."""
 MOST_FLOWS, SWEEP = 1 << 16, 1 << 17
 """Connections that are remembered; packets after which old runs of all are forgotten."""
+SLACK: Final = 1 << 20
+"""Bytes below the most that may wait, from which on no more is remembered than has to be."""
 MANY: Final = 128
 """Runs of a flow after which the old ones are forgotten."""
 BLOCK, STEP = 256, 64
@@ -73,6 +75,8 @@ class Merger:
         self._handshakes: dict[tuple[int, int], tuple[int, bytes]] = {}
         self._waiting: deque[Waiting] = deque()
         self._held = self._seen = 0
+        self._horizon = 0
+        """Runs that were seen before that are forgotten, in nanoseconds."""
         self._told = Sight(0)
         self._most = min(MOST_BYTES, MEMORY.connections // 2)
 
@@ -140,10 +144,12 @@ class Merger:
         """Take what is known of the clocks by now, and let go of what is old."""
         for place in range(1, len(self._ahead)):
             self._ahead[place] = self.ahead(place)
-        if self._seen % SWEEP < STEP and self._waiting:
-            now = self._waiting[-1][0]
+        if self._waiting:
+            oldest, now = self._waiting[0][0], self._waiting[-1][0]
+            self._horizon = now - (KEEP if self._held < self._most - SLACK else 2 * (now - oldest))
+        if self._seen % SWEEP < STEP:
             for flow in self._flows.values():
-                flow.forget(now - KEEP)
+                flow.forget(self._horizon)
             self._handshakes.clear()
 
     def _see(self, place: int, packet: Packet, now: int) -> None:
@@ -176,7 +182,7 @@ class Merger:
         self._held += length + OVERHEAD
         self._waiting.append((now, place, packet, flow, run))
         if len(flow.runs) > MANY:
-            flow.forget(now - KEEP)
+            flow.forget(self._horizon)
 
     def _see_unusual(self, place: int, packet: Packet, name: bytes, now: int) -> Flow:
         """Take note of a packet with which a connection begins or ends, and of one that is not whole."""

@@ -22,6 +22,7 @@ from ..reading.files import BrokerFile, Named, chosen, engine_of, open_any
 from ..reading.merged import Merged
 from ..reading.places import grouped
 from ..render.heading import endpoint
+from ..render.places import clock_lines
 from ..render.values import escape
 from ..tcp.table import Connection
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -110,6 +111,8 @@ class Captures:
         """Read the captures of several places as one."""
         self.filters = self.given
         self.through(merged, merged.name, named=named)
+        for line in clock_lines(merged.merger.apart, merged.files):
+            self.say(line)
 
     def through(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
         """Read what was opened, and close it."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from ..messages.exchange import Exchange
-from ..messages.places import Bounds, Half, Place, Places
+from ..messages.places import Bounds, Half, Place
 from .heading import iso, latency
 from .look import Look
 from .values import escape
@@ -13,12 +14,22 @@ from .values import escape
 Json = dict[str, Any]
 
 
+class Clock(Protocol):
+    """What is known of two clocks: how far the second is ahead, and when one of them was set."""
+
+    steps: list[int]
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """By how much it is ahead, None where nothing bounds it."""
+
+
 def places_lines(exchange: Exchange, look: Look) -> list[str]:
     """Return the lines on the places: where the time went, then the files with their packets, and their clocks."""
     places = exchange.places
     if places is None:
         return []
-    names = names_of(places)
+    names = names_of([place.file for place in places.seen])
     if len(names) == 1:
         return [look.paint("note", f"seen in {names[0]} alone")]
     lines = [" → ".join(map(_where, names, places.seen))]
@@ -35,11 +46,21 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
     return [look.paint("dim", line) for line in lines]
 
 
-def names_of(places: Places) -> list[str]:
-    """Return the names of the files, without folders where these do not tell them apart."""
-    names = [place.file.rpartition("/")[2] for place in places.seen]
-    apart = len(set(names)) == len(names)
-    return [escape(name if apart else place.file) for name, place in zip(names, places.seen, strict=True)]
+def names_of(files: Sequence[str]) -> list[str]:
+    """Return the names of files, without folders where these do not tell them apart."""
+    names = [file.rpartition("/")[2] for file in files]
+    return [*map(escape, names if len(set(names)) == len(names) else files)]
+
+
+def clock_lines(clocks: Mapping[tuple[int, int], Clock], files: Sequence[str]) -> list[str]:
+    """Return what is said of the clocks once captures were read, by the pairs of places."""
+    names = names_of(files)
+    lines = []
+    for (first, second), clock in clocks.items():
+        if (bounds := clock.bounds) is not None:
+            set_at = ", and one of them was set meanwhile" if clock.steps else ""
+            lines.append(f"clock of {names[second]} {_ahead(bounds)} that of {names[first]}{set_at}")
+    return lines
 
 
 def _where(name: str, place: Place) -> str:
@@ -73,7 +94,7 @@ def places_words(exchange: Exchange) -> str:
     if places is None:
         return ""
     if len(places.seen) == 1:
-        return f"in {names_of(places)[0]} alone"
+        return f"in {names_of([places.seen[0].file])[0]} alone"
     return "" if places.network is None else f"net {latency(places.network).replace(' ', '')}"
 
 

@@ -39,6 +39,7 @@ def test_views_tell_of_the_places(tmp_path: Path) -> None:
     assert "\n  client.pcap " in tree
     assert "\n  clock of broker.pcap is 2.00" in tree
     assert " s ± 1.5 ms behind that of client.pcap\n" in tree
+    assert "clock of broker.pcap is 2.00" in call("decode", *files).err
     assert "  network 3 ms" in call("decode", *files, "--limit", 1, "-f", "hex").out
     assert " net 3ms" in call("decode", *files, "-f", "summary").out
 

@@ -93,9 +93,9 @@ async def serve(
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, over.set)
     mock = Mock(recording, options.listening, tap=saved, say=lambda line: say(escape(line)))
+    mock.listen(brokers)
     if not is_local(options.listening.host):
         say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
-    mock.listen(brokers)
     say(f"{number(recording.answers, 'answer')} to {len(recording.offered)} APIs")
     await over.wait()
     await mock.close()

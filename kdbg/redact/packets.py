@@ -48,7 +48,7 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     new = bytearray(data[:known]) + bytearray(len(data) - known)
     segment = _segment_at(data, packet) if packet is not None else None
     if segment is not None and packet is not None:
-        begin = segment + (data[segment + 12] >> 4) * 4
+        begin = _behind_header(data, segment)
         new[:begin] = data[:begin]
         new[begin : begin + len(payload)] = payload
         inner = _network(data, data.rfind(packet[2][:-4], 0, segment) - (12 if len(packet[2]) == 12 else 8))
@@ -139,11 +139,16 @@ def _segment_at(data: bytes, packet: Packet) -> int | None:
     _, _, flow, seq, ack, _, payload, _ = packet
     place = data.rfind(flow[-4:] + struct.pack(">II", seq, ack))
     while place >= 0:
-        begin = place + (data[place + 12] >> 4) * 4 if place + 12 < len(data) else place
+        begin = _behind_header(data, place)
         if data[begin : begin + len(payload)] == payload and data.rfind(flow[:-4], 0, place) >= 0:
             return place
         place = data.rfind(flow[-4:] + struct.pack(">II", seq, ack), 0, place + 11)
     return None
+
+
+def _behind_header(data: bytes, segment: int) -> int:
+    """Return where a TCP header ends; where the capture holds only its beginning, that is where the packet does."""
+    return min(segment + (data[segment + 12] >> 4) * 4, len(data)) if segment + 12 < len(data) else len(data)
 
 
 def _hide(new: bytearray, link: int, networks: list[Network], made: Substitutes) -> None:

@@ -89,17 +89,28 @@ VARIABLE: Final = "KDBG_MAX_MEMORY"
 """The variable of the environment that tells a process what it may take."""
 
 
-def size_of(text: str) -> int:
-    """Return the bytes that a size such as 512MB or 1.5G stands for; raise `InputError` for any other text."""
+def size_of(text: str, least: int = LEAST) -> int:
+    """Return the bytes that a size such as 512MB or 1.5G stands for; raise `InputError` for any other text.
+
+    Units are powers of two, whichever way they are written: K, KB and KiB are 1,024 bytes, as for Java's -Xmx.
+    """
     number = text.strip().rstrip("BbIiKkMmGg ")
     power = UNITS.get(text.strip()[len(number) :].strip().upper())
     try:
-        size = int(float(number) * 2**power) if power is not None else 0
+        size = int(float(number) * 2**power) if power is not None else -1
     except (ValueError, OverflowError):
-        size = 0
-    if size < LEAST:
-        raise InputError(f"{text!r} is no size of memory: wanted is such as 512MB or 4GB, at least {LEAST >> 20}MB")
+        size = -1
+    if size < least:
+        raise InputError(f"{text!r} is no size: wanted is such as 512MB or 4GB, at least {_said(least)}")
     return size
+
+
+def _said(size: int) -> str:
+    """Return a size in the largest unit that it is a whole number of."""
+    unit, power = next(
+        (unit, power) for unit, power in (("GB", 30), ("MB", 20), ("KB", 10), ("", 0)) if not size % 2**power
+    )
+    return f"{size >> power}{unit}"
 
 
 def _told() -> int:

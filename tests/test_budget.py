@@ -16,6 +16,7 @@ import pytest
 
 import kdbg
 from kdbg.budget import MEMORY, SMALL, Held, Memory, size_of
+from kdbg.cli.sizes import Size
 from kdbg.errors import InputError, WireError
 from kdbg.findings import Kind
 from kdbg.findings.facts import NotHeld, WaitedTooMuch
@@ -216,6 +217,16 @@ def test_memory_is_taken_until_it_is_spent() -> None:
 )
 def test_sizes(text: str, size: int) -> None:
     assert size_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["64K", "64kb", "64KiB", "65536", "0.0625M"])
+def test_units_are_powers_of_two_in_all_commands(text: str) -> None:
+    from kdbg.cli import COMMANDS, Modules
+
+    assert size_of(text, 1 << 16) == 1 << 16
+    types = [param.type for name in COMMANDS for param in Modules()[name].params if param.type.name == "size"]
+    assert len(types) > 10
+    assert {type(one) for one in types} == {Size}, "there is one parser"
 
 
 @pytest.mark.parametrize("text", ["", "much", "1TB", "63MB", "-1GB", "infGB", "nan"])

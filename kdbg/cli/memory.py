@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from ..budget import DEFAULT, MEMORY, VARIABLE, size_of
-from ..errors import InputError
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A size such as 512MB, in bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return value if isinstance(value, int) else size_of(value)
-        except InputError as error:
-            self.fail(str(error), param, ctx)
+from ..budget import DEFAULT, LEAST, MEMORY, VARIABLE
+from .sizes import Size
 
 
 def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
@@ -27,6 +13,7 @@ def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
 
 
 memory_option = click.option(
-    "--max-memory", type=Size(), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False, callback=_allow,
+    "--max-memory", type=Size(LEAST), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False,
+    callback=_allow,
     help="Memory that may be taken, such as 512MB (1GB unless told); what would take more is given up, with a finding.",
 )  # fmt: skip

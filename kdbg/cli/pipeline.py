@@ -9,25 +9,10 @@ import click
 from .definitions import GIVEN, definitions_option
 from .filters import archive_filter_options, take_archive_filters
 from .memory import memory_option
+from .sizes import Size
 
-UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST_SPLIT = 1 << 16
 DURATIONS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 64M."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        text = str(value).lower().removesuffix("b").removesuffix("i")
-        number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "")
-        if not number.isdecimal() or (size := int(number) * UNITS[unit]) < LEAST_SPLIT:
-            self.fail(f"{value!r} is no size: write 64M, 1G, or at least 64K", param, ctx)
-        return size
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
@@ -66,7 +51,9 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
     "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
 )
 @click.option("--py-files", metavar="ZIP", help="kdbg as a zip, for a cluster that does not have it.")
-@click.option("--split", type=Size(), default="64M", show_default=True, help="Bytes of a file that one task reads.")
+@click.option(
+    "--split", type=Size(LEAST_SPLIT), default="64M", show_default=True, help="Bytes of a file that one task reads."
+)
 @click.option("--partitions", type=click.IntRange(1), metavar="N", help="Tasks that put connections together; by size.")
 @click.option("--rolled", is_flag=True, help="All files of a folder are pieces of one capture, whatever their names.")
 @click.option("--records", is_flag=True, help="Also the table of records, without what is in them.")

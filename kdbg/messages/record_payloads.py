@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ..grammars.payloads import CONTROL as CONTROL_RECORDS
 from ..grammars.payloads import TOPICS
-from ..grammars.payloads.topics import SECRETIVE
+from ..grammars.payloads.topics import SECRETIVE, may_be_secretive
 from ..wire.language.payload import RecordPayloads
 from ..wire.nodes import join
 from ..wire.records.sets import CODEC_MASK, CONTROL
@@ -23,10 +23,13 @@ METADATA = TOPICS[SECRETIVE]
 
 def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
     """Go through a record set, which is changed in place."""
-    topic = opener.context.topics.get(opener.topic) if isinstance(opener.topic, UUID) else opener.topic
-    kinds = TOPICS.get(topic) if topic is not None else None
+    topic = opener.topic
+    if isinstance(topic, UUID):
+        topic = opener.context.topics.get(topic, topic)
+    kinds = TOPICS.get(topic)
+    unsure = topic is None or (kinds is None and may_be_secretive(topic))
     for i, entry in enumerate(entries or ()):
-        chosen = recognised(entry) if opener.topic is None else kinds
+        chosen = recognised(entry) if unsure else kinds
         if entry.get("magic") == 2 and entry["attributes"] & CONTROL:  # one bit of it may be wrong
             chosen = CONTROL_RECORDS._replace(secret=chosen is not None and chosen.secret)
         if chosen is not None:

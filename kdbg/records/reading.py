@@ -65,7 +65,8 @@ def placed_records(grammar: WireStruct, body: Any, topics: Topics, *, paths: boo
     found = [(part.topic, part.value) for part in parts(grammar)(body)] or [(body.get("topic"), body)]
     for topic, value in found:
         topic_id = as_id(topic)
-        named = topics.get(topic_id) or str(topic_id) if topic_id is not None else topic
+        said = topic if isinstance(topic, str) else None
+        named = said if topic_id is None else topics.get(topic_id) or str(topic_id)
         for name in names & value.keys():
             path = join(path_to(value, body) or "", name) if paths else ""
             yield from _of(value[name] or (), path, named or None)

@@ -49,7 +49,8 @@ def records_in(
     `wrong` are the paths of entries whose checksum does not match, `path` is that of the set.
     """
     topic_id = as_id(place.topic)
-    name = shown.topics.get(topic_id) if topic_id is not None else place.topic or None
+    said = place.topic if isinstance(place.topic, str) else ""
+    name = shown.topics.get(topic_id) if topic_id is not None else said or None
     for i, entry in enumerate(entries):
         if "magic" not in entry:
             continue

@@ -9,7 +9,7 @@ from uuid import UUID
 from orjson import dumps
 
 from ..findings import Finding
-from ..grammars.payloads import TOPICS
+from ..grammars.payloads import SPECIAL
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..messages.peers import Peers, connection_object
@@ -125,10 +125,10 @@ class JsonView:
         known: dict[UUID, str] = {}
         for rows, _, _ in exchange.outlines():
             for topic, *_ in rows:
+                if type(topic) is UUID and self.topics.get(topic, topic) in SPECIAL:
+                    return None
                 if type(topic) is UUID and topic in self.topics:
                     known[topic] = self.topics[topic]
-        if not TOPICS.keys().isdisjoint(known.values()):
-            return None
         return b',"topic_names":' + dumps({str(topic): name for topic, name in known.items()}) if known else b""
 
     def _head(self, exchange: Exchange, api: Api) -> bytes:

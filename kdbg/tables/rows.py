@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ..findings import Finding
 from ..grammars.errors import error_name
-from ..grammars.payloads import TOPICS
+from ..grammars.payloads import SPECIAL
 from ..messages.error_codes import errors_in
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.message import Message
@@ -288,7 +288,8 @@ def _opens(half: CapturedMessage, found: Told) -> bool:
     """Return whether records in a half are opened, because its topics, named by id, are Kafka's own."""
     *_, parts = found
     for _, topic, _, _, _, held, _ in parts:
-        if held is not None and type(topic) is UUID and (half.known or Known.nothing()).topics.get(topic) in TOPICS:
+        names = (half.known or Known.nothing()).topics
+        if held is not None and type(topic) is UUID and names.get(topic, topic) in SPECIAL:
             return True
     return False
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from ..grammars.payloads import TOPICS
+from ..grammars.payloads import SPECIAL
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
@@ -74,7 +74,7 @@ class Telling(Facts):
         super().__init__()
         self.columns, self.wanted = None if columns is None else {**columns, **OF_PARTITION}, wanted
         self.special = contains(body, lambda node: isinstance(node, RecordsNode))
-        self.names["SPECIAL"] = frozenset(TOPICS)
+        self.names["SPECIAL"] = SPECIAL
         self.group = self.throttle = "None"
         self._levels = 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -135,19 +136,26 @@ def test_hexdumps_of_a_kraft_log_are_explained_without_its_secrets(cli: Cli) -> 
     assert leaks(cli("explain", kraft().hex(" "), "--show-secrets").out)
 
 
-@pytest.mark.parametrize("name", ["tree", "hex", "json"])
+FETCHES = {11: ("topic", "__cluster_metadata"), 13: ("topic_id", UUID(int=1))}
+"""Versions of Fetch that name topics, and that give their ids."""
+
+
+@pytest.mark.parametrize("name", ["tree", "hex", "json", "records"])
+@pytest.mark.parametrize("version", FETCHES)
 def test_a_broken_fetch_of_the_kraft_log_shows_nothing_of_it(
-    cli: Cli, write: Callable[..., Path], tmp_path: Path, name: str
+    cli: Cli, write: Callable[..., Path], tmp_path: Path, version: int, name: str
 ) -> None:
     partition = {"partition_index": 0, "records": [{"attributes": 0, "records": [{"value": value(
         "ConfigRecord", resource_type=4, resource_name="1", name="ssl.keystore.password", value=WORD)}]}]}  # fmt: skip
-    response = {"responses": [{"topic": "__cluster_metadata", "partitions": [partition]}]}
-    talk = Talk().ask("Fetch", 11, topics=[{"topic": "__cluster_metadata", "partitions": []}]).answer(**response)
+    field, topic = FETCHES[version]
+    said = topic.encode() if isinstance(topic, str) else topic.bytes
+    response = {"responses": [{field: topic, "partitions": [partition]}]}
+    talk = Talk().ask("Fetch", version, topics=[{field: topic, "partitions": []}]).answer(**response)
     whole = write(talk).read_bytes()
-    start = whole.index(b"__cluster_metadata", whole.index(b"__cluster_metadata") + 1)
+    start = whole.index(said, whole.index(said) + 1)
     path = tmp_path / "broken.pcap"
-    for at in range(start, start + 120, 3):
-        for wrong in (0, 1, 0x55, 0xFF):
+    for at in (*range(start, start + len(said)), *range(start + len(said), start + 120, 3)):
+        for wrong in (0, 0x55) if at < start + len(said) else (0, 1, 0xFF):
             path.write_bytes(whole[:at] + bytes([wrong]) + whole[at + 1 :])
-            outcome = cli("decode", path, "-f", name, "--full")
-            assert not leaks(outcome.out + outcome.err) or at < start + 18, (at, wrong)
+            outcome = cli("records", path) if name == "records" else cli("decode", path, "-f", name, "--full")
+            assert not leaks(outcome.out + outcome.err), (at - start, wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import kdbg
 from kdbg import grammars
 from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.message import explain, read
 from kdbg.messages.peers import Peers
 from kdbg.render.look import Look
 from kdbg.render.views import view
@@ -202,3 +203,37 @@ def test_a_name_of_a_configuration_that_is_no_secret_is_shown(cli: Cli, write: W
     config = {"name": "retention.ms", "value": "604800000", "config_operation": 0}
     talk = Talk().ask("IncrementalAlterConfigs", 1, resources=[RESOURCE | {"configs": [config]}]).answer()
     assert "604800000" in cli("decode", write(talk)).out
+
+
+NUMBERS = {
+    int.from_bytes(SECRET[at : at + size], order, signed=True)
+    for at in range(8) for size in (4, 8) for order in ("big", "little")
+}  # fmt: skip
+"""Pieces of the secret read as numbers."""
+
+
+def numbers(value: Any) -> Iterator[int]:
+    """All whole numbers in a value."""
+    if isinstance(value, Mapping):
+        yield from numbers([*value.values()])
+    elif isinstance(value, list):
+        for item in value:
+            yield from numbers(item)
+    elif isinstance(value, int):
+        yield value
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_no_number_of_a_broken_message_is_a_piece_of_a_secret(name: str) -> None:
+    api, version, direction, data = body(name)
+    known = grammars.api(api)
+    for at in range(len(data)):
+        for wrong in (0, 1, 2, 8, 0x20, 0x7F, 0xFF):
+            changed = data[:at] + bytes([wrong]) + data[at + 1 :]
+            message = read(known, version, direction, changed, header=False)
+            spans = explain(known, version, direction, changed, header=False)[1].spans
+            told = [
+                *numbers(message.open_body),
+                *(span.value for span in spans if not span.secret and span.role != "size"),
+            ]
+            assert NUMBERS.isdisjoint(number for number in told if isinstance(number, int)), (at, wrong)

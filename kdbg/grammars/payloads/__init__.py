@@ -6,10 +6,11 @@ be, topics.py which ones the records of a topic are; forwarded.py and telemetry.
 
 from .holdings import assignment, subscription
 from .registry import about, aliases, known, payload, payloads
-from .topics import CONTROL, TOPICS
+from .topics import CONTROL, SPECIAL, TOPICS
 
 __all__ = [
     "CONTROL",
+    "SPECIAL",
     "TOPICS",
     "about",
     "aliases",

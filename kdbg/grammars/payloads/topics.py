@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from operator import eq
+from typing import Final
+from uuid import UUID
 
 from ...errors import BadValue, WireError
 from ...findings.faults import UnknownControl, UnknownRecord
@@ -132,3 +135,25 @@ TOPICS: Mapping[str, RecordPayloads] = {
 """Kafka's internal topics by name. Those of Connect and of Streams hold what their users chose, JSON as a rule."""
 CONTROL = RecordPayloads(control_key, control_value)
 """The records of control batches, in any topic."""
+SECRETIVE_ID = UUID(int=1)
+"""The id of that topic, which is the same everywhere (KIP-595)."""
+ALIKE = 12
+"""Bytes of its name, or of its id, that are as they should be where damage has made it another."""
+
+
+class _Special:
+    """The topics whose records may be opened, by name or id."""
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in TOPICS or may_be_secretive(topic)
+
+
+SPECIAL: Final = _Special()
+"""Kafka's own topics, and those whose name or id may be what damage has left of the one that holds secrets."""
+
+
+def may_be_secretive(topic: object) -> bool:
+    """Return whether a name, or an id that has no name, is that of the topic with secrets, or nearly."""
+    if isinstance(topic, str):
+        return len(topic) == len(SECRETIVE) and sum(map(eq, topic, SECRETIVE)) >= ALIKE
+    return isinstance(topic, UUID) and sum(map(eq, topic.bytes, SECRETIVE_ID.bytes)) >= ALIKE

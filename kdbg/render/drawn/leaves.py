@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...grammars.payloads import TOPICS
+from ...grammars.payloads import SPECIAL
 from ...wire.nodes import Fixed, Node, Rest, Sized, UuidNode, Varint, WireArray
 from ...wire.readings.walk import Unsuited
 from ..values import CHECKSUM, Memo
@@ -21,7 +21,7 @@ class Leaves(Lines):
     def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
         super().__init__(texts.tree, **rest)
         self.texts, self.holds_records = texts, records
-        self.names |= {"ids": texts.ids, "TOPICS": TOPICS, "counts": texts.counts}
+        self.names |= {"ids": texts.ids, "SPECIAL": SPECIAL, "counts": texts.counts}
 
     def show(self, node: Node, depth: int) -> None:
         """Write what reads a leaf, and put its text into the block."""
@@ -31,7 +31,7 @@ class Leaves(Lines):
             raw = self.take("16s", self.fresh())
             if node.kind == "topic_id" and self.holds_records:
                 self.flush(depth)
-                self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
+                self.line(depth, f"if topics.get(ids[{raw}], ids[{raw}]) in SPECIAL: raise Unreadable")
             self.put(self.text_of(self.texts.uuids(node), raw))
         elif isinstance(node, Rest):
             self.put(self.text_of(self.texts.octets(node), self.value(node, depth)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-from ...grammars.payloads import TOPICS
+from ...grammars.payloads import SPECIAL
 from ...wire.nodes import Node, Rest, Sized, UuidNode, WireArray
 from ...wire.readings.compiled import reader
 from ...wire.readings.noted import Odd
@@ -102,7 +102,7 @@ class Texts:
         return self.tree.string(raw.decode()).encode()
 
     def _other_topic(self, raw: bytes) -> bytes:
-        if raw.decode() in TOPICS:
+        if raw.decode() in SPECIAL:
             raise Unreadable
         return self.strings[raw]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...grammars.payloads import TOPICS
+from ...grammars.payloads import SPECIAL
 from ...wire.nodes import Fixed, Length, Node, Sized, UuidNode, Varint
 from ...wire.readings.walk import Unsuited
 from .. import values
@@ -26,7 +26,7 @@ class Leaves(Rows):
     def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
         super().__init__(texts, **rest)
         self.holds_records = records
-        self.names |= {"ids": texts.ids, "TOPICS": TOPICS, "NUMBERS": NUMBERS}
+        self.names |= {"ids": texts.ids, "SPECIAL": SPECIAL, "NUMBERS": NUMBERS}
 
     def leaf(self, node: Node, depth: int) -> str:
         if isinstance(node, Fixed):
@@ -109,7 +109,7 @@ class Leaves(Rows):
         (place, text), raw = self.place_in_run(), self.take("16s", self.fresh())
         self.flush(depth)
         if node.kind == "topic_id" and self.holds_records:
-            self.line(depth, f"if topics.get(ids[{raw}]) in TOPICS: raise Unreadable")
+            self.line(depth, f"if topics.get(ids[{raw}], ids[{raw}]) in SPECIAL: raise Unreadable")
         cell, rest = self.pieces(raw, "0", "16", place, depth, 16)
         self.varying(node.bnf, text, cell, self.text_of(self.texts.uuids(node), raw), rest)
 

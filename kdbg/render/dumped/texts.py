@@ -6,7 +6,7 @@ from binascii import hexlify
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-from ...grammars.payloads import TOPICS
+from ...grammars.payloads import SPECIAL
 from ...wire.nodes import Fixed, Node, Sized, UuidNode
 from ...wire.readings.runtime import UUIDS, Unreadable, Uuids
 from ...wire.readings.topic_names import Topics
@@ -138,6 +138,6 @@ class Texts:
         return self.describe.text(text).encode()
 
     def _other_topic(self, raw: bytes) -> bytes:
-        if raw.decode() in TOPICS:
+        if raw.decode() in SPECIAL:
             raise Unreadable
         return self.strings[raw]

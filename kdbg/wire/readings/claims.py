@@ -10,7 +10,7 @@ from ...findings.facts import Facts, Stopped
 from ...findings.faults import Leftover
 from ..nodes import Node, Sized, UuidNode, WireStruct, join
 from .inspection import Buffer, Inspection, Span
-from .secrets import secret_members
+from .secrets import is_telling, secret_members
 
 SPANS = 6
 """How much more memory values take with their places, and the lines of a hexdump."""
@@ -83,14 +83,15 @@ class Claims:
     def conceal(self) -> None:
         """Make secret what a broken message says that may hold secrets: its fields may be misaligned.
 
-        Numbers that stand alone stay: they are few bytes. Those of arrays are as many as a secret has.
+        Small numbers that stand alone stay: they are few bytes. Those of arrays are as many as a secret has.
         """
         if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
             return
         spans = self.result.spans
         for i in range(self.body_at, len(spans)):
             span = spans[i]
-            if isinstance(span.node, (Sized, UuidNode)) or ("[" in span.path and span.role == "value"):
+            tells = span.role == "value" and ("[" in span.path or is_telling(span.value, False))
+            if tells or isinstance(span.node, (Sized, UuidNode)):
                 spans[i] = spans[i]._replace(secret=True)
 
     def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any], spans: list[Span]) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from ..language.payload import Opened, Sealed
 from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
 from ..nodes.children import Child, children, contains
+
+LARGE: Final = 1 << 15
+"""Numbers below it stay in broken messages, if they stand alone: they are no more than two bytes of a secret."""
 
 
 class Hidden(bytes):
@@ -118,12 +121,24 @@ def veil(data: Any) -> Any:
     return Opened.of(bytes(len(data)), data.name, data.grammar, _hide(data.grammar, data.value, {}), secret=True)
 
 
-def hide_all(value: Any) -> Any:
-    """Return the value with every string, id and all bytes hidden: for broken messages that may hold secrets."""
+def is_telling(value: Any, listed: bool) -> bool:
+    """Return whether a number may be a part of a secret: one of an array (`listed`), or one of many digits."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, float) or (isinstance(value, int) and (listed or not -LARGE <= value < LARGE))
+
+
+def hide_all(value: Any, listed: bool = False) -> Any:
+    """Return the value with all that may be a secret hidden: for broken messages that may hold some.
+
+    That is every string, id, all bytes, and numbers as `is_telling` has them, by the bytes that they need.
+    """
     if isinstance(value, Mapping):
-        return {key: hide_all(item) for key, item in value.items()}
+        return {key: hide_all(item, listed) for key, item in value.items()}
     if isinstance(value, list):
-        return [hide_all(item) for item in value]
+        return [hide_all(item, True) for item in value]
+    if is_telling(value, listed):
+        return Hidden(8 if isinstance(value, float) or value.bit_length() > 31 else 4)
     if isinstance(value, str):
         return Hidden(len(value.encode("utf-8", "surrogateescape")))
     if isinstance(value, UUID):

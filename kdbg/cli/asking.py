@@ -52,9 +52,10 @@ class Form(NamedTuple):
 
 
 def run(
-    sources: tuple[str, ...], asked: Mapping[str, str], form: Form, options: dict[str, Any], *, show_sql: bool
-) -> int:
-    """Ask, and show the answers; return the exit status."""
+    sources: tuple[str, ...], asked: Mapping[str, str], form: Form, options: dict[str, Any], *, show_sql: bool,
+    hide: bool = False,
+) -> int:  # fmt: skip
+    """Ask, and show the answers, with `hide` without what records hold; return the exit status."""
     if show_sql:
         writer = Writer()
         writer.write("\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n")
@@ -69,12 +70,12 @@ def run(
     for name in filters.given if tables else ():
         raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
     if options["master"]:
-        return by_spark(sources, asked, form, options)
+        return by_spark(sources, asked, form, options, hide=hide)
     if options["conf"] or options["verbose"]:
         raise click.UsageError("--conf and --verbose are for Spark: --master says where it runs")
     from ..query.database import Database
 
-    with closing(Database()) as database:
+    with closing(Database(hide=hide)) as database:
         for sql in asked.values():
             database.check(sql)
         if tables:
@@ -82,13 +83,15 @@ def run(
         return of_captures(database, sources, asked, form, filters)
 
 
-def by_spark(sources: tuple[str, ...], asked: Mapping[str, str], form: Form, options: dict[str, Any]) -> int:
+def by_spark(
+    sources: tuple[str, ...], asked: Mapping[str, str], form: Form, options: dict[str, Any], *, hide: bool
+) -> int:
     """Ask Spark about a folder of tables; return the exit status."""
     if len(sources) > 1:
         raise click.UsageError("--master is for one folder of tables, which kdbg pipeline writes")
     from ..spark.query.sql import answer, opened
 
-    with opened(sources[0], options["master"], dict(options["conf"]), verbose=options["verbose"]) as spark:
+    with opened(sources[0], options["master"], dict(options["conf"]), verbose=options["verbose"], hide=hide) as spark:
         show(asked, lambda sql, limit: answer(spark, sql, limit), form)
     return 0
 

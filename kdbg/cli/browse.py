@@ -11,6 +11,7 @@ import click
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
+from .output import values_option, without_values
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -19,10 +20,12 @@ from .memory import memory_option
 @click.option("--light", is_flag=True, help="Colours for a light terminal; d changes them.")
 @click.option("--local", is_flag=True, help="Show when messages were sent in local time.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets.")
+@values_option
 @filter_options
 @definitions_option
 @memory_option
-def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show_secrets: bool, **filters: Any) -> int:
+def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show_secrets: bool, hide_values: bool,
+            **filters: Any) -> int:  # fmt: skip
     """Walk through captures: exchanges above, the fields and the bytes of one below, their meaning at the foot.
 
     Captures of any size open at once; rows come as they are read. ? shows the keys. The filter line (/) takes what
@@ -40,6 +43,8 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
         raise InputError(f"kdbg browse needs textual: {install('tui')}")
     if not (sys.stdout.isatty() and sys.stdin is not None):
         raise InputError("kdbg browse needs a terminal: kdbg decode prints into pipes and files")
-    from .browsing import browse
+    from ..render.look import Look
+    from .browsing import WIDEST, browse
 
-    return browse(files, wanted, follow=follow, light=light, local=local, show_secrets=show_secrets)
+    look = without_values(Look(width=WIDEST, full=False, show_secrets=show_secrets, local=local), hide_values)
+    return browse(files, wanted, look, follow=follow, light=light)

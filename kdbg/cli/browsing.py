@@ -137,9 +137,7 @@ class Files:
             writer.close()
 
 
-def browse(
-    files: Sequence[str], filters: Filters, *, follow: bool, light: bool, local: bool, show_secrets: bool
-) -> int:
+def browse(files: Sequence[str], filters: Filters, look: Look, *, follow: bool, light: bool) -> int:
     """Show the screen until somebody ends it; return the exit status."""
     source = Files(files, filters, follow=follow)
     names = source.files
@@ -148,7 +146,6 @@ def browse(
         keys_from_terminal()
         from ..tui.app import Browser  # in the copies of this process there is no need of it
 
-        look = Look(width=WIDEST, full=False, show_secrets=show_secrets, local=local)
         Browser(feed, look, names, parsed, light=light, follow=follow).run()
     finally:
         feed.close()

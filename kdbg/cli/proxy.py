@@ -9,7 +9,16 @@ import click
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
-from .output import look, look_options, meanings_option, on_screen, tree_options, view_option
+from .output import (
+    look,
+    look_options,
+    meanings_option,
+    on_screen,
+    tree_options,
+    values_option,
+    view_option,
+    without_values,
+)
 from .screened import screen_options
 from .sending.options import security_options
 
@@ -54,12 +63,13 @@ from .sending.options import security_options
 @view_option("summary")
 @filter_options
 @look_options
+@values_option
 @meanings_option
 @tree_options("--no-pager")
 @security_options
 @definitions_option
 @memory_option
-def command(format: str, color: str, full: bool, show_secrets: bool, meanings: bool,
+def command(format: str, color: str, full: bool, show_secrets: bool, hide_values: bool, meanings: bool,
             **given: Any) -> int:  # fmt: skip
     """Sit between clients and a cluster: show what they say to each other, and let things go wrong on purpose.
 
@@ -78,7 +88,7 @@ def command(format: str, color: str, full: bool, show_secrets: bool, meanings: b
     from .proxying import options_of, run
 
     tui, light = given.pop("tui"), given.pop("light")
-    shape = on_screen(look(color, full, show_secrets, meanings), format, given)
+    shape = without_values(on_screen(look(color, full, show_secrets, meanings), format, given), hide_values)
     options = options_of(given)
     if tui:
         return proxying.on_screen(options, shape, take_filters(given), light=light)

@@ -11,7 +11,7 @@ from .definitions import definitions_option
 from .filters import row_filter_options
 from .memory import memory_option
 from .options import color_option
-from .output import raw_option
+from .output import raw_option, values_option
 from .pipeline import Setting
 
 MOST = 100
@@ -29,6 +29,7 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               show_default=True, help="A table to read, CSV, or JSON Lines.")  # fmt: skip
 @raw_option
+@values_option
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
               help=f"So many rows at most; if not said, {MOST} of a table, all in CSV and JSON.")  # fmt: skip
@@ -40,8 +41,8 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @definitions_option
 @memory_option
 def command(
-    arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, limit: int | None,
-    full: bool, color: str, **options: Any,
+    arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, hide_values: bool,
+    limit: int | None, full: bool, color: str, **options: Any,
 ) -> int:  # fmt: skip
     """Ask in SQL about captures, or about the tables that `kdbg pipeline` wrote to DIR.
 
@@ -60,7 +61,7 @@ def command(
     if form == "csv" and len(ask) > 1:
         raise click.UsageError("CSV holds one table: ask one question at a time")
     asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
-    return run(sources, asked, Form(form, limit, full, color, raw, MOST), options, show_sql=show_sql)
+    return run(sources, asked, Form(form, limit, full, color, raw, MOST), options, show_sql=show_sql, hide=hide_values)
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

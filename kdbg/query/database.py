@@ -38,6 +38,8 @@ TYPES = {
 """The kinds of columns in DuckDB's words."""
 DATED = {table: next(column for column, kind in columns.items() if kind == "time") for table, columns in TABLES.items()}
 """Table by table, the column whose day is `date`, as in a pipeline's tables."""
+VALUES = ("key", "value", "headers")
+"""The columns of `records` that hold what users put into records."""
 DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
 SETTINGS = f"SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n{SCRIPT}"
 """What makes DuckDB answer as Spark does."""
@@ -58,9 +60,15 @@ def check() -> None:
 
 
 class Database:
-    """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL."""
+    """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL.
 
-    def __init__(self) -> None:
+    With `hide` the contents of records are null: their sizes stay.
+    """
+
+    hide: bool
+
+    def __init__(self, *, hide: bool = False) -> None:
+        self.hide = hide
         check()
         import duckdb
 
@@ -100,13 +108,20 @@ class Database:
 
         time = DATED[table]
         self._connection.register("added", rows.cast(SCHEMAS[table]))
-        self._connection.execute(f"INSERT INTO {table} SELECT *, CAST({time} AS DATE) FROM added")
+        self._connection.execute(f"INSERT INTO {table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added")
         self._connection.unregister("added")
 
     def show(self, table: str, stored: Any) -> None:
         """Put an Arrow dataset in the place of a table: its files are read when they are asked for."""
         self._connection.execute(f"DROP TABLE {table}")
-        self._connection.register(table, stored)
+        self._connection.register(f"stored_{table}", stored)
+        self._connection.execute(f"CREATE VIEW {table} AS SELECT {self._all(table)} FROM stored_{table}")
+
+    def _all(self, table: str) -> str:
+        """Return all columns of a table as they are shown, in SQL."""
+        if table != "records" or not self.hide:
+            return "*"
+        return f"* REPLACE ({', '.join(f'NULL::{TYPES[TABLES[table][name]]} AS {name}' for name in VALUES)})"
 
     def answer(self, sql: str, limit: int | None = None) -> Answer:
         """Return at most `limit` rows of the answer. Raise `InputError` with DuckDB's words where it refuses."""

@@ -150,7 +150,8 @@ class Tree:
         write = values.number(node)
         if write is None:
             return str
-        return self._coloured(write, node.kind) if self.look.colors else write
+        known = self._coloured(write, node.kind) if self.look.colors else write
+        return lambda value: str(value) if isinstance(value, Hidden) else known(value)
 
     def _coloured(self, write: Show, kind: str) -> Show:
         """Return a function that writes a number with its meaning in colour; errors are red."""

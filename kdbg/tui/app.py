@@ -180,7 +180,7 @@ class Browser(Shell):
         file = index.who_of(position).file if position >= 0 else 0
         name = "" if self.feed.most is not None else self.files[file]
         taken = Taken(name, self.looked.exchange, self.looked.opened, self.bytes.lit,
-                      index.topics[file] if index.topics else {}, self.look.show_secrets)  # fmt: skip
+                      index.topics[file] if index.topics else {}, self.look)  # fmt: skip
         name, make = COPIES[what]
         text = make(taken)
         if text is None:

@@ -19,6 +19,7 @@ from ..render.findings import note
 from ..render.hexdump import size_finding, unknown_spans
 from ..render.look import Look
 from ..render.meanings import by_path, general
+from ..render.without_values import conceal_values
 from ..wire.readings.spans import Buffer, Inspection, Span
 
 SIZE = 4
@@ -128,6 +129,8 @@ class _Opening:
         else:
             grammar, inspection = explain(half.api, half.version, half.direction, half.data)
             open_inspection(grammar, inspection, half.context)
+            if self.look.hide_values:
+                conceal_values(inspection)
             header = header_grammar(half.api, half.version, half.direction)
             means = by_path([header, grammar], inspection.spans)
         self._message(name, inspection, stated, means)

@@ -27,7 +27,7 @@ class Taken:
     opened: Opened
     places: list[Place]
     topics: Mapping[UUID, str]
-    show_secrets: bool
+    look: Look
 
 
 def hexed(taken: Taken) -> str | None:
@@ -43,7 +43,7 @@ def hexed(taken: Taken) -> str | None:
 
 def json(taken: Taken) -> str | None:
     """Return the exchange as `kdbg decode -f json` prints it."""
-    look = Look(show_secrets=taken.show_secrets)
+    look = Look(show_secrets=taken.look.show_secrets, hide_values=taken.look.hide_values)
     return json_line(taken.exchange, dict(taken.topics), look).decode().rstrip("\n")
 
 

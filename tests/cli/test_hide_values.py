@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from kdbg.cli import COMMANDS, commands
+from kdbg.cli.output import without_values
 from kdbg.grammars.records import record_format
+from kdbg.render.look import Look
 from kdbg.render.records.views import FORMATS
 from kdbg.render.views import VIEWS
 from kdbg.wire.records.build import build_set
 
 from ..traffic import Talk
 from .calls import Outcome
+from .screens import browsed, watch
 from .test_secrets_hidden import SECRET, leaks
 
 Cli = Callable[..., Outcome]
@@ -24,7 +27,18 @@ BATCHES = [{"attributes": codec, "records": [RECORD]} for codec in (0, 1, 4)]
 MESSAGE = {"magic": 1, "key": KEY, "value": VALUE}
 OLD = [MESSAGE, {"magic": 1, "attributes": 1, "records": [MESSAGE]}]
 LOOKS: tuple[tuple[str, ...], ...] = ((), ("--full",), ("--explain-fields",), ("--color", "always"))
-SHOWING = {"decode", "records", "explain", "send", "watch", "diff"}
+SHOWING = {"decode", "records", "explain", "send", "watch", "diff", "query", "browse", "proxy", "replay"}
+OTHERS = {
+    "stats": "counts, and shows no values",
+    "report": "its page is of counts, times and names: nothing of what records hold",
+    "pipeline": "writes what records hold into tables only with --values",
+    "export": "copies packets as they were captured, and shows none",
+    "redact": "takes the values out",
+    "mock": "says which requests it answered, and nothing of what is in them",
+    "encode": "shows bytes of what its caller gave",
+    **dict.fromkeys(("tls-keys", "grammar", "errors", "apis", "coverage", "guide", "completion"), "reads no traffic"),
+}
+"""Why a command needs no such option."""
 
 
 def produced(batches: list[dict[str, object]], version: int, topic: str = "orders") -> Talk:
@@ -95,9 +109,62 @@ def test_secrets_cannot_be_shown_beside_hidden_values(cli: Cli, write: Callable[
 
 
 def test_every_command_that_shows_records_has_the_option() -> None:
+    assert SHOWING.isdisjoint(OTHERS)
+    assert SHOWING | OTHERS.keys() == COMMANDS.keys()
     context = commands.make_context("kdbg", ["--help"], resilient_parsing=True)
     for name in COMMANDS:
         command = commands.get_command(context, name)
         assert command is not None
         options = {option for parameter in command.params for option in parameter.opts}
         assert ("--hide-values" in options) is (name in SHOWING), name
+
+
+def test_commands_without_the_option_show_no_values(cli: Cli, write: Callable[..., Path], tmp_path: Path) -> None:
+    path, page = write(produced(BATCHES, 7)), tmp_path / "report.html"
+    for call in (
+        ("stats", path), ("stats", path, "--by", "topic", "-f", "csv"), ("report", path, "-o", page),
+        ("export", path, tmp_path / "part.pcap"), ("redact", path, tmp_path / "shared.pcap"),
+    ):  # fmt: skip
+        outcome = cli(*call)
+        assert outcome.status == 0, outcome.err
+        assert leaks(outcome.out + outcome.err) == [], call
+    assert leaks(page.read_text()) == leaks((tmp_path / "shared.pcap").read_bytes()) == []
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_queries_show_what_records_hold_by_length(cli: Cli, write: Callable[..., Path], form: str) -> None:
+    call = "query", write(produced(BATCHES, 7)), "SELECT * FROM records", "-f", form, "--full"
+    hidden = cli(*call, "--hide-values")
+    assert leaks(cli(*call).out)
+    assert leaks(hidden.out) == []
+    assert str(len(VALUE)) in hidden.out
+    describe = cli("query", call[1], "DESCRIBE records", "--hide-values")
+    assert "headers" in describe.out
+
+
+def test_stored_tables_are_asked_without_values() -> None:
+    import pyarrow as pa
+
+    from kdbg.query.database import Database
+    from kdbg.query.schemas import SCHEMAS
+
+    row = dict.fromkeys(SCHEMAS["records"].names) | {"key": KEY, "value": VALUE, "value_size": len(VALUE)}
+    schema = SCHEMAS["records"].append(pa.field("date", pa.date32()))
+    for hide in (False, True):
+        database = Database(hide=hide)
+        database.show("records", pa.Table.from_pylist([row], schema))
+        (found,) = database.answer("SELECT key, value, value_size FROM records").rows
+        assert found == ((None, None) if hide else (KEY, VALUE)) + (len(VALUE),)
+        database.close()
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_screens_show_what_records_hold_by_length(
+    write: Callable[..., Path], capfdbinary: pytest.CaptureFixture[bytes], hide: bool
+) -> None:
+    path = write(produced(BATCHES, 7), produced(OLD, 2))
+    look = without_values(Look(full=True, width=400), hide)
+    for form in VIEWS:
+        watch(path, form, look)
+    assert bool(leaks(capfdbinary.readouterr().out)) is not hide
+    assert bool(leaks(browsed(path, look))) is not hide

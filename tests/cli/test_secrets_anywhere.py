@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 import pytest
@@ -11,14 +14,17 @@ import pytest
 from kdbg.cli import COMMANDS
 from kdbg.grammars.payloads.registry import payload
 from kdbg.grammars.records import record_format
+from kdbg.render.look import Look
 from kdbg.render.records.views import FORMATS as RECORD_FORMATS
 from kdbg.render.views import VIEWS
+from kdbg.tables.columns import TABLES
 from kdbg.wire.nodes import build
 from kdbg.wire.records.build import build_set
 from kdbg.wire.records.sets import RecordFormat
 
 from ..traffic import Talk
 from .calls import MAIN, Outcome
+from .screens import browsed, watch
 from .test_secrets_hidden import SECRET, WORD, leaks
 
 Cli = Callable[..., Outcome]
@@ -70,6 +76,10 @@ def calls(path: Path, out: Path) -> Iterator[tuple[object, ...]]:
         yield "stats", path, "-f", "csv", "--by", "topic"
         yield "diff", path, path, "--all"
         yield "report", path, "-o", out / "report.html", "--force"
+        yield "redact", path, out / "shared.pcap"
+        yield "export", path, out / "part.pcap"
+        for table in TABLES:
+            yield "query", path, f"SELECT * FROM {table}", "-f", "json"
 
 
 def shown(cli: Cli, path: Path, tmp_path: Path, *, damaged: bool = False) -> list[tuple[object, ...]]:
@@ -79,19 +89,31 @@ def shown(cli: Cli, path: Path, tmp_path: Path, *, damaged: bool = False) -> lis
         outcome = cli(*call)
         assert outcome.status != 2 or call[0] == "report" or damaged, call
         text = outcome.out + outcome.err
+        if call[0] == "redact" and outcome.status != 2:
+            text += (tmp_path / "shared.pcap").read_bytes().decode("latin-1")
         if call[0] == "report" and outcome.status != 2:
             text += (tmp_path / "report.html").read_text()
         if leaks(text):
             found.append(call)
+    if path.suffix == ".pcap":
+        found += [("browse",)] if leaks(browsed(path, Look(full=True, width=400))) else []
+        found += [("watch", name) for name in VIEWS if leaks(watched(path, name))]
     return found
 
 
+def watched(path: Path, view: str) -> str:
+    """What `kdbg watch` and `kdbg proxy` print of packets."""
+    with io.TextIOWrapper(io.BytesIO(), write_through=True) as out, redirect_stdout(out):
+        watch(path, view, Look(full=True, width=400))
+        return cast(io.BytesIO, out.buffer).getvalue().decode()
+
+
 def test_every_command_that_shows_bytes_is_called() -> None:
-    """The others say nothing of a file, write captures (tests/redact), ask DuckDB or Spark, or show as decode does."""
+    """The others say nothing of a file; `send` is in tests/cli/test_secrets_hidden, `pipeline` asks Spark."""
     others = {
         "tls-keys", "send", "encode", "grammar", "errors", "apis", "coverage", "guide", "completion", "pipeline",
-        "query", "export", "redact", "watch", "browse", "proxy", "replay", "mock",
-    }  # fmt: skip
+    } | {"watch", "browse", "proxy", "replay", "mock"}  # fmt: skip
+    """Of the last, the first three are not called but shown, see `shown`."""
     assert {
         str(call[0]) for call in [*calls(MAIN / "captures" / "errors.pcap", Path()), *calls(MAIN / "LICENSE", Path())]
     } | others == COMMANDS.keys()

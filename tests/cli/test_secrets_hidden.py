@@ -17,6 +17,7 @@ from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.message import explain, read
 from kdbg.messages.peers import Peers
 from kdbg.render.look import Look
+from kdbg.render.tree import Tree
 from kdbg.render.views import view
 from kdbg.wire.language.api import Direction
 
@@ -231,6 +232,7 @@ def test_no_number_of_a_broken_message_is_a_piece_of_a_secret(name: str) -> None
         for wrong in (0, 1, 2, 8, 0x20, 0x7F, 0xFF):
             changed = data[:at] + bytes([wrong]) + data[at + 1 :]
             message = read(known, version, direction, changed, header=False)
+            Tree(Look(full=True), {}).struct(message.grammar)(message.open_body, "", "")  # which it can show
             spans = explain(known, version, direction, changed, header=False)[1].spans
             told = [
                 *numbers(message.open_body),

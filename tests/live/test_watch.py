@@ -142,7 +142,10 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
         (["-i", "lo", "--write", "/nowhere/x.pcapng"], "kdbg: lo: /nowhere/x.pcapng: cannot be written: No such file"),
         (["--rotate", "1MB*3"], "kdbg: --rotate is for files: name one by --write"),
         (["--rotate", "1MB", "--write", "x"], "kdbg: Invalid value for '--rotate': '1MB' is no SIZE*N, such as"),
-        (["--rotate", "1kB*3", "--write", "x"], "kdbg: Invalid value for '--rotate': '1kB' is no size: wanted is such as 512MB or 4GB, at least 64KB"),
+        (
+            ["--rotate", "1kB*3", "--write", "x"],
+            "kdbg: Invalid value for '--rotate': '1kB' is no size: wanted is such as 512MB or 4GB, at least 64KB",
+        ),
         (["--buffer", "much"], "kdbg: Invalid value for '--buffer': 'much' is no size"),
     ],
     ids=str,

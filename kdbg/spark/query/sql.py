@@ -37,9 +37,13 @@ class Answer(NamedTuple):
 
 @contextmanager
 def opened(
-    folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False
-) -> Iterator[SparkSession]:
-    """Open a session in which the tables in `folder` are views. Raise `SparkError` without tables or Spark."""
+    folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False,
+    hide: bool = False,
+) -> Iterator[SparkSession]:  # fmt: skip
+    """Open a session in which the tables in `folder` are views, with `hide` without what records hold.
+
+    Raise `SparkError` without tables or Spark.
+    """
     session.check()
     from ..commit import Output
     from .views import finished
@@ -49,17 +53,19 @@ def opened(
     _hush(not verbose)
     try:
         with _refusals(), _apart(spark) as call:
-            call(lambda: name_tables(spark, folder))
+            call(lambda: name_tables(spark, folder, hide=hide))
         yield spark
     finally:
         session.stop(spark)
 
 
-def name_tables(spark: SparkSession, folder: str) -> None:
-    """Make the tables in `folder` views of their names."""
-    from .views import tables
+def name_tables(spark: SparkSession, folder: str, *, hide: bool = False) -> None:
+    """Make the tables in `folder` views of their names, with `hide` without what records hold."""
+    from .views import tables, without_values
 
     for name, frame in tables(spark, folder).items():
+        if hide and name == "records":
+            frame = without_values(frame)
         frame.createOrReplaceTempView(name)
 
 

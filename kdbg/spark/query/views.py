@@ -61,6 +61,14 @@ def tables(spark: SparkSession, out: str) -> dict[str, DataFrame]:
     return frames
 
 
+def without_values(records: DataFrame) -> DataFrame:
+    """Return the table of records with nulls for what users put into them."""
+    from pyspark.sql.functions import lit
+
+    held = {name: kind for name, kind in TABLES["records"].items() if name in ("key", "value", "headers")}
+    return records.withColumns({name: lit(None).cast(TYPES[kind]) for name, kind in held.items()})
+
+
 def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
     """Return a function that answers the SQL of reports (kdbg/report/ask.py) about a folder's tables, row by row.
 

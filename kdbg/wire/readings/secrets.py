@@ -128,16 +128,18 @@ def is_telling(value: Any, listed: bool) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and (listed or not -LARGE <= value < LARGE))
 
 
-def hide_all(value: Any, listed: bool = False) -> Any:
+def hide_all(value: Any, listed: bool = False, numbers: bool = True) -> Any:
     """Return the value with all that may be a secret hidden: for broken messages that may hold some.
 
-    That is every string, id, all bytes, and numbers as `is_telling` has them, by the bytes that they need.
+    That is every string, id, all bytes, and `numbers` as `is_telling` has them; those that say how records are laid out
+    stay.
     """
     if isinstance(value, Mapping):
-        return {key: hide_all(item, listed) for key, item in value.items()}
+        numbers = numbers and "magic" not in value
+        return {key: hide_all(item, listed, numbers) for key, item in value.items()}
     if isinstance(value, list):
-        return [hide_all(item, True) for item in value]
-    if is_telling(value, listed):
+        return [hide_all(item, True, numbers) for item in value]
+    if numbers and is_telling(value, listed):
         return Hidden(8 if isinstance(value, float) or value.bit_length() > 31 else 4)
     if isinstance(value, str):
         return Hidden(len(value.encode("utf-8", "surrogateescape")))

@@ -1,0 +1,43 @@
+"""What commands show that end only when they are told to, or need a terminal: their classes, given a capture."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import kdbg
+from kdbg.cli.output import Writer
+from kdbg.cli.watching import Watching
+from kdbg.filters.chosen import Filters
+from kdbg.render.look import Look
+from kdbg.tui.dump import Dump
+from kdbg.tui.opened import Place, opened
+from kdbg.tui.taking import COPIES, Taken, hexed
+
+
+def watch(path: Path, format: str, look: Look) -> None:
+    """Print what `kdbg watch` and `kdbg proxy` print of packets."""
+    with path.open("rb", buffering=0) as stream:
+        shown = Watching(format, look, Writer(), Filters(), path.name, lambda: None)
+        with os.fdopen(os.dup(stream.fileno()), "rb", buffering=0) as copy:
+            shown.watch(copy)
+
+
+def browsed(path: Path, look: Look) -> str:
+    """Return all that `kdbg browse` shows of the exchanges of a capture, and all that can be copied."""
+    found = list[str]()
+    with kdbg.read(path) as reading:
+        for exchange in reading:
+            seen = opened(exchange, exchange._topics, look)
+            found += [f"{one.path} {one.says} {one.means}" for part in seen.parts for one in part.fields]
+            found += [note for part in seen.parts for note in part.notes]
+            dump = Dump(seen, 16)
+            for cells in (dump.line(line).cells for line in range(len(dump))):
+                found += [" ".join(cell.digits for cell in cells), "".join(cell.letter for cell in cells)]
+            places = [Place(number, 0, len(buffer.data)) for number, buffer in enumerate(seen.buffers)]
+            places += [one.place for part in seen.parts for one in part.fields]
+            take = partial(Taken, str(path), exchange, seen, topics=exchange._topics, look=look)
+            found += [hexed(take([place])) or "" for place in places]
+            found += [copied(take(places[:1])) or "" for _, copied in COPIES.values()]
+    return "\n".join(found)

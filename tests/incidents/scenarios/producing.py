@@ -92,7 +92,7 @@ def one_by_one(stage: Stage, linger: float = 0, at_once: int = 1) -> None:
 
 def one_by_one_in_java(stage: Stage, **together: object) -> None:
     stage.topic("taps")
-    alone = {"linger.ms": 0, "batch.size": 0, "do.count": 300, "do.pause": 0}
+    alone = {"linger.ms": 0, "batch.size": 0, "do.count": 8, "do.batch": 100, "do.pause": 0}
     settings = {"bootstrap.servers": ONE, "client.id": "tap-counter", **(together or alone)}
     with stage.recording():
         ended(java_client("produce", "taps", settings))

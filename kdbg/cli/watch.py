@@ -45,6 +45,7 @@ from .sizes import Rolling, Size
     "--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES", help="Bytes of a packet, at most."
 )
 @click.option("--buffer", type=Size(), default="64MB", metavar="SIZE", help="Of packets that wait in the kernel.")
+@click.option("--diagnose", is_flag=True, help="Say what goes wrong, and why, in place of exchanges.")
 @screen_options
 @view_option("summary")
 @filter_options
@@ -57,7 +58,7 @@ from .sizes import Rolling, Size
 @memory_option
 def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
             path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, color: str, full: bool,
-            show_secrets: bool, hide_values: bool, meanings: bool, tui: bool, light: bool,
+            show_secrets: bool, hide_values: bool, meanings: bool, diagnose: bool, tui: bool, light: bool,
             **filters: Any) -> int:  # fmt: skip
     """Show what is said on an interface, while it is said. Ctrl-C ends it, and what is left is shown.
 
@@ -67,6 +68,7 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     \b
     kdbg watch -i lo --port 9092
     kdbg watch --errors -f tree
+    kdbg watch --port 9092 --diagnose
     kdbg watch --via ssh:broker-3 --port 9092
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
@@ -89,4 +91,10 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     with feed(wanted, via) as source:
         if tui:
             return screen(source, known, shape, chosen, light=light)
+        if diagnose:
+            from .diagnosed import DiagnosedRun
+            from .judging import Judge
+
+            judged = DiagnosedRun(format, shape, Writer(live=True), chosen, source, known)
+            return judged.judged_by(Judge(format, shape, judged.writer)).run(wanted)
         return InterfaceRun(format, shape, Writer(live=True), chosen, source, known).run(wanted)

@@ -21,7 +21,7 @@ NARROWEST = 40
 
 
 class CaseView:
-    """Writes cases; `file` is the capture as a command takes it, for the commands that show the evidence."""
+    """Writes cases; `file` is the capture as a command takes it, for those that show the evidence; "" where none is."""
 
     def __init__(self, look: Look, file: str) -> None:
         self.look, self.file = look, file
@@ -33,12 +33,13 @@ class CaseView:
         if not loud:
             yield self.look.paint("good", "nothing stands out") + "\n"
         for case in loud:
-            yield from self._case(case)
+            yield from self.one(case)
         for case in cases:
             if case.severity is Severity.NOTE:
                 yield from self._note(case)
 
-    def _case(self, case: Case) -> Iterator[str]:
+    def one(self, case: Case) -> Iterator[str]:
+        """Yield the lines of a cause."""
         mark, style = MARKS[case.severity]
         paint = self.look.paint
         head = f"{paint(style, f'{mark} {case.code}')}  {paint('dim', case.certainty)}"
@@ -71,7 +72,9 @@ class CaseView:
         numbers, packets = case.evidence.exchanges, case.evidence.packets
         name = shlex.quote(self.file)
         parts = []
-        if numbers:
+        if numbers and not self.file:
+            parts.append(", ".join(f"#{number}" for number in numbers))
+        elif numbers:
             others = ", ".join(f"#{number}" for number in numbers[1:])
             parts.append(f"kdbg decode {name}#{numbers[0]}" + (f" (and {others})" if others else ""))
         if packets:

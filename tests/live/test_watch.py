@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -159,3 +160,17 @@ def test_what_makes_no_sense_is_refused_in_a_line(arguments: list[str], problem:
 
 def test_its_default_filter_is_tcp() -> None:
     assert {option.name: option.default for option in command.params}["format"] == "summary"
+
+
+def test_it_says_what_goes_wrong_and_once_more_at_the_end(watching: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = server.getsockname()[:2]
+        watch = watching("--port", where[1], "--diagnose", "-f", "json")
+        with socket.create_connection(where) as client, server.accept()[0] as accepted:
+            client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            accepted.recv(100)
+        first = watch.line()
+        status, left, _ = watch.end()
+    assert (first["cause"], first["who"]["broker"]) == ("http-to-kafka-port", f"127.0.0.1:{where[1]}")
+    assert [one["cause"] for one in left] == ["http-to-kafka-port"]
+    assert status == 130

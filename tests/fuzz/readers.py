@@ -24,6 +24,9 @@ from kdbg.messages.message import read as read_message
 from kdbg.messages.message import read_slowly
 from kdbg.messages.payloads import open_payloads
 from kdbg.pasted.search import find
+from kdbg.places.common import Comparison
+from kdbg.places.merge import Merger
+from kdbg.places.telling import PlacedEngine
 from kdbg.render.look import Look
 from kdbg.render.views import VIEWS
 from kdbg.wire.language.types import At
@@ -49,6 +52,22 @@ def capture(data: bytes) -> None:
         for _ in found.blocks():
             pass
         [problem.text for problem in found.problems]
+
+
+def places(data: bytes) -> None:
+    """Read a capture as two places would have recorded it, each without some of its packets, and merge them."""
+    with open_capture(io.BytesIO(data)) as found:
+        packets = [packet for block in found.blocks() for packet in block]
+    near = [packet for packet in packets if packet[0] % 5]
+    far = [(number, time + 1000, *rest) for number, time, *rest in packets if number % 7]
+    comparison = Comparison(2)
+    comparison.take(0, near)
+    comparison.take(1, far)  # type: ignore[arg-type]
+    for together in comparison.together():
+        merger = Merger(together.feeds([iter([(near, far)[at]]) for at in together.captures]))  # type: ignore[list-item]
+        for chunk in PlacedEngine().placed(merger, ("a", "b")).chunks(merger.blocks()):
+            for exchange in chunk:
+                exchange.all_findings()
 
 
 def packets(data: bytes) -> None:

@@ -32,6 +32,7 @@ SEVEN = 7 * SECONDS
 TARGETS: dict[str, Target] = {
     "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/everyday.py")),
     "pcapng": Target(readers.capture, seeds.pcapngs, ("capture/pcapng.py",)),
+    "places": Target(readers.places, seeds.pcaps, ("places",), short=6),
     "gzip": Target(readers.capture, seeds.gzipped, ("capture/source.py",)),
     "zstd": Target(readers.capture, seeds.zstandards, ("capture/source.py",)),
     "packets": Target(

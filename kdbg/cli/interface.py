@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import click
@@ -14,8 +14,11 @@ from ..live.apart import Feed
 from ..live.capturing import Wanted, capture
 from ..live.owners import Owners
 from ..live.remote import command, relay
+from ..messages.exchange import Exchange
 from ..render.look import Look
 from ..render.values import escape
+from ..render.views import ExchangeView, Text
+from ..wire.readings.topic_names import NamesThen
 from . import REFUSED
 from .captures import number
 from .output import Writer
@@ -46,6 +49,12 @@ class InterfaceRun(Watching):
         except UnknownCapture:  # it ended before it had begun
             self.ended()
             return self.status or REFUSED
+
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        """Yield the texts of exchanges, which know the processes at their ends."""
+        if self.owned is not None:
+            self.owned.name(exchanges)
+        return super().show(exchanges, render, names)
 
     def ended(self) -> None:
         """Count what is missing: what the process that captures says is known better than by its stream."""

@@ -23,7 +23,7 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from .exchange import CapturedMessage, Exchange, Known
 from .message import opaque_api
-from .peers import Decrypted, Peers, Via
+from .peers import Decrypted, Peers, Process, Via
 from .quirks import is_refusal
 
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
@@ -174,11 +174,17 @@ class _Shared(NamedTuple):
 
 def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
-    capture, (number, client, broker, first_packet, tls, via), key, version, client_id, facts = common
+    capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
     known = Known(topics, facts)
     decrypted = _decrypted(*tls) if tls is not None else None
-    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, Via(*via) if via is not None else None)
+    said = Via(*via) if via is not None else None
+    processes = _processes(*ends) if ends is not None else None
+    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, said, processes)
     return _Shared(capture, peers, _api(key), version, client_id, known)
+
+
+def _processes(client: list[Any] | None, broker: list[Any] | None) -> tuple[Process | None, Process | None]:
+    return Process(*client) if client is not None else None, Process(*broker) if broker is not None else None
 
 
 def _end(address: str, port: int) -> tuple[str, int]:

@@ -28,11 +28,21 @@ class Via(NamedTuple):
     target: str = ""
 
 
+class Process(NamedTuple):
+    """A process at an end of a connection: its number and name, its container's id and its pod's uid, "" for none."""
+
+    pid: int
+    name: str
+    container: str = ""
+    pod: str = ""
+
+
 class Peers(NamedTuple):
     """A connection: `number` in order of appearance, its ends as (address, port), its first packet in the capture.
 
     `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges. `tls` says what
-    it was decrypted from, if it was, and `via` what was said with a proxy before.
+    it was decrypted from, if it was, and `via` what was said with a proxy before. `processes` are those at its ends,
+    the client's first, where this machine knows any.
     """
 
     number: int
@@ -41,6 +51,7 @@ class Peers(NamedTuple):
     first_packet: int = 0
     tls: Decrypted | None = None
     via: Via | None = None
+    processes: tuple[Process | None, Process | None] | None = None
 
 
 def endpoint(end: End) -> str:
@@ -65,4 +76,10 @@ def connection_object(peers: Peers) -> dict[str, Any]:
         found["tls"] = {**said, "protocols": list(tls.protocols)}
     if (via := peers.via) is not None:
         found["proxy"] = {"protocol": via.protocol, "source": via.source or None, "target": via.target or None}
+    if peers.processes is not None:
+        ends = zip(("client", "broker"), peers.processes, strict=True)
+        found["processes"] = {
+            end: None if one is None else {**one._asdict(), "container": one.container or None, "pod": one.pod or None}
+            for end, one in ends
+        }
     return found

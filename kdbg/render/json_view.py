@@ -46,7 +46,7 @@ class JsonView:
     def __init__(self, look: Look, topics: Topics) -> None:
         self.topics, self.look = topics, look
         self._writers: dict[tuple[Api, int], Writers] = {}
-        self._heads: dict[tuple[int, Api, int, str | None], bytes] = {}
+        self._heads: dict[tuple[Any, ...], bytes] = {}
 
     def __call__(self, exchange: Exchange) -> bytes:
         """Return the line of an exchange, newline included."""
@@ -133,12 +133,13 @@ class JsonView:
 
     def _head(self, exchange: Exchange, api: Api) -> bytes:
         """Return the template of the beginning of a line, up to the body of the request."""
-        key = exchange.peers.number, api, exchange.version, exchange.client_id
+        peers = exchange.peers
+        key = peers.number, peers.processes, api, exchange.version, exchange.client_id
         found = self._heads.get(key)
         if found is None:
             if len(self._heads) >= MOST:
                 self._heads.clear()
-            found = self._heads[key] = self._template(exchange.peers, *key[1:])
+            found = self._heads[key] = self._template(peers, *key[2:])
         return found
 
     def _template(self, peers: Peers, api: Api, version: int, client_id: str | None) -> bytes:

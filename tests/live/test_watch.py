@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -66,6 +67,24 @@ def test_all_interfaces_have_each_packet_once(watching: Any, broker: str) -> Non
     _, seen, said = watch.end()
     assert names(seen)["Produce"] == 50
     assert "retransmi" not in said
+
+
+def test_json_names_the_processes_at_both_ends(watching: Any, broker: str) -> None:
+    from confluent_kafka import Producer
+
+    watch, producer = watching("--port", port(broker), "--api", "produce"), Producer({"bootstrap.servers": broker})
+    for _ in range(100):  # they are known a moment after the connection
+        producer.produce("orders", b"x")
+        assert producer.flush(60) == 0
+        connection = watch.line()["connection"]
+        if "processes" in connection:
+            break
+        threading.Event().wait(0.05)
+    ends = connection["processes"]
+    assert set(ends) == {"client", "broker"}
+    for end in ends.values():
+        assert end is not None
+        assert (end["pid"], set(end)) == (os.getpid(), {"pid", "name", "container", "pod"})
 
 
 def test_a_limit_ends_it(watching: Any, broker: str) -> None:

@@ -27,6 +27,7 @@ COMMANDS = {
     "browse": "Walk through captures on a terminal: fields, bytes, meanings.",
     "diagnose": "Say why it does not work: the cause, its evidence, what to change.",
     "story": "Tell what happened to a group, producer, topic, client …",
+    "lint": "Say what clients and brokers do against the protocol.",
     "readiness": "Say which clients an upgrade of the brokers would stop.",
     "stats": "Count who spoke, about what, how late, with which errors.",
     "records": "Show the records that were produced and fetched.",

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ..grammars import name_of, releases
 from ..ledgers.marks import Mark
 from ..ledgers.sessions import Session
-from ..messages.peers import End, endpoint
+from ..messages.peers import endpoint
+from .parties import is_broker, software_by_client
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
 
 Verdict = Literal["stops", "unclear", "fine", "broker"]
 API_VERSIONS = 18
-OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82))
-"""APIs that brokers and controllers alone use: an upgrade changes both ends."""
 MOST = 10_000
 
 
@@ -62,10 +61,7 @@ def readiness(book: Ledgers, release: str) -> list[Client]:
     Raise `InputError` for a release that is none.
     """
     releases.rank(release)
-    offered: dict[End, dict[int, tuple[int, int]]] = {
-        session.broker: session.offered for session in book.sessions.values() if session.offered
-    }
-    software = _software(book)
+    software = software_by_client(book)
     groups: dict[tuple[str, str, str], list[Session]] = {}
     for session in book.sessions.values():
         host = session.peers.client[0]
@@ -73,24 +69,13 @@ def readiness(book: Ledgers, release: str) -> list[Client]:
         key = session.client_id, host, said
         if key in groups or len(groups) < MOST:
             groups.setdefault(key, []).append(session)
-    found = [_client(book, *key, sessions, offered, release) for key, sessions in groups.items()]
+    found = [_client(book, *key, sessions, release) for key, sessions in groups.items()]
     order = ("stops", "unclear", "fine", "broker")
     return sorted(found, key=lambda one: (order.index(one.verdict), one.client_id, one.host, one.software))
 
 
-def _software(book: Ledgers) -> dict[tuple[str, str], str]:
-    """Return the software of client ids and hosts, where all their connections that say so say the same."""
-    found: dict[tuple[str, str], str] = {}
-    for session in book.sessions.values():
-        if session.software:
-            key = session.client_id, session.peers.client[0]
-            found[key] = session.software if found.get(key, session.software) == session.software else ""
-    return found
-
-
 def _client(
-    book: Ledgers, client_id: str, host: str, software: str, sessions: list[Session],
-    offered: dict[End, dict[int, tuple[int, int]]], release: str,
+    book: Ledgers, client_id: str, host: str, software: str, sessions: list[Session], release: str
 ) -> Client:  # fmt: skip
     missing: dict[tuple[int, int], Missing] = {}
     for session in sessions:
@@ -108,7 +93,7 @@ def _client(
                     sure = before.negotiable and one.negotiable
                     one = one._replace(exchanges=before.exchanges + one.exchanges, first=first, negotiable=sure)
                 missing[key, version] = one
-    if any(_is_broker(book, session) for session in sessions):
+    if any(is_broker(book, session) for session in sessions):
         verdict: Verdict = "broker"
     elif not missing:
         verdict = "fine"
@@ -134,12 +119,6 @@ def _missing(
         name, key, version, those[0] if those else None, those[-1] if those else None,
         releases.since(name, version), releases.until(name, version), mark, count, more,
     )  # fmt: skip
-
-
-def _is_broker(book: Ledgers, session: Session) -> bool:
-    """Return whether the asking end is a broker: it says so, by what it asks."""
-    polls = book.polls.get(session.peers.number)
-    return bool(OF_BROKERS & session.apis.keys()) or (polls is not None and polls.replica >= 0)
 
 
 def would_stop(clients: Iterable[Client]) -> bool:

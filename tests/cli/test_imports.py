@@ -69,6 +69,7 @@ TABLE = [
     Row("diff", (f"{CAPTURE}#1", f"{CAPTURE}#2"), {*MESSAGES, "orjson", "rich"}),
     Row("diagnose", (CAPTURE,), {*MESSAGES, "orjson"}),
     Row("readiness", (CAPTURE,), {*MESSAGES, "orjson"}),
+    Row("lint", (CAPTURE,), {*MESSAGES, "orjson"}),
     Row("story", (CAPTURE,), {*MESSAGES, "orjson"}),
     Row("story", (CAPTURE, "--client", "shop"), {*MESSAGES, "orjson"}),
     Row("stats", (CAPTURE,), MESSAGES),

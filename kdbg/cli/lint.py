@@ -1,0 +1,38 @@
+"""`kdbg lint`: captures in, what clients and brokers do against the protocol out."""
+
+from __future__ import annotations
+
+import click
+
+from .decode import is_live
+from .definitions import definitions_option
+from .memory import memory_option
+from .output import Writer, look, look_options
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
+    help="json has an object a line; text if not said.",
+)  # fmt: skip
+@click.option("--notes/--no-notes", default=True, help="Also tell what is merely worth knowing.")
+@look_options
+@definitions_option
+@memory_option
+def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool) -> int:
+    """Say what clients and brokers do against the protocol, or against good practice.
+
+    By client id, host and software, with how often and the first exchange. The exit status is 1 where something above a
+    note was found.
+
+    \b
+    kdbg lint captures/first-contact.pcap
+    kdbg lint captures/old-versions.pcap --no-notes --format json
+    """
+    from .linting import LintRun
+
+    live = any(is_live(file) for file in files)
+    run = LintRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1)
+    run.captures(files)
+    return run.status

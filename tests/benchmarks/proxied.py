@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import socket
 import statistics
@@ -23,7 +22,6 @@ from .results import Column, Table
 
 RECORDS, SIZE = 300_000, 1000
 REQUESTS = 3000
-CONNECTIONS = 1000
 WAYS: dict[str, Sequence[str] | None] = {
     "direct": None, "--no-decode": ("--no-decode",), "-f summary": ("-f", "summary"),
 }  # fmt: skip
@@ -31,12 +29,11 @@ WAYS: dict[str, Sequence[str] | None] = {
 
 
 class Run(NamedTuple):
-    """What one way came to: MB a second, microseconds of an answer, seconds of a thousand connections, and the CPU
+    """What one way came to: MB a second, microseconds of an answer, and the CPU
     seconds of the proxy for the records."""
 
     throughput: float
     latency: float
-    connections: float
     cpu: float
 
 
@@ -49,16 +46,14 @@ def report(rounds: int) -> list[Table]:
                 seen[name].append(measured(address, options))
     table = Table("proxy", "way to the broker", (
         Column("MB a second", "count"), Column("/ direct", "×", 1), Column("proxy's CPU", "s"),
-        Column("one answer", "µs"), Column("added", "µs"), Column("1,000 connections", "s"),
+        Column("one answer", "µs"), Column("added", "µs"),
     ))  # fmt: skip
     direct = seen["direct"]
     for name, runs in seen.items():
         ratio = statistics.median(run.throughput / base.throughput for run, base in zip(runs, direct, strict=True))
         added = statistics.median(run.latency - base.latency for run, base in zip(runs, direct, strict=True))
-        fast, slow, many, cpu = (statistics.median(column) for column in zip(*runs, strict=True))
-        table.add(
-            name, fast, *((ratio, cpu) if WAYS[name] else (None, None)), slow, added if WAYS[name] else None, many
-        )
+        fast, slow, cpu = (statistics.median(column) for column in zip(*runs, strict=True))
+        table.add(name, fast, *((ratio, cpu) if WAYS[name] else (None, None)), slow, added if WAYS[name] else None)
     return [table]
 
 
@@ -68,7 +63,7 @@ def measured(address: str, options: Sequence[str] | None) -> Run:
         before = cpu_of(process) if process is not None else 0.0
         rate = client(there, "produce")
         spent = cpu_of(process) - before if process is not None else 0.0
-        return Run(rate, client(there, "answers"), client(there, "connections"), spent)
+        return Run(rate, client(there, "answers"), spent)
 
 
 def cpu_of(process: int) -> float:
@@ -160,28 +155,7 @@ def answers(address: str) -> float:
     return statistics.median(taken) * 1e6
 
 
-def connections(address: str) -> float:
-    """Seconds until a thousand connections are open at once, and each has got an answer."""
-    from kdbg import encode
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asked = encode({}, api="ApiVersions", version=0, direction="request",
-                   header={"correlation_id": 1, "client_id": "bench"})  # fmt: skip
-    host, _, port = address.rpartition(":")
-    start = time.monotonic()
-    with contextlib.ExitStack() as stack:
-        socks = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(CONNECTIONS)]
-        for sock in socks:
-            sock.sendall(len(asked).to_bytes(4) + asked)
-        for sock in socks:
-            left = int.from_bytes(sock.recv(4))
-            while left:
-                left -= len(sock.recv(left))
-    return time.monotonic() - start
-
-
-CLIENTS = {"produce": produce, "answers": answers, "connections": connections}
+CLIENTS = {"produce": produce, "answers": answers}
 
 if __name__ == "__main__":
     print(CLIENTS[sys.argv[3]](sys.argv[2]))

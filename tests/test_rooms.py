@@ -60,7 +60,7 @@ ARROWS: dict[str, set[str]] = {
     "query": {"tables", "spark", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",
-        "extras", "logs", "pasted", "places",
+        "extras", "logs", "pasted", "places", "ledgers", "tcp",
     },
     "library": {"reading", "filters", "messages", "grammars", "wire", "definitions"},
     "__init__": {"library", "reading", "render.shown", "messages", "live"},

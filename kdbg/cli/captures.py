@@ -56,6 +56,8 @@ class Captures:
     """Whether a log does in place of a capture."""
     merge: bool | None = False
     """Whether captures of several places are read as one: None does so where it is plain that they are."""
+    timed: bool = False
+    """Whether exchanges know where their time went."""
     hears_all: bool = False
     """Whether `hear` wants all exchanges, also where none is left out."""
 
@@ -150,7 +152,7 @@ class Captures:
     def driven(self, capture: Capture | Log, name: str) -> Iterator[Drive]:
         """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
         reads = self.depth if self.left is not None or self.writer.live else None
-        engine = self.engine = engine_of(capture, self.filters, reads, self.met)
+        engine = self.engine = engine_of(capture, self.filters, reads, self.met, timed=self.timed)
         before = self.counts["exchanges"]
         self.progress.exchanges = lambda: before + engine.count
         hear = self.hear if self.filters.asks or self.hears_all else None

@@ -14,6 +14,7 @@ from .filters import filter_options, take_filters
 from .memory import memory_option
 from .output import (
     jobs_option,
+    latency_option,
     look,
     look_options,
     meanings_option,
@@ -44,10 +45,11 @@ READ_IN = ("tree", "hex")
 @merge_option
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True), help="Show with the exchanges "
               "of a capture the lines of this log that speak of them; see kdbg guide logs.")  # fmt: skip
+@latency_option
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
-            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], merge: bool | None,
+            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool, merge: bool | None,
             **filters: Any) -> int:  # fmt: skip
     """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
 
@@ -74,6 +76,8 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
         raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
+    if latency and format == "summary":
+        raise click.UsageError("--latency is for trees, hexdumps and JSON, not for summary")
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     shape = without_values(shape, hide_values)
     wanted = take_filters(filters)
@@ -83,6 +87,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
         run = Run(format, shape, writer, wanted, jobs, joined)
         run.merge = merge
+        run.timed = latency or (wanted.timed and format != "summary")
         run.captures(files)
     return run.status
 

@@ -84,8 +84,12 @@ class Run(Captures):
             engine = drive.engine
             render = self.view.exchange(self.look, engine.names_then)
             here = (
-                self.jobs == 1 or self.writer.live or self.joins is not None or isinstance(capture, Log | Merged)
-            )  # what has no bytes, and where it was seen, cannot be handed on
+                self.jobs == 1
+                or self.writer.live
+                or self.joins is not None
+                or self.timed
+                or isinstance(capture, Log | Merged)
+            )  # what has no bytes, where it was seen and what packets told cannot be handed on
             shown_by = ShownHere if here else ShownApart
             output = shown_by(self, render, engine.names_then)
             try:

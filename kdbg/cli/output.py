@@ -26,6 +26,10 @@ merge_option: Final = click.option(
     "--merge/--no-merge", default=None, help="Read captures of several places as one: unasked, where the same "
     "connections are among the first packets of each; see kdbg guide places.",
 )  # fmt: skip
+latency_option: Final = click.option(
+    "--latency", is_flag=True, help="Show where the time of each exchange went, and what TCP tells of its connection: "
+    "in trees, hexdumps and JSON; see kdbg guide latency.",
+)  # fmt: skip
 raw_option: Final = click.option(
     "--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula."
 )

@@ -71,6 +71,11 @@ class Filters:
         return any(FILTERS[name].asks for name in self.given)
 
     @property
+    def timed(self) -> bool:
+        """Whether exchanges are asked where their time went, so that somebody must work that out."""
+        return any(FILTERS[name].timed(value) for name, value in self.given.items())
+
+    @property
     def last(self) -> int | None:
         """The number of the last exchange that can fit; None where nothing says."""
         chosen = self.exchange

@@ -98,6 +98,8 @@ class Filter:
     """How much is looked at for a value, where that depends on the value."""
     numbered: Callable[[Any], Sequence[str]] = lambda value: ()
     """What in a value means nothing in archives."""
+    timed: Callable[[Any], bool] = lambda value: False
+    """Whether a value asks where the time of exchanges went, which is worked out only for those who ask."""
     offers: Callable[[Any], bool] = lambda value: True
     """Which of the values that exchanges have are worth being offered in place of one that none has."""
 

@@ -70,6 +70,12 @@ def where_numbered(text: str) -> list[str]:
     return expression(text).without_archives
 
 
+def where_timed(text: str) -> bool:
+    from .where.expression import expression
+
+    return expression(text).timed
+
+
 def nanoseconds_of(seconds: float) -> int:
     """Return nanoseconds since the epoch, to the microsecond: more a float of our days does not hold."""
     return round(seconds * 1e6) * 1000
@@ -195,7 +201,8 @@ class Options(Plain, total=False):
         str,
         Filter(
             Form.EXPRESSION, "Only exchanges for which this holds, as 'latency_ms > 100'; see kdbg guide filters.",
-            Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, metavar="EXPR",
+            Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, timed=where_timed,
+            metavar="EXPR",
         ),
     ]  # fmt: skip
 

@@ -17,6 +17,7 @@ from ..wire.readings.noted import Odd
 from ..wire.readings.outline import Outline, outline
 from ..wire.readings.topic_names import ALWAYS, names_by_then
 from .error_codes import ErrorFound, errors_in
+from .latency import Timing
 from .lines import UNTIMED, Line
 from .message import Message, facts_of, facts_of_both, front_of, read
 from .payloads import Context, may_hold_payloads, open_payloads
@@ -237,7 +238,7 @@ class Exchange:
 
     __slots__ = (
         "answered", "api", "client_id", "correlation_id", "findings", "lines", "number", "peers", "places", "request",
-        "response", "told_latency", "version",
+        "response", "timing", "told_latency", "version",
     )  # fmt: skip
     api: Api | None
     client_id: str | None
@@ -259,6 +260,8 @@ class Exchange:
         """The nanoseconds to the response that a log tells."""
         self.places: Places | None = None
         """Where it was seen, where captures of several places were merged."""
+        self.timing: Timing | None = None
+        """Where its time went, where that was asked for."""
 
     @property
     def latency(self) -> int | None:

@@ -29,7 +29,8 @@ class Exchange(captured.Exchange):
         self = cls(found.peers, found.api, found.version, found.correlation_id, found.client_id)
         self.number, self.answered, self.findings = found.number, found.answered, found.findings
         self.request, self.response, self._learnt = found.request, found.response, topics
-        self.lines, self.told_latency, self.places = found.lines, found.told_latency, found.places
+        self.lines, self.told_latency = found.lines, found.told_latency
+        self.places, self.timing = found.places, found.timing
         return self
 
     @property

@@ -67,11 +67,17 @@ def open_any(name: Named) -> Capture | Log | BrokerFile:
 
 
 def engine_of(
-    opened: Capture | Log | BrokerFile, filters: Filters, reads: Depth | None, watch: Watch | None = None
+    opened: Capture | Log | BrokerFile,
+    filters: Filters,
+    reads: Depth | None,
+    watch: Watch | None = None,
+    *,
+    timed: bool = False,
 ) -> Pairing:
     """Return what makes exchanges of what was opened; raise as `KeyLog.use` for key logs that cannot be read.
 
-    `reads` and `watch` are as for `Engine`.
+    `reads` and `watch` are as for `Engine`. With `timed`, or where a filter asks for it, the exchanges of a
+    capture have their `timing`.
     """
     if isinstance(opened, Log):
         from ..logs.conversations import Conversations
@@ -82,12 +88,18 @@ def engine_of(
 
     keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else NO_KEYS
     ports, watch = filters.port or (), watch or nobody_watches
+    engine: Pairing | None = None
     if type(opened) is not Capture and isinstance(opened, Capture):
         from .merged import Merged
 
         if isinstance(opened, Merged):
-            return opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
-    return Engine(ports=ports, watch=watch, reads=reads, keys=keys)
+            engine = opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
+    engine = engine or Engine(ports=ports, watch=watch, reads=reads, keys=keys)
+    if not (timed or filters.timed):
+        return engine
+    from .timed import Timed
+
+    return Timed(engine)
 
 
 def recognised(source: Source) -> File | None:

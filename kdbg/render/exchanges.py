@@ -22,6 +22,7 @@ from .heading import Headings, encode, findings_of, kind, title_values
 from .lines import lines_text
 from .look import Look
 from .places import places_lines
+from .timing import timing_lines
 from .tree import Tree
 from .values import Memo
 from .without_values import shown_body
@@ -45,7 +46,10 @@ class TreeView:
 
     def __call__(self, exchange: Exchange) -> bytes:
         request, response = exchange.request, exchange.response
-        if request is None or response is None or exchange.findings or exchange.lines or exchange.places:
+        if (
+            request is None or response is None or exchange.findings or exchange.lines or exchange.places
+            or exchange.timing
+        ):  # fmt: skip
             return self.in_parts(exchange)
         out = [self._tops[kind(exchange)] % (*title_values(exchange), *self.headings.values(request))]
         self.half(request, out)
@@ -68,6 +72,7 @@ class TreeView:
         if exchange.lines:
             out.append(encode(f"\n  {self.look.paint('dim', lines_text(exchange))}"))
         out += [encode(f"\n  {line}") for line in places_lines(exchange, self.look)]
+        out += [encode(f"\n  {line}") for line in timing_lines(exchange, self.look)]
         out += mid, headings.half(request, exchange, "request"), b"\n"
         if request is not None:
             self.half(request, out)

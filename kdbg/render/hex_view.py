@@ -24,6 +24,7 @@ from .hexdump import note, pieces
 from .lines import lines_text
 from .look import Look
 from .places import places_lines
+from .timing import timing_lines
 from .values import Memo
 
 NO_BYTES = "      a log has no bytes: a tree shows the fields it tells"
@@ -52,6 +53,7 @@ class HexView:
         if exchange.lines:
             above.append(encode(f"  {self.look.paint('dim', lines_text(exchange))}\n"))
         above += [encode(f"  {line}\n") for line in places_lines(exchange, self.look)]
+        above += [encode(f"  {line}\n") for line in timing_lines(exchange, self.look)]
         parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
             if half is None or (exchange.lines and not half.data):

@@ -56,7 +56,7 @@ class JsonView:
     def _straight(self, exchange: Exchange) -> bytes | None:
         """Return the line made without values; None for what is odd, or cannot be said without them."""
         request, response, api = exchange.request, exchange.response, exchange.api
-        if request is None or request.missing or api is None or exchange.lines:
+        if request is None or request.missing or api is None or exchange.lines or exchange.timing:
             return None
         if response is not None and response.missing:
             return None

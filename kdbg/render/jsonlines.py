@@ -21,6 +21,7 @@ import orjson
 from ..findings import Finding
 from ..messages.error_codes import errors_in
 from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.latency import split_object, tcp_object
 from ..messages.lines import UNNUMBERED, UNTIMED
 from ..messages.message import Message
 from ..messages.peers import connection_object
@@ -53,7 +54,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
     request, odd, names = _half(exchange.request, topics, look)
     response, more, more_names = _half(exchange.response, topics, look)
     names |= more_names
-    latency, api = exchange.latency, exchange.api
+    latency, api, timing = exchange.latency, exchange.api, exchange.timing
     findings = (*exchange.findings, *odd, *more)
     return dump({
         "connection": connection_object(exchange.peers),
@@ -64,6 +65,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
         "correlation_id": _correlation_id(exchange),
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
+        **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
         "errors": errors_of(exchange, topics),
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],

@@ -13,7 +13,7 @@ from .limits import MOST_STEPS, bound, bound_text
 from .meanings import checked
 from .semantics import Undecided
 from .tree import Call, Constant, Loop, Name, Node, Select, decoded, walk
-from .vocabulary import HALVES, TERMS, null_test
+from .vocabulary import HALVES, TERMS, TIMED, null_test
 
 if TYPE_CHECKING:
     from ...messages.exchange import Exchange
@@ -60,6 +60,11 @@ class Expression:
             if isinstance(one, Select) and isinstance(one.operand, Name) and (one.operand.name, one.field) in NUMBERED
         ]
         return [name for name in names if name in TERMS and not TERMS[name].archives] + numbered
+
+    @property
+    def timed(self) -> bool:
+        """Whether it asks where the time of exchanges went."""
+        return any(isinstance(one, Name) and one.name in TIMED for one in walk(self.node))
 
     def check(self, topics: Topics) -> Callable[[Exchange], bool]:
         """Return the question; it has no for an answer where a field is not there. `topics` are names of topic ids."""

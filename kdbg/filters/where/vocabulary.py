@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...messages.exchange import CapturedMessage, Exchange
+from ...messages.latency import SPLIT_NAMES, split_object, tcp_object
 from ...messages.peers import connection_object, endpoint
 from ...messages.waiting import asked_to_wait, beyond_wait
 from . import shapes
 from .shapes import OPEN, Shape
-from .tree import LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
+from .tree import BOOL, LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
 
 if TYPE_CHECKING:
     from ..filter import Topics
@@ -152,6 +153,16 @@ def _connection_shape() -> Shape:
     return _fields(client=Shape({TEXT}), broker=Shape({TEXT}), id=Shape({NUMBER}))
 
 
+def _split_shape() -> Shape:
+    return _fields(behind=Shape({NUMBER}), **{name: Shape({NUMBER}) for name in SPLIT_NAMES})
+
+
+def _tcp_shape() -> Shape:
+    both = _fields(client=Shape({NUMBER}), broker=Shape({NUMBER}))
+    return _fields(round_trip_ms=Shape({NUMBER}), syns=Shape({NUMBER}), resent=both, zero_windows=both,
+                   closed=Shape({TEXT}), reset=Shape({BOOL}))  # fmt: skip
+
+
 def _known(exchange: Exchange) -> bool:
     return exchange.api is not None and exchange.api.key >= 0
 
@@ -184,6 +195,16 @@ TERMS: Mapping[str, Term] = {
     ),
     "waited_ms": Term(
         "dyn", lambda e, t: asked_to_wait(e), "how long the request lets the broker wait", _is(NUMBER), bodies=True
+    ),
+    "split": Term(
+        "dyn", lambda e, t: split_object(e.timing),
+        "where its time went: waiting_ms, broker_ms, held_ms …; null if unknown",
+        _split_shape, bodies=True, archives=False,
+    ),
+    "tcp": Term(
+        "dyn", lambda e, t: tcp_object(e.timing),
+        "what TCP tells: round_trip_ms, resent, zero_windows, closed …; or null",
+        _tcp_shape, archives=False,
     ),
     "size": Term("int", lambda e, t: e.size, "bytes of both halves", _is(NUMBER)),
     "request_size": Term(INT, _size("request"), "bytes of the request", _is(NUMBER)),
@@ -218,6 +239,8 @@ TERMS: Mapping[str, Term] = {
 }  # fmt: skip
 """The names, each with what it is."""
 HALVES = ("request", "response")
+TIMED = frozenset({"split", "tcp"})
+"""Names of what is worked out only where somebody asks for it."""
 
 
 def null_test(node: Node) -> str | None:

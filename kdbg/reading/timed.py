@@ -1,0 +1,36 @@
+"""An engine whose exchanges know where their time went: its packets are looked at for what TCP tells, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ledgers.latency import Latencies
+from ..messages.exchange import Exchange
+from ..tcp.paths import Paths
+
+if TYPE_CHECKING:
+    from ..engine.driver import Pairing
+
+
+class Timed:
+    """In place of an engine: all that the engine has is asked of it; each of its exchanges has its `timing`."""
+
+    def __init__(self, engine: Pairing) -> None:
+        self._engine = engine
+        self._paths = Paths(acknowledgements=True)
+        self._latencies = Latencies(self._paths)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks of packets complete, those of a block together."""
+        for chunk in self._engine.chunks(self._seen(blocks)):
+            self._latencies.take(chunk)
+            yield chunk
+
+    def _seen(self, blocks: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        for packets in blocks:
+            self._paths.receive_all(packets)
+            yield packets

@@ -1,0 +1,195 @@
+"""Where the time of exchanges went: by captures whose times are set here, against what a person works out of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdbg
+
+from ..cli.calls import call
+from ..traffic import Talk, pcap
+
+Json = dict[str, Any]
+FETCHING: Json = {
+    "replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1 << 20, "isolation_level": 0, "topics": [],
+}  # fmt: skip
+PRODUCING: Json = {"transactional_id": None, "acks": -1, "timeout_ms": 30000, "topic_data": []}
+NOWHERE: Json = {"brokers": [], "controller_id": 1, "topics": []}
+
+
+class Timed(Talk):
+    """A connection whose handshake takes 10 ms, and whose packets come when `when` says, in ms."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.segments[1] = self.segments[1]._replace(at=10)
+
+    def when(self, ms: int) -> Timed:
+        """The next packet comes then."""
+        self.at = ms - len(self.segments)
+        return self
+
+    def look(self, asked: int, answered: int) -> Timed:
+        """A request of Metadata and its answer."""
+        self.when(asked).ask("Metadata", 1, topics=None)
+        self.when(answered).answer(**NOWHERE)
+        return self
+
+
+def split_of(tmp_path: Path, *talks: Talk, extra: tuple[str, ...] = ()) -> list[Json]:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(*talks))
+    return call("decode", path, "-f", "json", "--latency", *extra).lines
+
+
+def test_a_plain_answer_is_network_and_broker(tmp_path: Path) -> None:
+    one, two = split_of(tmp_path, Timed().look(20, 50).look(60, 100))
+    assert one["split"] == {
+        "waiting_ms": 0, "throttle_ms": 0, "network_ms": 10, "held_ms": 0, "broker_ms": 20, "sending_ms": 0,
+        "reading_ms": 0, "acknowledged_ms": 10, "beyond_ms": 10, "behind": None,
+    }  # fmt: skip
+    assert one["tcp"] == {
+        "round_trip_ms": 20, "syns": 1, "resent": {"client": 0, "broker": 0},
+        "zero_windows": {"client": 0, "broker": 0}, "closed": None, "reset": False,
+    }  # fmt: skip
+    assert two["split"]["broker_ms"] == 30
+
+
+def test_a_request_waits_behind_another(tmp_path: Path) -> None:
+    talk = Timed()
+    talk.when(20).ask("Metadata", 1, topics=None)
+    talk.when(30).ask("Metadata", 1, topics=None)
+    talk.when(520).answer(**NOWHERE)
+    talk.when(525).answer(**NOWHERE)
+    first, second = (one["split"] for one in split_of(tmp_path, talk))
+    assert (first["waiting_ms"], first["broker_ms"], first["behind"]) == (0, 490, None)
+    assert (second["waiting_ms"], second["network_ms"], second["broker_ms"], second["behind"]) == (480, 10, 5, 1)
+
+
+def test_a_long_poll_is_held(tmp_path: Path) -> None:
+    talk = Timed().look(20, 32).look(40, 52).look(60, 72)
+    talk.when(100).ask("Fetch", 4, **FETCHING)
+    talk.when(612).answer(throttle_time_ms=0, responses=[])
+    talk.when(620).ask("Fetch", 4, **FETCHING)
+    talk.when(631).answer(throttle_time_ms=0, responses=[])
+    *_, poll, at_once = (one["split"] for one in split_of(tmp_path, talk))
+    assert (poll["held_ms"], poll["broker_ms"], poll["network_ms"]) == (500, 2, 10)
+    assert (at_once["held_ms"], at_once["broker_ms"]) == (0, 1)
+
+
+def test_a_broker_that_is_slower_than_asked_was_not_waiting(tmp_path: Path) -> None:
+    talk = Timed().look(20, 32)
+    talk.when(100).ask("Fetch", 4, **FETCHING)
+    talk.when(1610).answer(throttle_time_ms=0, responses=[])
+    *_, poll = (one["split"] for one in split_of(tmp_path, talk))
+    assert (poll["held_ms"], poll["broker_ms"]) == (500, 1000)
+
+
+def test_a_fetch_that_wants_no_waiting_is_not_held(tmp_path: Path) -> None:
+    talk = Timed().look(20, 32)
+    talk.when(100).ask("Fetch", 4, **(FETCHING | {"max_wait_ms": 0}))
+    talk.when(310).answer(throttle_time_ms=0, responses=[])
+    *_, poll = (one["split"] for one in split_of(tmp_path, talk))
+    assert (poll["held_ms"], poll["broker_ms"]) == (0, 200)
+
+
+@pytest.mark.parametrize(("acks", "held"), [(-1, None), (1, 0)])
+def test_what_replicas_took_is_not_known(tmp_path: Path, acks: int, held: int | None) -> None:
+    talk = Timed()
+    talk.when(20).ask("Produce", 7, **(PRODUCING | {"acks": acks}))
+    talk.when(60).answer(responses=[], throttle_time_ms=0)
+    (one,) = split_of(tmp_path, talk)
+    assert (one["split"]["held_ms"], one["split"]["broker_ms"]) == (held, 30)
+
+
+def test_a_throttled_connection_is_silent_after_the_answer(tmp_path: Path) -> None:
+    talk = Timed()
+    talk.when(20).ask("Produce", 7, **PRODUCING)
+    talk.when(40).answer(responses=[], throttle_time_ms=300)
+    talk.when(50).ask("Produce", 7, **PRODUCING)
+    talk.when(345).answer(responses=[], throttle_time_ms=0)
+    first, second = (one["split"] for one in split_of(tmp_path, talk))
+    assert (first["throttle_ms"], first["broker_ms"]) == (0, 10)
+    assert (second["throttle_ms"], second["network_ms"], second["broker_ms"]) == (280, 10, 5)
+
+
+def test_an_old_broker_is_silent_before_it(tmp_path: Path) -> None:
+    talk = Timed()
+    talk.when(20).ask("Produce", 3, **PRODUCING)
+    talk.when(340).answer(responses=[], throttle_time_ms=300)
+    talk.when(350).ask("Produce", 3, **PRODUCING)
+    talk.when(370).answer(responses=[], throttle_time_ms=0)
+    first, second = (one["split"] for one in split_of(tmp_path, talk))
+    assert (first["throttle_ms"], first["broker_ms"]) == (300, 10)
+    assert (second["throttle_ms"], second["broker_ms"]) == (0, 10)
+
+
+def test_without_a_handshake_the_network_is_not_known(tmp_path: Path) -> None:
+    talk = Timed().look(20, 50).look(60, 90)
+    del talk.segments[:2]
+    one, *_ = split_of(tmp_path, talk)
+    assert one["split"]["network_ms"] is None
+    assert one["split"]["broker_ms"] == 30
+    assert one["tcp"]["round_trip_ms"] is None
+
+
+def test_who_hung_up_on_a_request(tmp_path: Path) -> None:
+    talk = Timed().look(20, 50)
+    talk.when(60).ask("Metadata", 1, topics=None)
+    talk.when(400).end()
+    *_, unanswered = split_of(tmp_path, talk)
+    assert unanswered["split"] is None
+    assert (unanswered["tcp"]["closed"], unanswered["tcp"]["reset"]) == ("client", False)
+
+
+def test_expressions_ask_for_it(tmp_path: Path) -> None:
+    talk = Timed().look(20, 50).look(60, 200)
+    found = split_of(tmp_path, talk, extra=("--where", "split.broker_ms > 100.0 && tcp.round_trip_ms >= 20"))
+    assert [one["number"] for one in found] == [2]
+    shown = call("decode", tmp_path / "made.pcap", "-f", "json", "--where", "split.broker_ms > 100.0").lines
+    assert [one["number"] for one in shown] == [2]
+
+
+@pytest.mark.parametrize("format", ["tree", "hex"])
+def test_trees_and_hexdumps_have_two_lines_of_it(tmp_path: Path, format: str) -> None:
+    talk = Timed()
+    talk.when(20).ask("Metadata", 1, topics=None)
+    talk.when(30).ask("Metadata", 1, topics=None)
+    talk.when(520).answer(**NOWHERE)
+    talk.when(525).answer(**NOWHERE)
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(talk))
+    text = call("decode", path, "-f", format, "--latency").out
+    assert "\n  time: behind #1 480 ms · network 10 ms · broker 5 ms" in text
+    assert text.count("\n  tcp: round trip 20 ms\n") == 2
+    assert "time: " not in call("decode", path, "-f", format).out
+
+
+@pytest.mark.parametrize("format", ["tree", "json"])
+def test_several_cores_say_the_same(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Timed().look(20, 50).look(60, 100)))
+    one, two = (call("decode", path, "-f", format, "--latency", "--jobs", n).out for n in (1, 2))
+    assert one == two
+
+
+def test_a_summary_has_no_room_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Timed().look(20, 50)))
+    done = call("decode", path, "-f", "summary", "--latency")
+    assert done.status == 2
+    assert "--latency is for trees" in done.err
+
+
+def test_a_program_gets_it_where_its_filter_asks(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Timed().look(20, 50)))
+    (one,) = kdbg.read(path, where="split.broker_ms > 1")
+    assert one.timing is not None
+    assert one.timing.split.broker == 20_000_000
+    assert one.to_dict()["split"]["broker_ms"] == 20
+    (plain,) = kdbg.read(path)
+    assert plain.timing is None

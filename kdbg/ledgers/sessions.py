@@ -153,5 +153,9 @@ class Session:
 
 
 def offered_by(body: dict[str, Any]) -> dict[int, tuple[int, int]]:
-    """Return what a response of ApiVersions offers."""
-    return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body.get("api_keys") or ()}
+    """Return what a response of ApiVersions offers; the last entry of a broken one may lack fields."""
+    return {
+        entry["api_key"]: (entry["min_version"], entry["max_version"])
+        for entry in body.get("api_keys") or ()
+        if "max_version" in entry
+    }

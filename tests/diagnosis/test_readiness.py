@@ -11,6 +11,7 @@ from kdbg.errors import InputError
 from kdbg.grammars import name_of, releases
 
 from ..cli.calls import call
+from ..traffic import Talk, pcap
 from .books import CAPTURES, STAGED, book
 
 REAL = [("real-0.10.1.1.pcap", "0.10.1"), ("real-2.8.2.pcap", "2.8"), ("real-3.9.2-rebalance.pcap", "3.9"),
@@ -103,3 +104,12 @@ def test_the_command_counts_and_says_so_by_its_status() -> None:
 def test_keys_that_nobody_knows_are_passed_over() -> None:
     assert call("readiness", CAPTURES / "real-2.8.2.pcap").status == 0
     assert call("diagnose", CAPTURES / "controlled-shutdown.pcap").status in (0, 1)
+
+
+def test_a_broken_list_of_versions_offers_what_is_whole(tmp_path: Path) -> None:
+    whole = b"\0\0\0\0\0\2" + b"\0\3\0\0\0\5"
+    path = tmp_path / "broken.pcap"
+    path.write_bytes(pcap(Talk().ask("ApiVersions", 0).answer_bytes(whole + b"\0")))
+    (session,) = book(path).sessions.values()
+    assert session.offered in ({3: (0, 5)}, {})
+    assert call("readiness", path).status == 0

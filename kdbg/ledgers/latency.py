@@ -13,7 +13,7 @@ from statistics import median
 from typing import Final
 
 from ..messages.exchange import CapturedMessage, Exchange
-from ..messages.latency import Split, Tcp, Timing
+from ..messages.latency import Attempts, Split, Tcp, Timing
 from ..messages.lines import UNTIMED
 from ..messages.peers import End
 from ..messages.waiting import asked_to_wait
@@ -127,6 +127,18 @@ class Latencies:
         if asked is not None and core > asked * 1_000_000 + LATE:
             return asked * 1_000_000
         return core - min(recent, default=0)  # before it waits, a broker has little to do
+
+
+def attempts(paths: Paths) -> list[Attempts]:
+    """Return who asked for connections in vain, by host, end and outcome, in the order of the first of each."""
+    found: dict[tuple[str, End, bool], Attempts] = {}
+    for path in paths.all():
+        if path.refused is None and not path.unanswered:
+            continue
+        key = path.initiator[0], path.acceptor, path.refused is not None
+        known = found.get(key) or Attempts(*key, 0, 0, path.first_packet)
+        found[key] = known._replace(connections=known.connections + 1, syns=known.syns + path.syns)
+    return list(found.values())
 
 
 def _key(exchange: Exchange) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def truths(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
 
 
-@cache
+@lru_cache(maxsize=8)
 def book(path: Path) -> Ledgers:
     """Return the ledgers of a capture."""
     engine = Engine()

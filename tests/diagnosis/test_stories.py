@@ -24,7 +24,9 @@ SUBJECTS = {"group": "group", "topic": "topic", "client": "client_id", "transact
 FEW = ("poll-too-late-java", "members-come-and-go", "transaction-timed-out-java", "transactional-id-of-two-java",
        "unknown-topic-consumer", "sasl-plain-wrong-password", "throttled-producer", "sequence-gap", "group-not-allowed",
        "members-come-and-go-new-protocol")  # fmt: skip
-PATHS = [*(STAGED / f"{name}.pcap.gz" for name in FEW), *(SHARED / truth["file"] for truth in truths(SHARED))]
+STAGE = [STAGED / truth["file"] for truth in truths(STAGED)]
+BESIDE = [SHARED / truth["file"] for truth in truths(SHARED)]
+PATHS = [*(STAGED / f"{name}.pcap.gz" for name in FEW), *BESIDE]
 
 
 def told(path: Path, kind: str, name: str) -> list[Event]:
@@ -51,8 +53,18 @@ def test_the_command_has_an_option_for_each_story() -> None:
     assert all(f"--{kind} " in help for kind in STORIES)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+@pytest.mark.skipif(not BESIDE, reason="the staged incidents are not beside the project")
+@pytest.mark.parametrize("path", BESIDE, ids=lambda path: path.name)
+def test_an_incident_beside_the_project_is_one_story(path: Path) -> None:
+    stands_in_the_stories(path)
+
+
+@pytest.mark.parametrize("path", STAGE, ids=lambda path: path.name)
 def test_one_incident_is_one_story(path: Path) -> None:
+    stands_in_the_stories(path)
+
+
+def stands_in_the_stories(path: Path) -> None:
     """What diagnosis finds stands in the story of whom it is about, with the same time, count and exchanges."""
     cases: list[Case] = diagnose(book(path))
     known = {(kind, subject.name) for kind, subject in subjects(book(path))}

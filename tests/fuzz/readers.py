@@ -16,10 +16,15 @@ from kdbg.capture.keylog import KeyLog, Secrets
 from kdbg.capture.packet import reverse
 from kdbg.cli import Modules
 from kdbg.definitions import declare, read
+from kdbg.diagnosis import diagnose
+from kdbg.diagnosis.stories import subjects, tell
+from kdbg.diagnosis.stories.text import event_object
+from kdbg.diagnosis.text import case_object
 from kdbg.engine.engine import Engine
 from kdbg.errors import GrammarError, WireError
 from kdbg.filters.where.expression import Expression
 from kdbg.grammars.records import FetchedRecords
+from kdbg.ledgers import Ledgers
 from kdbg.messages.message import read as read_message
 from kdbg.messages.message import read_slowly
 from kdbg.messages.payloads import open_payloads
@@ -27,6 +32,7 @@ from kdbg.pasted.search import find
 from kdbg.places.common import Comparison
 from kdbg.places.merge import Merger
 from kdbg.places.telling import PlacedEngine
+from kdbg.render.cases import CaseView
 from kdbg.render.look import Look
 from kdbg.render.views import VIEWS
 from kdbg.wire.language.types import At
@@ -68,6 +74,25 @@ def places(data: bytes) -> None:
         for chunk in PlacedEngine().placed(merger, ("a", "b")).chunks(merger.blocks()):
             for exchange in chunk:
                 exchange.all_findings()
+
+
+def diagnosed(data: bytes) -> None:
+    """Keep ledgers of what a capture holds, say what is wrong in it, and tell all stories."""
+    engine = Engine()
+    ledgers = Ledgers(engine.names_then)
+    with open_capture(io.BytesIO(data)) as found:
+        for block in found.blocks():
+            ledgers.packets(block)
+            ledgers.take(engine.receive_all(block))
+            ledgers.left_over(engine.findings)
+        ledgers.take(engine.close())
+    cases = diagnose(ledgers)
+    for case in cases:
+        case_object(case)
+    list(CaseView(Look(), "").lines(cases))
+    for kind, subject in subjects(ledgers):
+        for event in tell(ledgers, kind, subject.name) or ():
+            event_object(kind, subject.name, event)
 
 
 def packets(data: bytes) -> None:

@@ -47,6 +47,7 @@ TARGETS: dict[str, Target] = {
         readers.views, seeds.pcaps, ("render", "stats", "tables", "messages", "records"), short=5,
         seconds=SEVEN,
     ),
+    "diagnosis": Target(readers.diagnosed, seeds.pcaps, ("diagnosis", "ledgers", "tcp/paths.py"), short=10),
     "redact": Target(readers.redacted, seeds.pcaps, ("redact",), short=6),
     "messages": Target(
         readers.message, seeds.messages, ("wire/readings/spans.py", "render/drawn", "tables/straight.py"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 from uuid import UUID
 
@@ -48,6 +48,7 @@ MOST, LONGEST = 20_000, 200
 """Texts that are remembered, and bytes of one of them."""
 
 
+@lru_cache(maxsize=1 << 14)
 def is_special(topic: bytes) -> bool:
     """Return whether a text, as JSON has it, names a topic whose records may be opened."""
     return loads(topic) in SPECIAL

@@ -147,11 +147,9 @@ class Tree:
         if isinstance(node, (Sized, Rest)):
             write_bytes = values.address if node.kind == "address" else values.octets
             return lambda value: write_bytes(value, self.look.max_text)
-        write = values.number(node)
-        if write is None:
-            return str
+        write = values.number(node) or str
         known = self._coloured(write, node.kind) if self.look.colors else write
-        return lambda value: str(value) if isinstance(value, Hidden) else known(value)
+        return lambda value: values.octets(value) if isinstance(value, Hidden) else known(value)
 
     def _coloured(self, write: Show, kind: str) -> Show:
         """Return a function that writes a number with its meaning in colour; errors are red."""

@@ -25,6 +25,7 @@ from ..grammars.values import CUT_OFF, append_time, batch, control, message, rec
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 PIPE = Look()
+ORDERS = UUID("8f1e3c5a-9b2d-4c67-a1f0-5e2d7b90c384")
 LOOKS = {
     "pipe": PIPE,
     "terminal": Look("TRUECOLOR", 80, full=False),
@@ -113,10 +114,10 @@ class TestRecordSets:
 
     def test_an_entry_that_a_broker_cut_off(self) -> None:
         for records in ([batch(), {"partial": CUT_OFF}], [{"partial": CUT_OFF[:9]}], [{"partial": CUT_OFF[:16]}]):
-            text, fast = drawn(fetched(records, UUID(int=9), {}))
+            text, fast = drawn(fetched(records, ORDERS, {}))
             assert fast
             assert "1 piece, " in text
-        assert drawn(fetched([batch(records=[])], UUID(int=9), {}))[1]
+        assert drawn(fetched([batch(records=[])], ORDERS, {}))[1]
 
     def test_what_is_left_to_the_value(self) -> None:
         wrong = produce([batch()])
@@ -148,16 +149,16 @@ class TestTopics:
     @pytest.mark.parametrize("topic", TOPICS)
     def test_the_records_of_kafkas_own_topics_are_payloads(self, topic: str) -> None:
         assert not drawn(produce([batch()], topic))[1]
-        assert not drawn(fetched([batch()], UUID(int=9), {UUID(int=9): topic}))[1]
+        assert not drawn(fetched([batch()], ORDERS, {ORDERS: topic}))[1]
 
     def test_names_are_looked_up_when_ids_are_drawn(self) -> None:
         topics: dict[UUID, str] = {}
-        view, half = TreeView(Look(), topics), fetched([batch()], UUID(int=9), {})
+        view, half = TreeView(Look(), topics), fetched([batch()], ORDERS, {})
         for name in ("orders", "or\x1bders"):
             out: list[bytes] = []
             view.half(half, out)
-            assert (quote(name).encode() in b"".join(out)) is (topics.get(UUID(int=9)) == name)
-            topics[UUID(int=9)] = name
+            assert (quote(name).encode() in b"".join(out)) is (topics.get(ORDERS) == name)
+            topics[ORDERS] = name
             out.clear()
             view.half(half, out)
             assert quote(name).encode() in b"".join(out)

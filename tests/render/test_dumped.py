@@ -26,6 +26,7 @@ from kdbg.wire.readings.topic_names import NamesThen, Topics
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 from .test_drawn import CAPTURES, captured, fetched, halves, produce
 
+ORDERS = UUID("8f1e3c5a-9b2d-4c67-a1f0-5e2d7b90c384")
 LOOKS = {
     "pipe": Look(),
     "16 bytes a line": Look(width=120),
@@ -97,7 +98,7 @@ class TestRecordSets:
 
     def test_entries_that_a_broker_cut_off(self) -> None:
         for records in ([batch(), {"partial": CUT_OFF}], [{"partial": CUT_OFF[:9]}], [{"partial": CUT_OFF[:16]}]):
-            text, fast = dumped(fetched(records, UUID(int=9), {}))
+            text, fast = dumped(fetched(records, ORDERS, {}))
             assert fast
             assert f"records[{len(records) - 1}]  " in text
 
@@ -139,15 +140,15 @@ class TestTopics:
     @pytest.mark.parametrize("topic", TOPICS)
     def test_the_records_of_kafkas_own_topics_are_payloads(self, topic: str) -> None:
         assert not dumped(produce([batch()], topic))[1]
-        assert not dumped(fetched([batch()], UUID(int=9), {UUID(int=9): topic}))[1]
+        assert not dumped(fetched([batch()], ORDERS, {ORDERS: topic}))[1]
 
     def test_names_are_looked_up_when_ids_are_dumped(self) -> None:
         topics: dict[UUID, str] = {}
-        view, half = HexView(Look(), topics), fetched([batch()], UUID(int=9), {})
+        view, half = HexView(Look(), topics), fetched([batch()], ORDERS, {})
         exchange = of(half)
         for name in ("orders", "or\x1bders"):
             assert quote(name).encode() not in b"".join(view.half(half, exchange))
-            topics[UUID(int=9)] = name
+            topics[ORDERS] = name
             assert quote(name).encode() in b"".join(view.half(half, exchange))
         assert half.sound
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from operator import eq
 from typing import Final
@@ -152,6 +152,7 @@ SPECIAL: Final = _Special()
 """Kafka's own topics, and those whose name or id may be what damage has left of the one that holds secrets."""
 
 
+@lru_cache(maxsize=1 << 14)
 def may_be_secretive(topic: object) -> bool:
     """Return whether a name, or an id that has no name, is that of the topic with secrets, or nearly."""
     if isinstance(topic, str):

@@ -90,7 +90,11 @@ class Claims:
         spans = self.result.spans
         for i in range(self.body_at, len(spans)):
             span = spans[i]
-            tells = span.role == "value" and ("[" in span.path or is_telling(span.value, False))
+            tells = (
+                span.role == "value"
+                and span.node.kind != "error"
+                and ("[" in span.path or is_telling(span.value, False))
+            )
             if tells or isinstance(span.node, (Sized, UuidNode)):
                 spans[i] = spans[i]._replace(secret=True)
 

@@ -20,6 +20,9 @@ LARGE: Final = 1 << 15
 """Numbers below it stay in broken messages, if they stand alone: they are no more than two bytes of a secret."""
 
 
+ERROR_CODE: Final = "error_code"
+
+
 class Hidden(bytes):
     """Stands in a value where a secret was: so many bytes, none of them shown."""
 
@@ -131,12 +134,14 @@ def is_telling(value: Any, listed: bool) -> bool:
 def hide_all(value: Any, listed: bool = False, numbers: bool = True) -> Any:
     """Return the value with all that may be a secret hidden: for broken messages that may hold some.
 
-    That is every string, id, all bytes, and `numbers` as `is_telling` has them; those that say how records are laid out
-    stay.
+    That is every string, id, all bytes, and `numbers` as `is_telling` has them; those that say how records are laid
+    out, or how much of them is there, stay, and so do error codes, which are told elsewhere, too.
     """
     if isinstance(value, Mapping):
-        numbers = numbers and "magic" not in value
-        return {key: hide_all(item, listed, numbers) for key, item in value.items()}
+        numbers = numbers and "magic" not in value and "of" not in value
+        return {
+            key: item if key == ERROR_CODE else hide_all(item, listed, numbers) for key, item in value.items()
+        }  # fmt: skip
     if isinstance(value, list):
         return [hide_all(item, True, numbers) for item in value]
     if numbers and is_telling(value, listed):

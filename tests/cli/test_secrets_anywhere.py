@@ -75,7 +75,7 @@ def calls(path: Path, out: Path) -> Iterator[tuple[object, ...]]:
         yield "stats", path
         yield "stats", path, "-f", "csv", "--by", "topic"
         yield "diff", path, path, "--all"
-        for name in ("diagnose", "story", "readiness"):
+        for name in ("diagnose", "story", "readiness", "lint"):
             yield name, path
         yield "report", path, "-o", out / "report.html", "--force"
         yield "redact", path, out / "shared.pcap"

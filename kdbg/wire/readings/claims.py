@@ -92,7 +92,7 @@ class Claims:
             span = spans[i]
             tells = (
                 span.role == "value"
-                and span.node.kind != "error"
+                and (span.node is None or span.node.kind != "error")
                 and ("[" in span.path or is_telling(span.value, False))
             )
             if tells or isinstance(span.node, (Sized, UuidNode)):

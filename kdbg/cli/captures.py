@@ -16,6 +16,7 @@ from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
 from ..findings import Finding
+from ..findings.facts import Encrypted
 from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..reading.files import BrokerFile, Named, chosen, engine_of, open_any
@@ -227,14 +228,20 @@ class Captures:
             self.status = UNDECODED
 
     def tell(self, engine: Pairing, name: str) -> None:
-        """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of."""
-        same: dict[tuple[str, str], list[str]] = {}
+        """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.
+
+        Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
+        """
+        same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.note(finding)
-            same.setdefault((endpoint(peers.broker), escape(str(finding))), []).append(endpoint(peers.client))
-        for (broker, text), clients in same.items():
-            more = f" (and {number(len(clients) - 1, 'more connection')})" if len(clients) > 1 else ""
-            self.say(f"{name}: {clients[0]} → {broker}{more}: {text}")
+            facts = finding.facts
+            alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
+            same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
+        for (broker, _), found in same.items():
+            client, finding = found[0]
+            more = f" (and {number(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
+            self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
         engine.findings.clear()
 
     def say(self, text: str) -> None:

@@ -29,11 +29,9 @@ WRONG: dict[str, tuple[Callable[[str], str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "suites"), [("1.2", 4), ("1.3", 1)])
+@pytest.mark.parametrize("name", ["1.2", "1.3"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_key_log_is_one_line(
-    wrong: str, name: str, suites: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_key_log_is_one_line(wrong: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made, words = WRONG[wrong]
     keys = tmp_path / "wrong.keys"
     keys.write_text(made(name))
@@ -41,8 +39,8 @@ def test_a_wrong_key_log_is_one_line(
     out, err = capsys.readouterr()
     *said, closing = err.splitlines()
     assert out == ""
-    assert len(said) == suites, "one for each cipher suite, though there are 22 connections"
-    assert all(words in line for line in said)
+    assert len(said) == 1, "though there are many connections, of several cipher suites"
+    assert words in said[0]
     assert "0 exchanges" in closing
 
 

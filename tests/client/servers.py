@@ -57,7 +57,7 @@ class Request:
         self.frame = frame
         header = begins(struct.pack(">i", len(frame)) + frame)
         assert header is not None, frame
-        self.api, self.version, self.correlation_id, self.client_id, self.known = header
+        self.api, self.version, self.correlation_id, self.client_id, self.known, _ = header
 
     @property
     def body(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ COMMANDS = {
     "decode": "Show what was said in captures of Kafka traffic.",
     "watch": "Show what is said on an interface, while it is said.",
     "browse": "Walk through captures on a terminal: fields, bytes, meanings.",
-    "diagnose": "Say why it does not work: the cause, its evidence, what to change.",
+    "diagnose": "Say why it does not work: cause, evidence, what to change.",
     "story": "Tell what happened to a group, producer, topic, client …",
     "lint": "Say what clients and brokers do against the protocol.",
     "readiness": "Say which clients an upgrade of the brokers would stop.",

@@ -67,8 +67,21 @@ def _kept(span: Span, inspection: Inspection) -> int:
         return span.end - span.start  # a known pattern of zeros and ones
     if broken is not None and span.path == broken.path and not span.buffer:
         return min(max(broken.start - span.start, 0), LENGTH)
+    if _is_inside(span, inspection):
+        return 0
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)
     return PREAMBLE if span.path.endswith("]") and not is_told else 0
+
+
+def _is_inside(span: Span, inspection: Inspection) -> bool:
+    """Return whether bytes that no field claims stand in a batch that was cut off, behind what is whole of it."""
+    records, _, number = span.path.rpartition("[")
+    if not number[:-1].isdigit():
+        return False
+    batch = f"{records}[{int(number[:-1]) - 1}].batch_length"
+    return any(
+        one.path == batch and one.buffer == span.buffer and one.end + one.value > span.start for one in inspection.spans
+    )
 
 
 def _is_misread(findings: list[Finding], secret: bool, cut: bool) -> bool:

@@ -46,11 +46,12 @@ class Amount(NamedTuple):
 
 
 def amount(entries: Any) -> Amount:
-    """Return bytes, number of records, last offset and codec of a record set; no numbers if there is none."""
+    """Return bytes that are there, number of records, last offset and codec of a record set; no numbers without one."""
     if not isinstance(entries, list):
         return Amount()
     whole = [entry for entry in entries if "magic" in entry]
-    size = sum(_size(entry) for entry in entries)
+    held = entries[-1].get("bytes") if entries else None  # of a set of which the end is missing
+    size = sum(_size(entry) for entry in entries) if held is None else int(held)
     if not whole:
         return Amount(size, 0)
     return Amount(size, count_records(entries), _last_offset(whole[-1]), codec_of(whole[0]))

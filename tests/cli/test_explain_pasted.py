@@ -26,7 +26,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "31": ("Message set of magic 0", "cut off", "23"),
     "33": ("ApiVersions response v3", "all explained", "18 = ApiVersions"),
     "35": ("Produce request v7", "cut off", '"topic-a"', "123 bytes of records"),
-    "37": ("Metadata request v9", 'client "rdkafka"', "1 byte left over"),
+    "37": ("Metadata request v9", 'client "rdkafka"', "takes four bytes where one is due"),
     "39": ("ApiVersions request v3", "COMPACT_STRING", "00 06 74 65", "the body is missing"),
     "41": ("ApiVersions request v3", 'client "adminclient-2"', "56 bytes, all explained"),
     "43": ("ApiVersions request v3", 'client "console-producer"', '"3.7.2"'),

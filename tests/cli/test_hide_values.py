@@ -32,7 +32,7 @@ OTHERS = {
     "stats": "counts, and shows no values",
     "report": "its page is of counts, times and names: nothing of what records hold",
     "pipeline": "writes what records hold into tables only with --values",
-    **dict.fromkeys(("diagnose", "story", "readiness"), "tells of names, numbers and times"),
+    **dict.fromkeys(("diagnose", "story", "readiness", "lint"), "tells of names, numbers and times"),
     "export": "copies packets as they were captured, and shows none",
     "redact": "takes the values out",
     "mock": "says which requests it answered, and nothing of what is in them",

@@ -12,6 +12,7 @@ import pytest
 
 from kdbg import grammars
 from kdbg.errors import Truncated
+from kdbg.findings.quirks import spare
 from kdbg.wire.nodes import TAGGED, build
 from kdbg.wire.readings.compiled import UNREADABLE, reader
 from kdbg.wire.readings.spans import Inspection, inspect
@@ -92,7 +93,9 @@ def test_one_byte_more_is_left_over(subject: Subject) -> None:
     for value in (full(subject), next(variants(subject))):
         data = subject.whole(value)
         for byte in (b"\x00", b"\xff"):
-            assert subject.problem(data + byte) == ("leftover", len(data))
+            told = (subject.direction, subject.api.key, subject.version) if isinstance(subject, Spoken) else ("", -1, 0)
+            quirk = spare(*told, value, byte)
+            assert subject.problem(data + byte) == ("quirk" if quirk else "leftover", len(data))
 
 
 @every_flexible_version

@@ -140,4 +140,14 @@ def form(api: Api, version: int, direction: Direction, exchange: Mapping[str, An
         found = Finding(Kind.DIALECT, direction, facts=KnownForm(dialect.name))
         if (finding_object(found) if "findings" in exchange else note(found)) in (told or ()):
             return layout
+        if dialect.quirk and any(_is_quirk(one, dialect.quirk, direction) for one in told or ()):
+            return layout
     return None if version in api.versions else grammar_of(api, version, direction)
+
+
+def _is_quirk(told: Any, code: str, direction: Direction) -> bool:
+    """Return whether a finding, as a line has it, says that a message as a whole is laid out by this quirk."""
+    if not isinstance(told, Mapping) or told.get("side") != direction or told.get("path"):
+        return False
+    known = told.get("quirk")
+    return isinstance(known, Mapping) and known.get("code") == code

@@ -15,6 +15,7 @@ from kdbg.diagnosis.text import UNKNOWN
 
 ROOT = Path(kdbg.__file__).parent
 GUIDE = (ROOT / "guide" / "diagnose.md").read_text()
+SHARED = "".join((ROOT / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py"))
 GIVEN = {"count", "times", *UNKNOWN}
 
 
@@ -41,7 +42,7 @@ def test_what_it_explains_exists(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
     path = ROOT / "diagnosis" / "rules" / f"{rule.code.replace('-', '_')}.py"
-    given = GIVEN | set(re.findall(r'"(\w+)":', path.read_text() + (ROOT / "diagnosis" / "advertised.py").read_text()))
+    given = GIVEN | set(re.findall(r'"(\w+)":', path.read_text() + SHARED))
     for template in (rule.sentence, rule.advice, *rule.alternatives):
         names = {name for _, name, _, _ in Formatter().parse(template) if name}
         assert names <= given, names - given

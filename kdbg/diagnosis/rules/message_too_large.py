@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from ...findings.kinds import Severity
 from ...grammars.errors import error_name
-from ..case import Case, Rule
-from ..looking import evidence, failures, who
+from ..by_error import by_error
+from ..case import Rule
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ..looking import Failures
 
-CODES = (10, 18)  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
-APIS = (0,)
-
-
-def find(book: Ledgers) -> Iterator[Case]:
-    """Look for the error, by client and topic."""
-    for one in failures(book, CODES, APIS):
-        yield rule.case(
-            who(one.session, topic=one.subject or None), one.seen.since, one.seen.until, one.seen.count,
-            evidence(one.seen, "error_code"),
-            facts={"size": one.session.used(0).size, "name": error_name(one.code)}, weight=2.0,
-        )  # fmt: skip
+PRODUCE = 0
 
 
-rule: Rule = Rule(
+def how_large(book: Ledgers, one: Failures) -> Mapping[str, Any]:
+    """Return the size of the largest request of the connection, and the name of the error."""
+    return {"size": one.session.used(PRODUCE).size, "name": error_name(one.code)}
+
+
+rule: Rule = by_error(
     "message-too-large",
-    Severity.ERROR,
     "a batch that is too large for its topic",
-    "{client_id} writes to topic {topic} what is larger than it takes: {name}, {times} (the largest "
-    "request has {size:,} bytes)",
+    "{client_id} writes to topic {topic} what is larger than it takes: {name}, {times} (the largest request has "
+    "{size:,} bytes)",
     "Raise max.message.bytes of topic {topic} (and message.max.bytes, replica.fetch.max.bytes, fetch.max.bytes of "
     "consumers), or send less at once: smaller records, compression, max.request.size of the producer below the "
     "limit.",
     "Topic configs: max.message.bytes",
-    find,
+    errors=(10, 18),  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
+    apis=(0,),
+    facts=how_large,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -82,7 +83,13 @@ def test_batches_find_what_one_finds(path: Path, early: int, tmp_path: Path, mon
         packets = list(capture)
     wanted = batches(tmp_path / "one", [packets])
     found = batches(tmp_path / "many", cut(packets, 7, Random(path.name)))
-    assert found[:2] == wanted[:2]
+    assert [without_senders(one) for one in found[0]] == [without_senders(one) for one in wanted[0]]
+    assert found[1] == wanted[1]
+
+
+def without_senders(exchange: str) -> str:
+    """An exchange without who is known for a quirk: a later batch knows the client id for that, not the software."""
+    return re.sub(r"KnownQuirk\(code=('[^']*'), senders=\([^)]*\), sure=<[^>]*>\)", r"quirk \1", exchange)
 
 
 def test_a_long_connection_at_rest_keeps_nothing_waiting(tmp_path: Path) -> None:

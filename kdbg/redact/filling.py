@@ -2,8 +2,8 @@
 
 What was taken out of the plain bytes is blank, which makes them shorter. So as much of it as there is room for becomes
 noise, and the last few bytes are filled with what decoders pass over: a file name in a gzip header (RFC 1952), a
-skippable frame behind a frame of zstd (RFC 8878) or lz4. snappy knows no such thing; there the same elements are
-written longer than they need be (`snappy`).
+skippable frame behind a frame of zstd (RFC 8878) or lz4. For the few bytes that are less than such a frame, and in
+snappy, which knows no such thing, the same elements are written longer than they need be (`lz4`, `snappy`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..budget import MEMORY
 from ..errors import WireError
 from ..wire.records.compression import compress, decompress
+from .lz4 import longer
 from .snappy import snappy_packers
 from .substitutes import Substitutes
 
@@ -181,11 +182,9 @@ def _ways(codec: int, old: bytes, magic: int) -> Iterator[tuple[Packer, Filler, 
         yield from ((packer, filler, 4) for packer, filler in snappy_packers(old))
     elif codec == 3:
         for level, pace in ((0, 1), (9, 8), (16, 16)):
-            yield partial(compress, 3, magic=magic, level=level), fill_frames, pace
+            yield partial(compress, 3, magic=magic, level=level), fill_lz4, pace
         for sums in (1, 2):
-            yield from (
-                (partial(_lz4, sums=sums, level=level), fill_frames, pace) for level, pace in ((0, 1), (16, 16))
-            )
+            yield from ((partial(_lz4, sums=sums, level=level), fill_lz4, pace) for level, pace in ((0, 1), (16, 16)))
     elif codec == 4:
         for level, pace in ((3, 1), (1, 1), (9, 4), (19, 16), (22, 16)):
             yield partial(compress, 4, level=level), fill_zstd, pace
@@ -225,6 +224,11 @@ def fill_frames(packed: bytes, more: int) -> bytes | None:
     if not more:
         return packed
     return packed + SKIPPABLE + struct.pack("<I", more - 8) + bytes(more - 8) if more >= 8 else None
+
+
+def fill_lz4(packed: bytes, more: int) -> bytes | None:
+    """Make a frame of lz4 longer: by a frame that is passed over, or by matches that are written as literals."""
+    return longer(packed, more) if 0 < more < 8 else fill_frames(packed, more)
 
 
 def fill_zstd(packed: bytes, more: int) -> bytes | None:

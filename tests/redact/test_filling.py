@@ -6,11 +6,12 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdbg.budget import MEMORY
-from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, fill_zstd, refill
+from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, fill_lz4, fill_zstd, refill
+from kdbg.redact.lz4 import sequences
 from kdbg.redact.snappy import elements, longer
 from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.compression import compress, decompress
@@ -57,6 +58,8 @@ WRITERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@example(values=[bytes(5), b"\0\0\0\0\1", b"", b""])
+@example(values=[bytes(5), b"\0\0\0\0\1", bytes(3)])
 @given(values=st.lists(VALUES, min_size=1, max_size=40))
 def test_the_size_is_the_same_and_so_is_all_but_the_values(name: str, values: list[bytes]) -> None:
     codec, write = WRITERS[name]
@@ -103,8 +106,24 @@ def test_a_snappy_block_is_made_longer_and_says_the_same(data: bytes, more: int)
     assert front + b"".join(element.encoded() for element in found) == block
 
 
+@given(data=st.lists(st.sampled_from([b"what", b"said", b"\0" * 30, b"ab" * 300]), max_size=40), more=st.integers(1, 7))
+def test_an_lz4_frame_is_made_longer_and_says_the_same(data: list[bytes], more: int) -> None:
+    plain = b"".join([*data, b"\0" * 40, bytes(range(20))])
+    frame = compress(3, plain)
+    made = fill_lz4(frame, more)
+    assert made is not None
+    assert len(made) == len(frame) + more
+    assert decompress(3, made) == plain
+    front = sequences(made[11:-4])
+    assert b"".join(sequence.encoded() for sequence in front) == made[11:-4]
+
+
+def test_an_lz4_frame_without_a_match_is_not_made_longer() -> None:
+    assert fill_lz4(compress(3, bytes(range(200))), 5) is None
+
+
 @pytest.mark.parametrize("more", [0, 1, 2, 3, 6, 8, 9, 500, 70_000])
-@pytest.mark.parametrize(("codec", "fill"), [(1, fill_gzip), (3, fill_frames), (4, fill_zstd)])
+@pytest.mark.parametrize(("codec", "fill"), [(1, fill_gzip), (3, fill_lz4), (3, fill_frames), (4, fill_zstd)])
 def test_compressed_bytes_are_filled_up_with_what_decoders_pass_over(
     codec: int, fill: Callable[[bytes, int], bytes | None], more: int
 ) -> None:

@@ -172,3 +172,11 @@ def test_what_is_more_than_the_look_shows_is_left_to_the_value() -> None:
         assert "… 1 more" in text
         assert not fast
     assert drawn(produce([batch(records=[record(0, 0, value=b"x" * 100)])] * 12), look=short)[1]
+
+
+def test_zeros_of_either_sign_are_told_apart_in_one_tree() -> None:
+    values = [{"key": "producer_byte_rate", "value": value} for value in (0.0, -0.0, 0.0)]
+    body = {"error_code": 0, "entries": [{"entity": [], "values": values}]}
+    text, fast = drawn(captured("DescribeClientQuotas", 0, "response", body))
+    assert fast
+    assert [line.split()[-1] for line in text.splitlines() if "producer_byte_rate" in line] == ["0.0", "-0.0", "0.0"]

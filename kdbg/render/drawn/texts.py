@@ -48,17 +48,18 @@ class Texts:
         self._shared: dict[Hashable, Memo[bytes]] = {}
 
     def number(self, node: Node) -> Memo[bytes] | Encoded | None:
-        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""
+        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits.
+
+        Those of doubles are not remembered: 0.0 and -0.0 are one key.
+        """
         show = self.tree.show(node)
-        if show is str and node.bnf != "FLOAT64":
+        if node.bnf == "FLOAT64":
+            return encoded(show)
+        if show is str:
             return None
         if show is timestamp:
             return self.timestamps
-        return (
-            encoded(show)
-            if show is str
-            else self._memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
-        )
+        return self._memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
 
     def octets(self, node: Sized | Rest) -> Encoded:
         """Return what makes the text of bytes; those that may be a payload are unreadable unless there are none."""

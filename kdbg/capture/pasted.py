@@ -144,6 +144,8 @@ def _listed(text: str) -> Pasted | None:
     for bracket in (r"\{([^{}]*)\}", r"\[([^][]*)\]", r"<([^<>]*)>", r"\(([^()]*)\)"):
         inner = [part for part in re.findall(bracket, text) if part.strip()]
         inner = [part for part in inner if len(part.split()) > 1 or "," in part] or inner[-1:]
+        if inner and re.fullmatch(r"\s*[1-9]\d{3,9}\s*", inner[0]):  # a number in a sentence, such as a size
+            continue
         if inner and (found := _numbers(" ".join(inner), "<Buffer" in text)):
             return found
     even = all(re.fullmatch(r"(?:[0-9a-fA-F]{2})+", word) for word in re.split(r"[\s,]+", text.strip(" \n\t,")))

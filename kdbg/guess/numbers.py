@@ -48,6 +48,13 @@ class TextEnds(NamedTuple):
     text: str
 
 
+class Shifted(NamedTuple):
+    """A small number, then zeros: its bytes are the other way round, or `early` bytes in front were not read."""
+
+    number: int
+    early: int
+
+
 class InsideTls(NamedTuple):
     """A TLS version stands in the bytes: they are from inside a TLS stream."""
 
@@ -63,7 +70,7 @@ class Size(NamedTuple):
     beside: int
 
 
-Sense: TypeAlias = Foreign | Fill | Letters | StringAhead | NullAhead | TextEnds | InsideTls | Negative | Size
+Sense: TypeAlias = Foreign | Fill | Letters | StringAhead | NullAhead | TextEnds | Shifted | InsideTls | Negative | Size
 FILLS = {
     0xAA: "debugging allocators, and others, fill memory with it",
     0xCC: "MSVC fills the stack with it",
@@ -116,6 +123,8 @@ def _by_halves(value: int, data: bytes) -> Sense:
         return TextEnds(data[:2].decode("ascii"))
     if _is_text(data[0]) and _is_text(data[1]) and _is_text(data[2]) and not data[3]:
         return TextEnds(data[:3].decode("ascii"))
+    if not second and (0 < first < 128 or (0 < data[0] < 128 and not data[1])):
+        return Shifted(first, 2) if first < 128 else Shifted(data[0], 3)
     if data[0] >= 0x80 and is_tls(b"\x17" + data[1:]):
         return InsideTls()
     if value < 0:

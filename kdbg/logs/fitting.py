@@ -80,6 +80,8 @@ def _plain(name: str) -> str:
 def _fit(node: Node, value: Any) -> Any:
     """Return a value as a node has it; `NOTHING` where it cannot be one of its."""
     if isinstance(node, WireStruct):
+        if isinstance(value, str) and len(node.members) == 1:  # a topic's name that was all of it in older versions
+            value = {node.members[0].name: value}
         return fitting(node, value) if isinstance(value, Mapping) else NOTHING
     if isinstance(node, LengthPrefixed):
         return _fit(node.item, value)

@@ -40,7 +40,7 @@ def read(line: str) -> Said | None:
     if api is None:
         return None
     sent, (time, zoned) = found["sent"] is not None, stamp(line[: found.start()])
-    fields = _fields(line, found.end())
+    fields = fields_of(line, found.end())
     return Said(
         "request" if sent else "response",
         api,
@@ -64,7 +64,7 @@ def _old(line: str) -> Said | None:
     client, (time, zoned) = CLIENT.search(line[: found.start()]), stamp(line[: found.start()])
     client_id = client["id"] if client is not None else None
     version = sent["version"] if sent is not None else None
-    fields = _fields(line, found.start("body"))
+    fields = fields_of(line, found.start("body"))
     return Said(
         "response" if sent is None else "request",
         api,
@@ -78,7 +78,7 @@ def _old(line: str) -> Said | None:
     )
 
 
-def _fields(line: str, start: int) -> dict[str, Any]:
+def fields_of(line: str, start: int) -> dict[str, Any]:
     """Return the fields of a body; a Produce request is printed in a form of its own, for its records are long."""
     fields = printed(line, start)
     sizes = fields.pop("partitionSizes", None)

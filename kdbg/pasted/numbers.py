@@ -22,13 +22,17 @@ class Role(StrEnum):
 
 
 class Logged(NamedTuple):
-    """A number of a log line: `limit` is what it must not exceed, `left` how many bytes were there, by that line."""
+    """A number of a log line: `limit` is what it must not exceed, `left` how many bytes were there, by that line.
+
+    `awaited` is the id that should have come in its place.
+    """
 
     value: int
     role: Role
     limit: int | None = None
     left: int | None = None
     field: str = ""
+    awaited: int | None = None
 
 
 NUMBER = r"(-?\d{1,11})(?![\d.]*\d)"
@@ -52,6 +56,19 @@ ROLES: tuple[tuple[Role, re.Pattern[str]], ...] = tuple(
         (Role.LENGTH, rf"{NUMBER} (?:more )?bytes"),
     )
 )  # fmt: skip
+ID = r"corr\w*[\s_-]*ids?"
+SEEN, AWAITED = r"(?P<seen>-?\d{1,10})", r"(?P<awaited>-?\d{1,10})"
+MISMATCHES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{ID}\D{{0,40}}response\D{{0,8}}{SEEN}\D{{0,40}}(?:match|request|expect)\D{{0,30}}{AWAITED}",
+        rf"{ID}\D{{0,40}}(?:sent|want|expect|await)\D{{0,20}}{AWAITED}\D{{0,40}}"
+        rf"(?:rec|got|actual|found|but|was)\D{{0,30}}{SEEN}",
+        rf"(?:got|rec\w*|unexpected)\D{{0,40}}{ID}\D{{0,12}}{SEEN}\D{{0,40}}(?:want|expect|sent|await)\D{{0,30}}{AWAITED}",
+        rf"(?:want|expect)\D{{0,40}}{ID}\D{{0,12}}{AWAITED}\D{{0,40}}(?:rec|got|actual|found|but|was)\D{{0,30}}{SEEN}",
+    )
+)
+"""A correlation id that came, and the one that should have."""
 LIMIT = re.compile(
     r"(?:larger than|greater than|more than|exceeds?(?: the)?(?: \w+){0,4}|>|limit(?: of)?|max(?:imum)?(?: \w+)?[=:( ]*"
     r"|0\.\.)\s*\(?(\d{4,11})", re.IGNORECASE,
@@ -92,7 +109,7 @@ def _is_telling(number: Logged, wrong: bool) -> bool:
     if number.role in (Role.SIZE, Role.LENGTH, Role.COUNT):
         return wrong or not 0 <= number.value < 1 << 16
     if number.role in (Role.CORRELATION_ID, Role.API_KEY, Role.API_VERSION):
-        return wrong
+        return wrong or number.awaited is not None or not 0 <= number.value < 1 << 16
     return number.role is not Role.ERROR or number.value != 0
 
 
@@ -100,6 +117,10 @@ def _in_line(line: str) -> list[Logged]:
     limit, left, field = LIMIT.search(line), LEFT.search(line), FIELD.search(line)
     found: list[Logged] = []
     taken: set[int] = {left.start(1)} if left else set()
+    mismatch = next(filter(None, (pattern.search(line) for pattern in MISMATCHES)), None)
+    if mismatch is not None:
+        taken |= {mismatch.start("seen"), mismatch.start("awaited")}
+        found.append(Logged(int(mismatch["seen"]), Role.CORRELATION_ID, awaited=int(mismatch["awaited"])))
     for role, pattern in ROLES:
         for match in pattern.finditer(line):
             group = next(group for group in range(len(match.groups()), 0, -1) if match[group])

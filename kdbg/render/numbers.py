@@ -16,6 +16,7 @@ from ..guess.numbers import (
     Negative,
     NullAhead,
     Sense,
+    Shifted,
     Size,
     StringAhead,
     TextEnds,
@@ -57,6 +58,11 @@ EARLIER = (
     "Responses come in the order of the requests: another id than the one awaited is the answer to an earlier request, "
     "one that timed out, or was sent by another thread."
 )
+LATER = (
+    "Responses in between were not read, or another reader had them: two threads that read one connection, or one that "
+    "was passed over. A Produce request with acks=0 has none."
+)
+NOBODYS = "If no request of the connection had it, the reader does not stand where a response begins."
 UNSAID = Logged(0, Role.NUMBER)
 
 
@@ -82,9 +88,21 @@ def _of_role(value: int, told: Logged) -> tuple[str, str, bool] | None:
         return f"{value} = 0x{value & 0xFFFFFFFF:08x}, a checksum", CHANGED, True
     if told.role is Role.API_KEY and (name := name_of(value)):
         return f"api key {value} = {name}", "", True
-    if told.role is Role.CORRELATION_ID and 0 <= value < 1 << 20:
-        return f"correlation id {value}", EARLIER, True
+    if told.role is Role.CORRELATION_ID:
+        return _correlation_id(value, told.awaited)
     return None
+
+
+def _correlation_id(value: int, awaited: int | None) -> tuple[str, str, bool] | None:
+    """Return what is said of an id that came, or came for another; None where its bytes say that it is none."""
+    apart = value - awaited if awaited is not None else 0
+    if apart and abs(apart) < 1 << 16:
+        when = f"{abs(apart)} {'later' if apart > 0 else 'earlier'}"
+        said = f"correlation id {value} where {awaited} was awaited: the response to a request sent {when}"
+        return said, LATER if apart > 0 else EARLIER, True
+    if not isinstance(sense(value), (Size, Negative)):
+        return None
+    return f"correlation id {value}", EARLIER if 0 <= value < 1 << 20 else f"{EARLIER} {NOBODYS}", True
 
 
 def _of_bytes(value: int, told: Logged) -> tuple[str, str, bool]:
@@ -127,9 +145,21 @@ def _words(found: Sense, told: Logged) -> tuple[str, str] | None:
         return f"the INT16s {found.first} and -1 (null), read as {read}", (
             f"The reader stands at another field than it believes: one of two bytes, then a null. {OTHER_VERSION}"
         )
+    if isinstance(found, Shifted) and _is_no_size(found, told):
+        return f"{found.number} read {found.early} bytes early as {read}, or with its bytes the other way round", (
+            "Kafka's numbers are big-endian: whoever wrote this may not know. Or the reader stands in front of the "
+            "number: it reads by another version's layout, or an earlier length was wrong."
+        )
     if isinstance(found, TextEnds):
         return f'the end of a string, "{found.text}", and what follows it, read as {read}', PLACE_LOST
     return None
+
+
+def _is_no_size(found: Shifted, told: Logged) -> bool:
+    """Return whether a number is not what the words around say: no id, no count; a refused size that is not round."""
+    if told.role in (Role.CORRELATION_ID, Role.API_KEY, Role.API_VERSION, Role.COUNT):
+        return True
+    return bool(told.limit or told.left) and found.early == 3 and found.number.bit_count() > 1
 
 
 def _negative(found: Sense, head: str) -> tuple[str, str, bool]:

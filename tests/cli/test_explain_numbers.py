@@ -85,3 +85,31 @@ def test_what_is_no_message_is_shown_with_what_can_be_said(explain: Any, data: b
     status, text = explain(data.hex())
     assert (status, text.splitlines()[0]) == (1, what)
     assert f"0000  {data[:9].hex(' ')}" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "IllegalStateException: Correlation id for response (4702) does not match request (4697)",
+            "a request sent 5 later",
+        ),
+        ("CorrelationIdError: Correlation IDs do not match: sent 7, recv 6", "a request sent 1 earlier"),
+        ("correlation ID didn't match, wanted 5, got 4", "correlation id 4 where 5 was awaited"),
+        ("Got correlation id 7 but expected 9", "correlation id 7 where 9 was awaited"),
+        ("expected correlation id 5 but received 3", "correlation id 3 where 5 was awaited"),
+        ('Header {"correlation_id":614764}', 'a STRING of 9 bytes that begins with "al", read as a correlation id'),
+        ('Header {"correlation_id":16777216}', "1 read 3 bytes early as a correlation id"),
+        ("array size 65536, only 12 bytes left", "1 read 2 bytes early as an array's count"),
+        ("Invalid receive (size = 1677721600 larger than 104857600)", "100 read 3 bytes early as a length"),
+        ("message size 1048576 larger than 1000012", "a size of 1,048,576 bytes"),
+    ],
+)
+def test_what_the_words_around_a_number_say(explain: Any, text: str, says: str) -> None:
+    status, found = explain(text)
+    assert status == 0
+    assert says in " ".join(found.split())
+
+
+def test_random_correlation_ids_are_no_fault(explain: Any) -> None:
+    assert "read as" not in explain("correlation id 48288897")[1]

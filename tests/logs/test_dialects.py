@@ -112,6 +112,30 @@ def test_fields_that_a_log_tells_answer_filters() -> None:
     }  # fmt: skip
 
 
+OLD_BROKERS = {
+    "2.4": "[2020-09-09 18:37:12,886] DEBUG Completed request:RequestHeader(apiKey=LIST_OFFSETS, apiVersion=5, "
+    "clientId=reader, correlationId=8799) -- {replica_id=-1,isolation_level=0,topics=[{topic=orders,partitions=["
+    "{partition=0,current_leader_epoch=0,timestamp=-1}]}]},response:{throttle_time_ms=0,responses=[{topic=orders,"
+    "partition_responses=[{partition=0,error_code=6,timestamp=-1,offset=-1,leader_epoch=0}]}]} from connection "
+    "10.0.0.2:9092-10.0.0.1:5000-3;totalTime:0.085,requestQueueTime:0.013,localTime:0.033,remoteTime:0.0",
+    "1.1": "[2018-03-09 18:37:12,886] TRACE Completed request:{api_key=2,api_version=1,correlation_id=8799,"
+    "client_id=reader} -- {replica_id=-1,topics=[{topic=orders,partitions=[{partition=0,timestamp=-1}]}]},response:"
+    "{responses=[{topic=orders,partition_responses=[{partition=0,error_code=6,timestamp=-1,offset=-1}]}]} from "
+    "connection 10.0.0.2:9092-10.0.0.1:5000;totalTime:3,requestQueueTime:0,localTime:2,remoteTime:0",
+}
+
+
+@pytest.mark.parametrize("release", OLD_BROKERS)
+def test_request_logs_of_old_brokers(release: str) -> None:
+    (exchange,) = kdbg.read(io.BytesIO(OLD_BROKERS[release].encode()))
+    told = exchange.to_dict()
+    assert (told["api"], told["correlation_id"], told["client_id"]) == ("ListOffsets", 8799, "reader")
+    assert (told["connection"]["client"], told["connection"]["broker"]) == ("10.0.0.1:5000", "10.0.0.2:9092")
+    assert told["request"]["body"]["topics"][0]["name"] == "orders"
+    assert told["response"]["body"]["topics"][0]["partitions"][0]["error_code"] == 6
+    assert told["latency_ms"] == (0.085 if release == "2.4" else 3)
+
+
 SECRET = (
     "2026-11-22 23:14:52,823 DEBUG <BrokerConnection client_id=a, node_id=0 host=b:1 x> Request 3: "
     "SaslAuthenticateRequest_v0(auth_bytes=b'\\x00user\\x00hunter2')"

@@ -50,6 +50,8 @@ SENSE, LITTLE = 5.0, 16.0
 """Bits for each byte, and beside these, that a message makes sense with."""
 PROVED = 16.0
 """Bits that a key, a version and a client id are worth which are all known."""
+ZEROS = 8.0
+"""Bits for zeros behind a message, however many."""
 Candidate = tuple[Api, int, Direction]
 Reading = tuple[WireStruct, Any, Any, int]
 """What a layout makes of bytes: (layout, header, body, where it ended)."""
@@ -150,11 +152,17 @@ def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
     """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
     size, length = int32(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
-        odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + 8.0 * max(length - size, 0)
+        odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + _spare(data, 4 + size)
         if cut and size > length:
             odd = number(size) / 2
         yield Extent(4, min(4 + size, len(data)), size, odd)
     yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
+
+
+def _spare(data: bytes, end: int) -> float:
+    """Return the bits that bytes behind a message cost: few if all are zero, as the rest of a buffer is."""
+    left = 8.0 * max(len(data) - end, 0)
+    return left if any(data[end:]) else min(left, ZEROS)
 
 
 def _chained(data: bytes) -> bool:
@@ -180,7 +188,9 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
         client = names_client(head) or head.api.key != 0
-        yield from (replace(guess, reason=Reason.HEADER, client=client) for guess in fits)
+        for guess in fits:
+            proof = (PROVED + 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)) * names_client(head)
+            yield replace(guess, reason=Reason.HEADER, client=client, score=guess.score - proof)
         if not fits:
             yield _broken(data, place, candidate, head, told)
 

@@ -12,6 +12,9 @@ from .infer import NOTHING, infer
 from .mistakes import Cause, Mistake, cause
 from .told import Guess, Told
 
+EMPTY, ENDING = 16, 12
+"""Zeros that are the rest of a buffer; zeros that a message may end with."""
+
 
 class Piece(NamedTuple):
     """Bytes `start` to `end` of what was given, and the guesses about them, counted from `start`; none: no message."""
@@ -21,6 +24,8 @@ class Piece(NamedTuple):
     guesses: list[Guess]
     cause: Cause | None = None
     """The mistake of its writer that is the likely reason why it does not read."""
+    empty: bool = False
+    """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
 
 
 def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
@@ -28,10 +33,15 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
     start = sure = 0
     asked: dict[int, tuple[Api, int]] = {}
     while start < len(data):
+        if start and told.nothing and len(data) - start >= EMPTY and not any(data[start:]):
+            yield Piece(start, len(data), [], empty=True)
+            return
         if told.header and start >= sure:
             sure = _frames(data, start)
         rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
         guesses = infer(rest, told, asked)
+        if told.nothing and not (guesses and guesses[0].exact):
+            guesses = _before_zeros(rest) or guesses
         end = guesses[0].end if guesses else len(rest)
         if start >= sure and told.nothing and not _is_sure(guesses) and _junk(rest) < len(rest):
             guesses, end = [], _junk(rest)
@@ -42,6 +52,16 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
             guesses, end = [], len(rest)
         yield Piece(start, start + end, guesses, why)
         start += end
+
+
+def _before_zeros(data: bytes) -> list[Guess]:
+    """Return guesses about bytes that are followed by the rest of a buffer, as if it were not there; none if not."""
+    said = len(data.rstrip(b"\0"))
+    if len(data) - said < EMPTY or said < EMPTY:
+        return []
+    found = (infer(data[:end]) for end in range(said, said + ENDING + 1))
+    exact = [guesses for guesses in found if guesses and guesses[0].exact and not guesses[0].faults]
+    return min(exact, key=lambda guesses: guesses[0].score, default=[])
 
 
 def _is_sure(guesses: list[Guess]) -> bool:

@@ -77,7 +77,7 @@ LEFT = re.compile(
     r"(?:only|>|but|have|got)\s+(\d{1,9})\s+(?:remaining )?(?:bytes|left|available|remain)", re.IGNORECASE
 )
 FIELD = re.compile(r"reading field '(\w+)'", re.IGNORECASE)
-LARGE = re.compile(r"(?<![\w.:/-])-?\d{6,11}(?![\w:/]|\.\d|-\d)")
+LARGE = re.compile(r"(?<![\w./-])(?<![^\[]:)-?\d{6,11}(?![\w:/]|\.\d|-\d)")
 WRONG = re.compile(
     r"invalid|(?<!_)error(?![_s])|exception|unexpected|mismatch|not match|fail|bad |corrupt|unknown|illegal|unable|"
     r"only|too (?:large|big|small|short|many)|cannot|could not|couldn't|larger|exceed|underflow|out of ",

@@ -34,6 +34,7 @@ from .without_values import shown_body
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
+REST = "the rest of a buffer"
 BECAUSE = {
     Reason.CORRELATION_ID: "it answers the request with correlation id {correlation_id}",
     Reason.CHECKSUM: "its checksum is right",
@@ -186,7 +187,7 @@ def _versions(guess: Guess) -> str:
 def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     """Return the heading and the explained hexdump of a piece, and whether it was read without errors."""
     if not piece.guesses:
-        return _unknown(data, piece, look), False
+        return _unknown(data, piece, look), piece.empty
     found = Explained(data, piece)
     lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look)]
     mended = cause_lines(piece.cause, piece.start, look) if piece.cause else []
@@ -215,7 +216,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     Where the message breaks off, the bytes around that place follow.
     """
     if not piece.guesses:
-        return _unknown(data, piece, look), False
+        return _unknown(data, piece, look), piece.empty
     found = Explained(data, piece)
     message, tree = found.message, Tree(look, ALWAYS)
     tree.lines += [found.heading(look), *_dim(found.why(), look)]
@@ -239,8 +240,8 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
     inside = data[piece.start : piece.end]
     if not piece.guesses:
         known = recognise(inside)
-        notes = [f"looks like {known.what}", known.advice] if known else ["no layout fits"]
-        return dump({"api": None, "offset": piece.start, "bytes": inside, "notes": notes}), False
+        notes = [f"looks like {known.what}", known.advice] if known else [REST if piece.empty else "no layout fits"]
+        return dump({"api": None, "offset": piece.start, "bytes": inside, "notes": notes}), piece.empty
     found = Explained(data, piece)
     guess, message = found.guess, found.message
     return dump({
@@ -263,6 +264,8 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     """Return the text for bytes that are no known message: what can be said of them, and a plain hexdump."""
     inside = data[piece.start : piece.end]
     known, size = recognise(inside), count(len(inside), "byte")
+    if piece.empty:
+        return look.paint("dim", f"{size} behind it, all zero: {REST}") + "\n"
     if piece.cause is not None:
         said = [look.paint("heading", f"{size}, likely {piece.cause.name}, written wrong")]
     elif known:

@@ -36,6 +36,12 @@ PLACE_LOST = (
     "It lost its place: it reads by another version's layout, or an earlier length was wrong, or bytes of the stream "
     "were lost or read twice."
 )
+WIDEST = 16
+"""Bytes of the widest field whose length is fixed."""
+TOO_SHORT = (
+    "The message ends before its layout does: the peer wrote another version than was asked for (or another form of "
+    "it), or the message was cut."
+)
 ADVICE = {
     "broker.version.fallback": "librdkafka does not know the broker's version: leave api.version.request=true (its "
     "default), or set broker.version.fallback to what the broker really is.",
@@ -174,6 +180,8 @@ def _negative(found: Sense, head: str) -> tuple[str, str, bool]:
 
 def _size(value: int, head: str, shown: str, told: Logged) -> tuple[str, str, bool]:
     """Return what a number is whose bytes say nothing but a size."""
+    if told.left is not None and told.left < value <= WIDEST and told.role is Role.LENGTH:
+        return f"a field of {value} bytes, where {told.left:,} bytes are left", TOO_SHORT, True
     if told.left is not None and value > told.left:
         what = "an array of so many items" if told.role is Role.COUNT else "a field of so many bytes"
         return f"{head}{shown}: {what}, where {told.left:,} bytes are left", (

@@ -113,3 +113,15 @@ def test_what_the_words_around_a_number_say(explain: Any, text: str, says: str) 
 
 def test_random_correlation_ids_are_no_fault(explain: Any) -> None:
     assert "read as" not in explain("correlation id 48288897")[1]
+
+
+def test_a_field_that_is_wider_than_what_is_left(explain: Any) -> None:
+    status, text = explain(
+        "Protocol read buffer underflow for MetadataResponse v2 at 36/40: expected 8 bytes > 4 remaining bytes"
+    )
+    assert status == 0
+    assert text.startswith("a field of 8 bytes, where 4 bytes are left\nThe message ends before its layout does")
+
+
+def test_bounds_of_a_slice(explain: Any) -> None:
+    assert "an SSH banner" in explain("slice bounds out of range [:1397966893] with capacity 4096")[1]

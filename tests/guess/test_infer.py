@@ -221,3 +221,26 @@ def test_few_readers_are_compiled_for_bytes_that_hardly_any_layout_reads() -> No
         message_reader.cache_clear()
         infer(data)
         assert message_reader.cache_info().currsize < 25
+
+
+@pytest.mark.parametrize("zeros", [20, 1000])
+@pytest.mark.parametrize("source", SOURCES)
+def test_requests_in_a_buffer_whose_rest_is_zero(source: Vectors, zeros: int) -> None:
+    for row in frames(source, "request")[::40]:
+        data = frame(row, True)
+        first, *others = pieces(data + bytes(zeros))
+        assert is_row(first.guesses[0], row)
+        assert first.end == len(data)
+        assert [piece.empty for piece in others] == [True]
+
+
+def test_a_response_without_size_in_a_buffer_whose_rest_is_zero() -> None:
+    data = bytes.fromhex("00000007 0000 00000002 000000000009 00010000000b 00000000")
+    first, rest = pieces(data + bytes(96))
+    assert (first.guesses[0].api.name, first.end, rest.empty) == ("ApiVersions", 26, True)
+
+
+def test_a_request_with_a_byte_left_over_is_one() -> None:
+    data = bytes.fromhex("00120003 00000000 000a636f6e73756d65722d31 00 01 01 00 00")
+    (guess, *_) = infer(data)
+    assert (guess.api.name, guess.direction, guess.version) == ("ApiVersions", "request", 3)

@@ -23,12 +23,16 @@ UNSEEN: dict[str, str] = {}
 """Runs of which too little is to be seen, each with what is missing."""
 
 
-def judged(name: str) -> list[Case]:
-    """Return what diagnosis says of a run."""
+def judged(name: str, since: float = 0.0, until: float = 1.0) -> list[Case]:
+    """Return what diagnosis says of a run, or of the part of its time from `since` to `until`."""
     engine = Engine()
     ledgers = Ledgers(engine.names_then)
     with open_capture(CAPTURES / name) as capture:
-        for packets in capture.blocks():
+        blocks = [list(packets) for packets in capture.blocks()]
+        times = [packet[1] for packets in blocks for packet in packets]
+        first, whole = min(times), max(times) - min(times)
+        for packets in blocks:
+            packets = [packet for packet in packets if since <= (packet[1] - first) / max(whole, 1) <= until]
             ledgers.packets(packets)
             ledgers.take(engine.receive_all(packets))
         ledgers.take(engine.close())
@@ -63,3 +67,14 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
 @pytest.mark.parametrize("truth", WELL, ids=lambda truth: truth["name"])
 def test_what_goes_well_is_quiet(truth: dict[str, Any]) -> None:
     assert [case_object(case)["sentence"] for case in loud(judged(truth["file"]))] == []
+
+
+@pytest.mark.parametrize("truth", FAILING, ids=lambda truth: truth["name"])
+def test_a_capture_that_ended_early_names_no_other_cause(truth: dict[str, Any]) -> None:
+    first = [case_object(case) for case in loud(judged(truth["file"], until=0.6))[:1]]
+    assert [(one["cause"], one["sentence"]) for one in first if one["cause"] != truth["cause_code"]] == []
+
+
+@pytest.mark.parametrize("truth", WELL, ids=lambda truth: truth["name"])
+def test_what_goes_well_is_quiet_in_a_capture_that_began_late(truth: dict[str, Any]) -> None:
+    assert [case_object(case)["sentence"] for case in loud(judged(truth["file"], since=0.3))] == []

@@ -31,6 +31,8 @@ def refused(book: Ledgers, session: Session) -> tuple[Unanswered, tuple[int, int
     if session.closed_first != "broker" or not session.unanswered:
         return None
     for asked in session.unanswered[-2:]:
+        if asked.api_key < 0:  # what has no header: SASL tokens
+            continue
         offered = offers(book, session, asked.api_key)
         if offered is not None and not offered[0] <= asked.version <= offered[1] and asked.api_key != API_VERSIONS:
             return asked, offered, "certain"
@@ -69,8 +71,11 @@ def _case(
 ) -> Case:  # fmt: skip
     if offered is None:
         said = f"versions from {BASE[key]} on, if it is Kafka 4" if key in BASE else "versions that it did not tell"
+    elif offered[1] < offered[0]:
+        said = "no version of it"
     else:
-        said = f"versions {offered[0]} to {offered[1]}" if offered[1] >= offered[0] else "no version of it"
+        here = offered[0] <= version <= offered[1]
+        said = f"versions {offered[0]} to {offered[1]}" + (", as it told, and refuses it all the same" if here else "")
     facts = {"api": api_name(key), "version": version, "offered": said,
              "software": sessions[0].software or "software of unknown version"}  # fmt: skip
     return rule.case(

@@ -29,6 +29,9 @@ def find(book: Ledgers) -> Iterator[Case]:
         exist = sum(len(book.clusters.topics[name].partitions) for name in topics if name in book.clusters.topics)
         if exist > given or len(living) <= given:
             continue
+        counted = bool(topics) and all(name in book.clusters.topics for name in topics)
+        if not counted and not all(member.joined.count for member in group.known_members()):
+            continue  # what was given before the capture began is not known, nor how many partitions there are
         marks = [member.synced.last for member in idle if member.synced.last is not None]
         yield rule.case(
             Who(idle[0].client_id or None, idle[0].host or None, topic=topics[0] if topics else None, group=group.name),

@@ -18,6 +18,8 @@ OFFSET_OUT_OF_RANGE = 1
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for fetches that were out of range."""
     for one in failures(book, (OFFSET_OUT_OF_RANGE,), (1,)):
+        if not one.subject:  # a code of the whole response, which tells no offset
+            continue
         flows = [
             (number, fetched)
             for (connection, topic, number), fetched in book.fetched.items()
@@ -51,8 +53,7 @@ rule: Rule = Rule(
     "offsets that are gone",
     "{client_id} wants offset {asked:,} of topic {topic}, partition {partition}: {lost} (OFFSET_OUT_OF_RANGE)",
     "Keep records longer (retention.ms, retention.bytes), read faster, commit more often; auto.offset.reset says "
-    "where "
-    "the consumer goes on, and none makes it say so.",
+    "where the consumer goes on, and none makes it say so.",
     "Consumer configs: auto.offset.reset",
     find,
     ("the topic was deleted and made again", "an unclean leader election cut the log"),

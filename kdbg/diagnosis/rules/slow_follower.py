@@ -68,13 +68,14 @@ def find(book: Ledgers) -> Iterator[Case]:
         session = all[0][0]
         topics = [topic for (number, topic, _) in book.written if number == session.peers.number]
         slowest = f"broker {longest}" if longest is not None else "a replica"
+        waited = max(slow.first - slow.start for _, slow in all)
         yield rule.case(
             Who(session.client_id or None, session.peers.client[0],
                 f"{node[0]}:{node[1]}" if node is not None else endpoint(broker), topics[0] if topics else None),
             since, until, len(all), evidence(seen, "acks", "latency"),
-            facts={"longest": max(slow.first - slow.start for _, slow in all), "follower": slowest,
-                   "leader": endpoint(broker), "pause": followers[longest][0] if longest is not None else 0,
-                   "said": "did not fetch" if paused else "is not in the capture"},
+            facts={"longest": waited, "follower": slowest, "leader": endpoint(broker),
+                   "pause": followers[longest][0] if longest is not None else waited,
+                   "said": "did not fetch" if paused else "(its fetches are not in the capture) may not have fetched"},
             certainty="certain" if paused else "guess", weight=2.6,
             severity=Severity.ERROR if paused else Severity.WARNING,
         )  # fmt: skip

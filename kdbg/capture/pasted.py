@@ -11,6 +11,7 @@ from binascii import a2b_base64, b2a_base64
 from typing import NamedTuple
 
 from kdbg.capture.dumps import dumped
+from kdbg.capture.escapes import unescaped
 from kdbg.capture.packet import Segment
 from kdbg.errors import InputError
 
@@ -24,14 +25,12 @@ HEADERS = 200  # no Ethernet, IP and TCP headers with their options and padding 
 NO_ESCAPES = re.compile(r"[0-9a-f]{6,}\s|[bB]?[\"']|.*/\*", re.DOTALL)  # od -c, an open quote, a program's comment
 LITERAL = re.compile(r"""(\b[bB])?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""", re.DOTALL)
 AROUND_LITERALS = re.compile(r"(?:[A-Za-z_]\w*+|\[\s*\d*\s*\]|[\s\\+();=,.&*$-])*+")
-ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u00([0-9a-fA-F]{2})|([0-7]{1,3})|(\n|.))", re.DOTALL)
-SIMPLE = dict(
-    zip(b"abfnrtv\\'\"\n", (b"\a", b"\b", b"\f", b"\n", b"\r", b"\t", b"\v", b"\\", b"'", b'"', b""), strict=True)
-)
 BESIDE_NUMBERS = re.compile(  # Wireshark's comments show the bytes and may hold the end of a comment
     r"/\*.{0,99}\*/\s*$|/\*.{0,999}?\*/|//.*$|\((?:byte|char|unsigned char|u?int8_t)\)|\.toByte\(\)", re.MULTILINE
 )
 NUMBER = re.compile(r"([-+]?)(?:0x([0-9a-f]{1,2})|(\d{1,3}))(?:u8|[ul])?", re.IGNORECASE)
+COLUMN = re.compile(r"\s*(?:-?\d{1,3}[ \t]*\n+[ \t]*){7,}-?\d{1,3}\s*")
+"""A number in each line."""
 ENCODINGS = {"hex", "base64", "base64url"}
 WORDS = re.compile(r"[A-Z]?[a-z]+(?:(?:[-_][A-Z]?|[A-Z])[a-z]+)*|(?!.*AA)[A-Z]+")
 
@@ -127,17 +126,6 @@ def _escaped(text: str) -> Pasted | None:
     return Pasted(unescaped(text.replace("\n", "")), "escaped string") if re.search(r"\\[x0-7]", text) else None
 
 
-def unescaped(text: str) -> bytes:
-    """Return the bytes of a string with escapes, as programs of any language write them."""
-
-    def byte(found: re.Match[bytes]) -> bytes:
-        if digits := found[1] or found[2]:
-            return bytes([int(digits, 16)])
-        return bytes([int(found[3], 8) & 255]) if found[3] else SIMPLE.get(found[4][0], found[0])
-
-    return ESCAPE.sub(byte, text.encode("utf-8", "surrogatepass"))
-
-
 def _listed(text: str) -> Pasted | None:
     """Read numbers in brackets, as programs write and print them, or between commas."""
     text = BESIDE_NUMBERS.sub(" ", text)
@@ -149,6 +137,14 @@ def _listed(text: str) -> Pasted | None:
         if inner and (found := _numbers(" ".join(inner), "<Buffer" in text)):
             return found
     even = all(re.fullmatch(r"(?:[0-9a-fA-F]{2})+", word) for word in re.split(r"[\s,]+", text.strip(" \n\t,")))
+    lines = text.split()
+    column = (
+        len(lines) >= 8
+        and all(re.fullmatch(r"-?\d{1,3}", line) for line in lines)
+        and text.count("\n") >= len(lines) - 1
+    )
+    if column and any(len(line) != 2 for line in lines):
+        return _numbers(text, False)
     return _numbers(text, False) if "," in text and not even else None
 
 
@@ -183,6 +179,8 @@ def _hex(text: str) -> Pasted | None:
     groups = _hex_groups(text)
     if groups is None:
         return None
+    if len(groups) > 3 and all(re.fullmatch("[01]{8}", group) for group in groups):
+        return Pasted(bytes(int(group, 2) for group in groups), "binary digits")
     odd = next((group for group in groups if len(group) % 2), None)
     if odd and any(len(group) % 2 for group in _hex_groups(text.replace("\n", "")) or ()):
         if "-" in text and _base64(text):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..capture.pasted import unescaped
+from ..capture.escapes import unescaped
 from .take import Take
 
 OPENER = re.compile(r"<Buffer\b|<<|\[(?!\])|\{|\(")
@@ -19,11 +19,12 @@ WIDEST = 200
 LEAST = 5
 """Fewer numbers in brackets are no message: replicas, versions, places in a file."""
 SKIPPED = re.compile(
-    r"[\s,;]+|/\*.*?\*/|//[^\n]*|(?<=[\s,])[#%][^\n]*|\((?:byte|char|unsigned char|u?int8_t|sbyte)\)|\.toByte\(\)",
+    r"[\s,;]+|/\*.*?\*/|//[^\n]*|(?<=[\s,])[#%][^\n]*|\((?:byte|char|unsigned char|u?int8_t|sbyte)\)"
+    r"|\.toByte\b(?:\(\))?",
     re.DOTALL | re.IGNORECASE,
 )
 ITEM = re.compile(
-    r"(?P<number>[-+]?(?:0x[0-9a-f]{1,8}|16\#[0-9a-f]{1,8}|0b[01]{1,8}|\d{1,10}|[0-9a-f]{2})(?![\w.]|:\d\d:))"
+    r"(?P<number>[-+]?(?:0x[0-9a-f]{1,8}|16\#[0-9a-f]{1,8}|0b[01]{1,8}|\d{1,10}|[0-9a-f]{2})(?!\w|\.(?!toByte)|:\d\d:))"
     r"(?::(?P<width>8|16|24|32|64)(?!\d))?(?:/(?:unsigned|signed|integer|big)[\w-]*)?"
     r"|(?P<length>[A-Z_]\w*|byte_size\([^)]*\)|length\([^)]*\)):(?P<wide>8|16|32|64)(?:/[\w-]+)?"
     r"|[bB]?(?P<string>\"(?:[^\"\\\n]|\\.){0,4096}\"|'(?:[^'\\\n]|\\.){1,8}')(?:/utf8|/binary|u8)?",
@@ -31,6 +32,9 @@ ITEM = re.compile(
 )
 MORE = re.compile(r"(?:\.\.\.|…)(?:\s*\(?(\d+)\s*more(?:\s+(?:bytes|items|elements))?\)?)?")
 SUFFIXED = re.compile(r"(\d{1,3}|0x[0-9a-f]{1,2})(?:u8|ul|u|l)\b", re.IGNORECASE)
+INDEXED = re.compile(r"\{\s*(?:(?P<mark>['\"]?)\d+(?P=mark)\s*:\s*\d{1,3}\s*,?\s*)+\}?")
+"""What JSON makes of a typed array of JavaScript: an object with the places as names."""
+PLACED = re.compile(r"(\d+)['\"]?\s*:\s*(\d{1,3})")
 ONE_A_LINE = re.compile(r"\s*([-+]?(?:0x[0-9a-fA-F]{1,2}|\d{1,3})),?(?:[ \t]+(?![-+]?\d+\s*,)[^\n]*)?\s*")
 
 
@@ -50,7 +54,7 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     if opener is None:
         return None
     closer = CLOSERS[opener[0]]
-    found = _one_a_line(text, start, opener.end(), closer)
+    found = _one_a_line(text, start, opener.end(), closer) or _indexed(text, start)
     if found is not None:
         return found
     items: list[Item] = []
@@ -99,6 +103,18 @@ def _one_a_line(text: str, start: int, inside: int, closer: str) -> Take | None:
     data = _bytes([Item(line[1]) for line in found if line], pairs=False)
     stop = len(text) if end < 0 else end + len(closer)
     return None if data is None else Take(data, "list of numbers", start, stop, end < 0)
+
+
+def _indexed(text: str, start: int) -> Take | None:
+    """Return the bytes of an object whose names are 0, 1, 2 and so on; None if it is none."""
+    found = INDEXED.match(text, start)
+    if found is None:
+        return None
+    pairs = [(int(place), int(byte)) for place, byte in PLACED.findall(found[0])]
+    if len(pairs) < LEAST or any(place != at or byte > 255 for at, (place, byte) in enumerate(pairs)):
+        return None
+    cut = not found[0].endswith("}")
+    return Take(bytes(byte for _, byte in pairs), "list of numbers", start, found.end(), cut)
 
 
 def _item(found: re.Match[str]) -> Item:

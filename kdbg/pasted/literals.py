@@ -6,13 +6,13 @@ import re
 from binascii import Error, a2b_base64
 from dataclasses import replace
 
-from ..capture.pasted import unescaped
+from ..capture.escapes import NAMES, unescaped
 from .take import Take
 
 LITERAL = re.compile(r"(?<![\w\\])(?P<prefix>[bB][rR]?|[rR][bB]|x|X)?(?P<quote>[\"'`])")
 BETWEEN = re.compile(r"(?:[\s+\\]|\.(?=\s)|<>)*(?=[\"'`]|[bB][\"'])")
 """What parts the pieces of one literal."""
-ESCAPES = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u00[0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,2}\}|[0-7]{1,3}|0)")
+ESCAPES = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u00[0-9a-fA-F]{2}|[ux]\{[0-9a-fA-F]{1,2}\}|[0-7]{1,3}|0)")
 HEX = re.compile(r"(?:0x|\\x)?[0-9a-fA-F][0-9a-fA-F\s:,-]*", re.IGNORECASE)
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 DOTS = re.compile(r"\.{3,}\Z|…\Z")
@@ -22,7 +22,6 @@ SHORT_NUL = re.compile(r"\\0(?![0-7]{2})")
 RUST_NUL = re.compile(r"\\0")
 """Rust has no octal escapes: what follows its \\0 is a digit of the text."""
 OCTAL = re.compile(r"\\[1-7]")
-BRACES = re.compile(r"\\u\{([0-9a-fA-F]{1,2})\}")
 LONGEST = 1 << 24
 
 
@@ -69,7 +68,7 @@ def _take(pieces: list[str], marked: bool, start: int, end: int) -> Take | None:
     cut = bool(DOTS.search(pieces[-1]))
     inner = DOTS.sub("", "".join(pieces))
     lost = inner.count(REPLACED)
-    if ESCAPES.search(inner) or lost or (marked and not _wrapped(inner)):
+    if ESCAPES.search(inner) or NAMES.search(inner) or lost or (marked and not _wrapped(inner)):
         return Take(
             _unescaped(inner, marked), "bytes literal" if marked else "quoted string", start, end, cut, None, lost
         )
@@ -82,7 +81,6 @@ def _wrapped(inner: str) -> bool:
 
 
 def _unescaped(inner: str, marked: bool) -> bytes:
-    inner = BRACES.sub(lambda found: f"\\x{int(found[1], 16):02x}", inner)
     if marked:
         rust = SHORT_NUL.search(inner) and not OCTAL.search(inner)
         inner = (RUST_NUL if rust else SHORT_NUL).sub(r"\\x00", inner)

@@ -24,9 +24,11 @@ LINE = re.compile(
     r"(?P<end>\.\.\.|…)?\s*"
 )
 """A line that holds hex and nothing else."""
+COLUMN = re.compile(r"(?:^[ \t]*-?\d{1,3}[ \t]*\n){7,}[ \t]*-?\d{1,3}[ \t]*$", re.MULTILINE)
 DOTS = re.compile(r"\s*(?://|#)?\s*(?:\.\.\.|…)\s*")
 RUN = re.compile(
-    r"(?<![\w.+/=-])(?P<run>(?:0x)?[0-9a-fA-F]{16,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2}|"
+    r"(?<![\w.+/-])(?P<run>(?:0x|\\x)?[0-9a-fA-F]{16,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2}|"
+    r"(?:[0-9a-fA-F]{2}-){7,}[0-9a-fA-F]{2}|"
     r"(?:0x[0-9a-fA-F]{2}[, ]+){4,}0x[0-9a-fA-F]{2}|"
     r"(?:[0-9a-fA-F]{2}){1,8}(?: (?:[0-9a-fA-F]{2}){1,8}){3,}|(?:\\x[0-9a-fA-F]{2}[^\s\"'`]*){2,})"
     r"(?P<end>\s?(?:\.\.\.|…))?(?![\w+/=-])"
@@ -93,6 +95,14 @@ def _offset(text: str) -> list[Take]:
     return [] if found_dump is None else [Take(part, found_dump[1], first, last) for part in found_dump[0]]
 
 
+def columns(text: str) -> Iterator[Take]:
+    """Yield the blocks of lines that hold a decimal number each, from -128 to 255, not all of two digits."""
+    for found in COLUMN.finditer(text):
+        words = found[0].split()
+        if any(len(word) != 2 for word in words) and all(-128 <= int(word) <= 255 for word in words):
+            yield Take(bytes(int(word) & 255 for word in words), "list of numbers", *found.span())
+
+
 def lines_of_hex(text: str) -> list[Take]:
     """Return the blocks of lines that hold hex alone; a line of dots behind one means that it is cut."""
     takes: list[Take] = []
@@ -115,8 +125,8 @@ def runs(text: str) -> Iterator[Take]:
     """Yield runs of hex, of escapes and of base64 inside lines, where they are long or said to be bytes."""
     for found in RUN.finditer(text):
         run = found["run"]
-        if run.startswith("\\x"):
-            from ..capture.pasted import unescaped
+        if run.startswith("\\x") and "\\" in run[2:]:
+            from ..capture.escapes import unescaped
 
             yield Take(unescaped(run), "escaped string", *found.span(), bool(found["end"]))
             continue

@@ -9,7 +9,7 @@ from ..capture.pasted import read_bytes
 from ..errors import InputError
 from .lists import OPENER, list_at
 from .literals import LITERAL, literal_at
-from .rows import dumps, lines_of_hex, runs
+from .rows import columns, dumps, lines_of_hex, runs
 from .take import Take
 
 MOST = 8 << 20
@@ -50,14 +50,11 @@ def _bare(text: str) -> str:
 
 def _takes(text: str) -> list[Take]:
     """Return all that may be bytes; each way to write them sees what those before it have left."""
-    takes = dumps(text)
-    text = _without(text, takes)
-    more = _literals(text)
-    takes += more
-    text = _without(text, more)
-    more = lines_of_hex(text)
-    takes += more
-    takes += runs(_without(text, more))
+    takes = list[Take]()
+    for read in (dumps, _literals, columns, lines_of_hex, runs):
+        more = list(read(text))
+        takes += more
+        text = _without(text, more)
     return sorted(takes, key=lambda take: take.start)
 
 

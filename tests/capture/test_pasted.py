@@ -186,3 +186,25 @@ def test_any_text_gives_bytes_or_inputerror(text):
 def test_any_bytes_give_bytes_or_inputerror(data):
     with suppress(InputError):
         read_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'"\000\000\000\018\099"',
+        r'"\NUL\NUL\NUL\DC2c"',
+        r'"\x{00}\x{00}\x{00}\x{12}c"',
+        "00000000 00000000 00000000 00010010 01100011",
+        "0\n0\n0\n18\n99".replace("\n", "\n\n"),
+    ],
+)
+def test_escapes_of_few_languages_and_binary_digits(text: str) -> None:
+    if "\n" in text:
+        assert read_bytes("7\n" * 7 + text).data == b"\7" * 7 + b"\0\0\0\x12c"
+        return
+    assert read_bytes(text).data == b"\0\0\0\x12c"
+
+
+def test_octal_escapes_stay_octal() -> None:
+    assert read_bytes(r'"\000\022\143"').data == b"\0\x12c"
+    assert read_bytes(r'b"\x00\x12\08"').data == b"\0\x12\0" + b"8"

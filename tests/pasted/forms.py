@@ -74,6 +74,33 @@ def _escapes(data: bytes) -> str:
     return "'" + "".join(chr(b) if 32 <= b < 127 and b not in (39, 92) else f"\\u{b:04x}" for b in data) + "'"
 
 
+CONTROLS: Final = (
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "a", "b", "t", "n", "v", "f", "r", "SO", "SI", "DLE", "DC1", "DC2",
+    "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US",
+)  # fmt: skip
+
+
+def _haskell(data: bytes) -> str:
+    """As `show` prints a ByteString: what follows a number or SO stands behind \\& where it could belong to it."""
+    written = ""
+    for byte, after in zip(data, [*data[1:], 0], strict=True):
+        if 32 <= byte < 127:
+            written += f"\\{chr(byte)}" if byte in b'"\\' else chr(byte)
+            continue
+        name = CONTROLS[byte] if byte < 32 else "DEL" if byte == 127 else str(byte)
+        parted = (name.isdecimal() and chr(after).isdecimal()) or (name == "SO" and after == ord("H"))
+        written += f"\\{name}" + "\\&" * parted
+    return f'"{written}"'
+
+
+def _ocaml(data: bytes) -> str:
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03d}" for b in data) + '"'
+
+
+def _perl(data: bytes) -> str:
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{{{b:02x}}}" for b in data) + '"'
+
+
 FORMS: Final[dict[str, Write]] = {
     "Python": repr,
     "Python bytearray": lambda data: repr(bytearray(data)),
@@ -98,6 +125,13 @@ FORMS: Final[dict[str, Write]] = {
     "Node": lambda data: f"<Buffer {data.hex(' ')}>",
     "Node's JSON": lambda data: json.dumps({"type": "Buffer", "data": list(data)}),
     "JavaScript string": _escapes,
+    "JavaScript typed array as JSON": lambda data: json.dumps({str(at): byte for at, byte in enumerate(data)}),
+    "C#, with dashes": lambda data: data.hex("-").upper(),
+    "Scala": lambda data: "Array[Byte](" + ", ".join(f"0x{byte:02x}.toByte" for byte in data) + ")",
+    "Haskell": _haskell,
+    "Perl": _perl,
+    "a number a line": lambda data: "\n".join(map(str, data)),
+    "logfmt": lambda data: f"bytes={data.hex()} level=debug",
     "xxd": _xxd,
     "hexdump -C": _hexdump,
     "netty": _netty,

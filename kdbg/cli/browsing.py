@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 import click
 
 from ..capture import Capture
+from ..engine.driver import Drive, Pairing
 from ..errors import CaptureError, InputError
 from ..filters.chosen import Filters
 from ..logs.log import Log
@@ -28,6 +29,7 @@ from .filters import filter_options, take_filters
 from .found import Found
 from .growing import growing
 from .output import Writer
+from .weighed import Weighed
 
 FIRST, MOST = 64, 512
 """Exchanges of the first parcel, which is there soon, and of later ones."""
@@ -40,13 +42,15 @@ OFTEN = 0.2
 
 
 class IndexRun(Captures):
-    """Reads files, and tells of every exchange that the filters let through; the file that is `followed` never ends."""
+    """Reads files, and tells of every exchange that the filters let through, and of what diagnosis finds in all; the
+    file that is `followed` never ends."""
 
     def __init__(self, filters: Filters, spool: SpoolWriter, tell: Tell, *, live: bool, followed: str | None) -> None:
         super().__init__(filters, Writer(live=live))
         self._followed = followed
         self._spool, self._tell = spool, tell
         self._rows = Rows(spool)
+        self._weighed = Weighed(tell)
         self.held: list[Exchange] = []
         """Exchanges that wait to be told of."""
         self._size = self._told = 0
@@ -60,23 +64,46 @@ class IndexRun(Captures):
 
     def read(self, capture: Capture | Log, name: str) -> None:
         """Tell of the exchanges of a capture."""
-        self._rows.begin()
-        with self.driven(capture, name) as drive:
-            names = drive.engine.names_then
-            for chunk in drive.chunks():
-                for exchange in chunk:
-                    self.held.append(exchange)
-                    self._size += exchange.size
-                    if self._is_due:
-                        self.give(capture, names)
-                if self.writer.live:
-                    self.give(capture, names)
-                if monotonic() >= self._next:
-                    self._next = monotonic() + OFTEN
-                    self.give(capture, names)
-                    self._tell(Progress(*capture.source.extent()))
-            self.give(capture, names)
+        file = self._rows.begin()
+        try:
+            with self.driven(capture, name) as drive:
+                self._weighed.begin(file, drive.engine.names_then)
+                self._read(capture, drive)
+        finally:
+            self._weighed.end()
         self._tell(Progress(*capture.source.extent()))
+
+    def _read(self, capture: Capture | Log, drive: Drive) -> None:
+        names = drive.engine.names_then
+        for chunk in drive.chunks():
+            if not self.filters.asks:
+                self._weighed.take(chunk)
+            for exchange in chunk:
+                self.held.append(exchange)
+                self._size += exchange.size
+                if self._is_due:
+                    self.give(capture, names)
+            if self.writer.live:
+                self.give(capture, names)
+            if monotonic() >= self._next:
+                self._next = monotonic() + OFTEN
+                self.give(capture, names)
+                self._tell(Progress(*capture.source.extent()))
+        self.give(capture, names)
+
+    def hear(self, exchange: Exchange, shown: bool) -> None:
+        """Have every exchange weighed, where filters leave some out."""
+        super().hear(exchange, shown)
+        self._weighed.take((exchange,))
+
+    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
+        """Yield the packets, which diagnosis sees before the engine does."""
+        return self._weighed.through(super().blocks(capture))
+
+    def tell(self, engine: Pairing, name: str) -> None:
+        """Tell what is odd about connections, to diagnosis as well."""
+        self._weighed.left_over(engine.findings)
+        super().tell(engine, name)
 
     @property
     def _is_due(self) -> bool:

@@ -24,7 +24,7 @@ from ..render.look import Look
 from ..tui.feed import Feed
 from ..tui.held import Heard, HeldMessage
 from ..tui.index import Batch, Start
-from ..tui.processes import Job, Note, Progress, Tell
+from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
 from ..wire.language.api import Direction
 from ..wire.readings.topic_names import NamesThen
@@ -48,11 +48,15 @@ class LiveRun(Streaming, IndexRun):
         self.name, self._hear = name, tell
         self.marks: Marks | None = None
 
-    def _told_of(self, what: Batch | Note | Progress) -> None:
+    def _told_of(self, what: Batch | Note | Progress | Causes) -> None:
         """Tell on; how far it is says how much is missing as well."""
         if isinstance(what, Progress):
             what = Progress(what.read, None, sum(self.lost))
         self._hear(what)
+
+    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
+        """Yield the packets, which diagnosis sees before the engine does."""
+        return self._weighed.through(super().blocks(capture))
 
     def give(self, capture: Capture | Log, names: NamesThen) -> None:
         """Mark what was done to exchanges, and tell of them."""
@@ -164,7 +168,7 @@ def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> Non
 
 
 def screen(feed: Feed, name: str, look: Look, *, light: bool = False, hand: Hand | None = None) -> Any:
-    """Return the screen over a feed of something live."""
+    """Return the screen over a feed of something live: a proxy where there is a hand, else what is watched."""
     from ..tui.app import Browser
     from ..tui.intercepting import Intercepting
 
@@ -172,7 +176,7 @@ def screen(feed: Feed, name: str, look: Look, *, light: bool = False, hand: Hand
         width=WIDEST, full=False, show_secrets=look.show_secrets, local=look.local, hide_values=look.hide_values
     )
     if hand is None:
-        return Browser(feed, look, [name], parsed, light=light, follow=True)
+        return Browser(feed, look, [f"watch {name}"], parsed, light=light, follow=True)
     return Intercepting(feed, look, [name], parsed, light=light, follow=True, intercept=Interception(hand))
 
 

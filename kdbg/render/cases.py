@@ -14,8 +14,8 @@ from ..findings.kinds import Severity
 from .clock import Clock
 from .look import Look
 from .values import escape
+from .weights import MARKS, seen
 
-MARKS = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"), Severity.NOTE: ("·", "dim")}
 INDENT = "    "
 NARROWEST = 40
 
@@ -43,7 +43,7 @@ class CaseView:
         mark, style = MARKS[case.severity]
         paint = self.look.paint
         head = f"{paint(style, f'{mark} {case.code}')}  {paint('dim', case.certainty)}"
-        yield f"{head}  {paint('dim', escape(self._when(case)))}\n"
+        yield f"{head}  {paint('dim', escape(seen(self.clock.times, case.since, case.until, case.count)))}\n"
         yield from self._text("", f"{sentence(case)}.", "")
         yield from self._text("change", advice(case), "good")
         if shown := self._shown(case):
@@ -57,15 +57,6 @@ class CaseView:
         mark, style = MARKS[case.severity]
         after = f" (after-effect of {case.because})" if case.because else ""
         yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
-
-    def _when(self, case: Case) -> str:
-        since, until = self.at(case.since), self.at(case.until)
-        when = since if since == until else f"{since} to {until}"
-        return f"{when} · {case.count:,} {'time' if case.count == 1 else 'times'}"
-
-    def at(self, time: int) -> str:
-        """Return a time of the day, with milliseconds."""
-        return self.clock.times[time // 1_000_000] if time > 0 else "at no known time"
 
     def _shown(self, case: Case) -> str:
         """Return the command that shows an exchange of the evidence, and where else to look."""

@@ -7,12 +7,11 @@ from itertools import groupby
 from textwrap import wrap
 
 from ..diagnosis.lint import Party, Remark
-from ..findings.kinds import Severity
 from .clock import Clock
 from .look import Look
 from .values import escape
+from .weights import MARKS
 
-MARKS = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"), Severity.NOTE: ("·", "dim")}
 INDENT = "  "
 NARROWEST = 40
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from textual.binding import Binding
-from textual.widgets import ContentSwitcher, Input
+from textual.widgets import Input
 
 from ..render.values import cut
+from .causes import CausePane
 from .finding import found
 from .index import SORTS
 from .keys import KEYS, Key
 from .lines import columns
 from .pages import Page, help_text, notes_text
 from .pane import Pane
-from .shell import SHARES, VIEWS, Shell
+from .shell import SHARES, Shell
 from .taking import COPIES, MOST, Taken
+from .views import VIEWS
 
 
 class Browser(Shell):
@@ -47,8 +49,7 @@ class Browser(Shell):
     @property
     def panes(self) -> list[Pane]:
         """The panes that can have the keys now."""
-        panes: list[Pane] = [self.exchanges, self.fields, self.bytes]
-        return panes if self.query_one("#lower", ContentSwitcher).current == "exchange" else panes[:1]
+        return [self.exchanges, *(self.query_one(f"#{name}", Pane) for name in self.below.panes)]
 
     def action_pane(self, direction: int) -> None:
         """Go to the next pane, or the one before."""
@@ -76,13 +77,12 @@ class Browser(Shell):
 
     def action_leave(self) -> None:
         """Leave what is open."""
-        switcher = self.query_one("#lower", ContentSwitcher)
         if self.query_one("#line", Input).has_class("open"):
             self.close_line()
         elif self.pane is not self.exchanges:
             self.exchanges.focus()
-        elif switcher.current != "exchange":
-            self.action_view()
+        elif self.below is not VIEWS[0]:
+            self.show_below(VIEWS[0].name)
         elif self.filter:
             self.take_filter("")
 
@@ -107,13 +107,11 @@ class Browser(Shell):
 
     def action_view(self) -> None:
         """Show the next view below the exchanges."""
-        switcher = self.query_one("#lower", ContentSwitcher)
-        switcher.current = VIEWS[(VIEWS.index(str(switcher.current)) + 1) % len(VIEWS)]
-        self.exchanges.focus()
-        if switcher.current == "numbers":
-            self.count()
-        else:
-            self.feed.stop("numbers")
+        self.show_below(VIEWS[(VIEWS.index(self.below) + 1) % len(VIEWS)].name)
+
+    def action_below(self, name: str) -> None:
+        """Show a view below the exchanges."""
+        self.show_below(name)
 
     def action_fold_all(self) -> None:
         """Fold or unfold all fields."""
@@ -190,3 +188,23 @@ class Browser(Shell):
         else:
             self.copy_to_clipboard(text)
             self.say(f"copied {name}: {cut(text, 60)}")
+
+    def on_cause_pane_wanted(self, event: CausePane.Wanted) -> None:
+        """Go to an exchange that is evidence of a cause."""
+        self.jump(event.file, event.number)
+
+    def jump(self, file: int, number: int) -> None:
+        """Go to an exchange, and show it below; take a filter away that hides it."""
+        position = self.feed.index.find(number, file)
+        if position is None:
+            self.say(f"#{number} is not among what was read")
+            return
+        row = self.order.row_of(position)
+        if row is None and self.filter:
+            self.say(f"the filter hides #{number}, and is taken away: {self.filter}")
+            self.take_filter("")
+            row = self.order.row_of(position)
+        if row is not None:
+            self.following = False
+            self.exchanges.go(row)
+            self.show_below("exchange")

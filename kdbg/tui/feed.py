@@ -13,7 +13,7 @@ from typing import Any
 
 from ..messages.exchange import Exchange
 from .index import Batch, Index
-from .processes import PART, SIZE, Job, Keeper, Note, Progress, Read, exactly, write_all
+from .processes import PART, SIZE, Causes, Job, Keeper, Note, Progress, Read, exactly, write_all
 from .spool import SpoolReader, give_back, new_file
 
 Hear = Callable[[Any], None]
@@ -25,6 +25,8 @@ SHARE = 8
 class Feed:
     """Make it before there are threads; then `listen`. `index` grows until `over`; `notes` are lines about the source.
 
+    `causes` are what diagnosis finds, file by file, and `told` how often that was told.
+
     `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
     `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then.
     """
@@ -32,13 +34,16 @@ class Feed:
     index: Index
     over: bool
     most: int | None
+    told: int
 
     def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
         self.index = Index()
         self.most = most
         self.notes: list[str] = []
         self.progress: Progress = Progress(0, None)
+        self.causes: dict[int, Causes] = {}
         self.over = False
+        self.told = 0
         self._file = new_file()
         self._spool = SpoolReader(self._file, self.index.topics)
         self._number = 0
@@ -109,11 +114,14 @@ class Feed:
                 self._take(pickle.loads(data))  # what a copy of this process wrote
         self.over = True
 
-    def _take(self, what: Batch | Note | Progress) -> None:
+    def _take(self, what: Batch | Note | Progress | Causes) -> None:
         if isinstance(what, Batch):
             self.index.add(what)
         elif isinstance(what, Progress):
             self.progress = what
+        elif isinstance(what, Causes):
+            self.causes[what.file] = what
+            self.told += 1
         elif len(self.notes) < MOST_NOTES:
             self.notes.append(what.text)
 

@@ -62,9 +62,9 @@ def title(it: Shown, width: int) -> Text:
     elif it.notes:
         parts.append("a: notes")
     names = escape(", ".join(it.files[:NAMED])) + " …" * (len(it.files) > NAMED)
-    text = Text(" kdbg browse ", "bold", no_wrap=True, overflow="ellipsis")
-    rest = " · ".join(parts)
-    return text.append(f"{cut(names, max(width - 17 - len(rest), 12))} · {rest}", "not bold")
+    head, rest = " kdbg " if it.live else " kdbg browse ", " · ".join(parts)
+    text = Text(head, "bold", no_wrap=True, overflow="ellipsis")
+    return text.append(f"{cut(names, max(width - len(head) - 4 - len(rest), 12))} · {rest}", "not bold")
 
 
 def field_text(branch: Branch | None, width: int) -> Text:

@@ -169,10 +169,13 @@ class Index:
 
     def find(self, number: int, file: int = 0) -> int | None:
         """Return the position of the exchange of a number in a file; None where it is not there."""
-        for position in range(self.first, self._count):
-            if self.value("number", position) == number and self.who_of(position).file == file:
-                return position
-        return None
+        positions = range(self.first, self._count)
+        at = self.first + bisect_left(positions, (file, number), key=self._told_as)
+        return at if at < self._count and self._told_as(at) == (file, number) else None
+
+    def _told_as(self, position: int) -> tuple[int, int]:
+        """Return the file and the number of an exchange; both ascend."""
+        return self.who_of(position).file, self.value("number", position)
 
     @property
     def bytes(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .views import VIEWS
+
 
 class Key(NamedTuple):
     """Keys as Textual names them, with commas between; how they are shown; what they do; help; its section."""
@@ -27,7 +29,7 @@ KEYS = (
     Key("left,h", "← h", "side(-1)", "fold a field; in bytes the byte before", MOVE),
     Key("right,l", "→ l", "side(1)", "unfold a field; in bytes the next byte", MOVE),
     Key("enter", "Enter", "enter", "from an exchange to its fields; fold or unfold a field", MOVE),
-    Key("tab", "Tab", "pane(1)", "next pane: exchanges, fields, bytes", MOVE),
+    Key("tab", "Tab", "pane(1)", "next pane, such as exchanges, fields, bytes", MOVE),
     Key("shift+tab", "Sh-Tab", "pane(-1)", "pane before", MOVE),
     Key("r", "r", "other", "from request to response, and back", MOVE),
     Key("f", "f", "follow", "follow: stay at the last exchange as more come", MOVE),
@@ -49,7 +51,8 @@ KEYS = (
     Key("N", "N", "find('mark', -1)", "the one before", FIND),
     Key("s", "s", "sort", "sort by the next column", SHOW),
     Key("S", "S", "reverse", "sort the other way round", SHOW),
-    Key("v", "v", "view", "statistics in place of the exchange, and back", SHOW),
+    *(Key(view.key, view.key, f"below('{view.name}')", view.help, SHOW) for view in VIEWS),
+    Key("v", "v", "view", "the next of these", SHOW),
     Key("z", "z", "fold_all", "fold or unfold all fields", SHOW),
     Key("plus,equals_sign", "+", "share(1)", "more room for exchanges", SHOW),
     Key("minus", "-", "share(-1)", "less room for exchanges", SHOW),
@@ -77,7 +80,7 @@ HOLD_KEYS = (
 """The keys that the screen of the proxy has beside the others."""
 FOOT = ("?", "/", "e", "s", "m", "w", "v", "Tab", "q")
 """The keys in the last line of the screen."""
-SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "statistics",
+SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "view",
          "Tab": "pane", "q": "quit"}  # fmt: skip
 """What stands behind them."""
 

@@ -90,6 +90,15 @@ class RowTexts:
         pieces = [Piece(one.text, one.style) for one in told.wrong]
         return [*pieces, Piece(told.others)] if told.others else pieces
 
+    def row(self, number: int, file: int) -> list[Piece]:
+        """Return what the row of an exchange says, in a few words, by its number in a file."""
+        position = self.feed.index.find(number, file)
+        if position is None:
+            return [Piece("not among what was read", "dim")]
+        who = self.who(position)
+        what = [Piece(self.time(position), "dim"), Piece(f"{who.api} v{who.version}"), *self.about(position)]
+        return [each for piece in what for each in (Piece(" "), piece)][1:]
+
     def time(self, position: int) -> str:
         """Return when an exchange began."""
         return self.clock.times[self.feed.index.value("time", position) // 1_000_000]

@@ -53,7 +53,18 @@ class Over:
     problem: str = ""
 
 
-Tell: TypeAlias = "Callable[[Batch | Note | Progress], None]"
+@dataclass(frozen=True)
+class Causes:
+    """What diagnosis finds in a file, so far or (`over`) at its end: objects, as `kdbg diagnose --format json` prints
+    them, the weightiest first. `more` causes of less weight are left out."""
+
+    file: int
+    objects: tuple[Mapping[str, Any], ...]
+    over: bool
+    more: int = 0
+
+
+Tell: TypeAlias = "Callable[[Batch | Note | Progress | Causes], None]"
 Read: TypeAlias = Callable[[int, Tell], None]
 """Reads a source to its end: writes into the spool of this descriptor, and tells."""
 Job: TypeAlias = Callable[..., Iterator[Any]]
@@ -84,7 +95,7 @@ class Keeper:
             os._exit(0)
 
     def _reader(self, rows: int) -> None:
-        def tell(what: Batch | Note | Progress) -> None:
+        def tell(what: Batch | Note | Progress | Causes) -> None:
             data = pickle.dumps(what)
             write_all(rows, SIZE.pack(len(data)) + data)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.containers import Horizontal, VerticalScroll
 from textual.css.query import NoMatches
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
@@ -27,6 +26,7 @@ from .opening import Looked, Opening
 from .pane import Pane
 from .panes import Bytes, Fields
 from .table import Exchanges, Heading
+from .views import BY_NAME, VIEWS, View, When
 
 TICK = 0.1
 """Seconds between two looks at what has come."""
@@ -35,8 +35,6 @@ RESORT = 20
 SHARES = (1, 2, 3, 4, 6, 9, 14)
 """Parts of the height, of `REST`, that exchanges can have."""
 REST = 4
-VIEWS = ("exchange", "numbers")
-"""What stands below the exchanges; another view is another name, and what fills it."""
 
 
 class Shell(App[None]):
@@ -83,26 +81,24 @@ class Shell(App[None]):
         self.filter = ""
         self.filtering, self.following = False, follow
         self.looked: Looked | None = None
+        self.texts: RowTexts = RowTexts(feed, look)
         self._light = light
         self._share = 2
         self._asking: Callable[[str], None] = self.take_filter
         self._sorted_in = 0.0
         self._next_sort = 0.0
         self._seen = -1
-        self._numbers: Text = Text()
+        self._told = (-1, False)
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield Static(id="title", markup=False)
         yield Heading(self.order, id="heading")
-        yield Exchanges(self.order, RowTexts(self.feed, self.look), self.marked, id="exchanges")
+        yield Exchanges(self.order, self.texts, self.marked, id="exchanges")
         yield from self.between()
-        with ContentSwitcher(initial="exchange", id="lower"):
-            with Horizontal(id="exchange"):
-                yield Fields(id="fields")
-                yield Bytes(id="bytes")
-            with VerticalScroll(id="numbers"):
-                yield Static(id="numbers-text", markup=False)
+        with ContentSwitcher(initial=VIEWS[0].name, id="lower"):
+            for view in VIEWS:
+                yield view.make(self)
         yield Static(id="foot", markup=False)
         yield Input(id="line", compact=True)
         yield Static(keys_text(), id="keys", markup=False)
@@ -149,6 +145,37 @@ class Shell(App[None]):
         """The pane that has the keys."""
         return self.focused if isinstance(self.focused, Pane) else self.exchanges
 
+    @property
+    def below(self) -> View:
+        """What stands below the exchanges."""
+        return BY_NAME[str(self.query_one("#lower", ContentSwitcher).current)]
+
+    def show_below(self, name: str) -> None:
+        """Show a view below the exchanges."""
+        before, view = self.below, BY_NAME[name]
+        if view is not before:
+            before.leave(self)
+            self.query_one("#lower", ContentSwitcher).current = name
+            if "shown" in view.when:
+                view.refresh(self)
+        (self.query_one(f"#{view.panes[0]}", Pane) if view.takes else self.exchanges).focus()
+        self.name_views()
+        self.foot()
+
+    def happened(self, what: When) -> None:
+        """Have the views brought up to date that this matters to."""
+        for view in VIEWS:
+            if what in view.when and (view.hidden or view is self.below):
+                view.refresh(self)
+
+    def name_views(self) -> None:
+        """Name the views above that which is to be seen, in bold, each with its key."""
+        text = Text()
+        for view in VIEWS:
+            text.append(" · " if text else "").append(f"{view.key} ", "dim")
+            text.append(view.title + view.news(self), "bold" if view is self.below else "dim")
+        self.query_one("#lower", ContentSwitcher).border_title = text
+
     def tick(self) -> None:
         """Show what has come."""
         with suppress(NoMatches):  # while the screen goes away
@@ -157,6 +184,10 @@ class Shell(App[None]):
                 self._forgot(position)
             if len(self.order) != self._seen:
                 self._grow()
+            if (self.feed.told, self.feed.over) != self._told:
+                self._told = self.feed.told, self.feed.over
+                self.happened("told")
+                self.name_views()
             self.query_one("#title", Static).update(title(self.shown, self.size.width), layout=False)
 
     @property
@@ -196,9 +227,15 @@ class Shell(App[None]):
         """Show what the cursor went to."""
         if event.pane is self.exchanges:
             self.following = self.following and self.exchanges.cursor >= self._seen - 1
-            self.want()
+            self.happened("moved")
         elif event.pane is self.fields:
             self.light()
+        else:
+            self.foot()
+
+    def on_pane_focused(self, event: Pane.Focused) -> None:
+        """Say at the foot what is under the cursor of the pane that has the keys."""
+        self.foot()
 
     def on_exchanges_entered(self) -> None:
         """Go into an exchange."""
@@ -243,8 +280,10 @@ class Shell(App[None]):
         self.foot()
 
     def foot(self) -> None:
-        """Say what the field under the cursor is."""
-        self.query_one("#foot", Static).update(field_text(self.fields.branch, self.size.width - 2), layout=False)
+        """Say what is under the cursor of the view below: a field, as a rule."""
+        foot = self.below.foot
+        text = field_text(self.fields.branch, self.size.width - 2) if foot is None else foot(self)
+        self.query_one("#foot", Static).update(text, layout=False)
 
     def sort(self, by: str, *, descending: bool) -> None:
         """Sort the rows; the cursor stays on its exchange."""
@@ -300,8 +339,7 @@ class Shell(App[None]):
             self.feed.stop("filter")
         self.return_to(position)
         self._seen = -1
-        if self.query_one("#lower", ContentSwitcher).current == "numbers":
-            self.count()
+        self.happened("filtered")
 
     def heard_filter(self, what: Any) -> None:
         """Take what a filter let through; in the thread of the feed."""

@@ -5,19 +5,33 @@ Each shows the first lines of what a command prints, as many as a screen of that
 
 from __future__ import annotations
 
+import asyncio
+import os
+import pickle
 import re
 import shlex
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import StringIO
 from itertools import product
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 from textual.pilot import Pilot
 
+import kdbg
+from kdbg.cli import sitting
+from kdbg.filters.chosen import Filters
+from kdbg.live.control import SIZE
+from kdbg.live.holding import Held
+from kdbg.render.look import Look
 from kdbg.tui.app import Browser
+from kdbg.tui.feed import Feed
+from kdbg.tui.intercepting import Intercepting
 from tests.cli.terminal import on_terminal
-from tests.tui.driving import drive, press
+from tests.tui.driving import drive, press, until
 
 from .blocks import TOP
 
@@ -32,16 +46,22 @@ SCREENS = {
     "records": "kdbg records captures/transactions.pcap",
     "diff": "kdbg diff captures/first-contact.pcap#6 captures/errors.pcap#6",
     "browse": "kdbg browse captures/errors.pcap",
+    "diagnosis": "kdbg browse captures/errors.pcap",
+    "proxy": "kdbg proxy -b localhost:9092 --tui",
 }
 """Commands by the names of their pictures."""
-WALKED = {"browse": ["e", "e", "enter", "r", *["down"] * 10]}
+WALKED = {"browse": ["e", "e", "enter", "r", *["down"] * 10], "diagnosis": ["3", *["down"] * 7]}
 """The keys that are pressed before a picture of a screen is taken."""
+HELD = 6
+"""The exchange of captures/errors.pcap whose request is held in the picture of the proxy."""
 ALL = [(name, *size) for name, size in product(SCREENS, SIZES)]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def printed(name: str, columns: int, rows: int) -> list[str]:
     """Return the lines of a screen, with colours; the command stands above them, if they were printed."""
+    if name == "proxy":
+        return held(columns, rows)
     if name in WALKED:
         return walked(name, columns, rows)
     _, *arguments = shlex.split(SCREENS[name])
@@ -52,17 +72,74 @@ def printed(name: str, columns: int, rows: int) -> list[str]:
 
 def walked(name: str, columns: int, rows: int) -> list[str]:
     """Return the lines of a screen that keys are pressed on."""
-    console = Console(file=StringIO(), force_terminal=True, color_system="truecolor")
     found: list[str] = []
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         for key in WALKED[name]:
             await press(app, pilot, key)
-        found.extend(strip.render(console) for strip in app.screen._compositor.render_strips())
+        found.extend(seen(app))
 
     file = TOP / shlex.split(SCREENS[name])[-1]
     drive(steps, file, size=(columns, rows), named=[str(file.relative_to(TOP))])
     return found
+
+
+def seen(app: Browser) -> list[str]:
+    """Return the lines of a screen, with colours."""
+    console = Console(file=StringIO(), force_terminal=True, color_system="truecolor")
+    return [strip.render(console) for strip in app.screen._compositor.render_strips()]
+
+
+def held(columns: int, rows: int) -> list[str]:
+    """Return the lines of the proxy's screen while a message is held: a recorded stream, and a request out of it."""
+    found: list[str] = []
+    with recorded(TOP / "captures" / "errors.pcap", HELD) as (app, hold):
+
+        async def run() -> None:
+            async with app.run_test(size=(columns, rows)) as pilot:
+                await until(pilot, lambda: app.looked is not None and app.exchanges.cursor == HELD - 2)
+                await pilot.press("i", *"api == 'Produce'", "enter")
+                hold()
+                await until(pilot, lambda: app.held.count)
+                await pilot.press("H", "enter", *["down"] * 7)
+                await pilot.pause()
+                found.extend(seen(app))
+
+        asyncio.run(run())
+    return found
+
+
+@contextmanager
+def recorded(path: Path, number: int) -> Iterator[tuple[Intercepting, Callable[[], None]]]:
+    """The proxy's screen over what a capture has before an exchange, and what has the request of that one held."""
+    with kdbg.read(path) as reading:
+        exchange = next(one for one in reading if one.number == number)
+    ours, theirs = sitting.channel()
+    stream, packets = os.pipe()
+    feed = Feed(sitting.Live("proxy", stream, Filters()), sitting.jobs(), most=sitting.KEPT)
+    os.close(stream)
+    os.write(packets, packets_before(path, exchange.request.first_packet))
+    hand = sitting.Hand(ours)
+
+    def hold() -> None:
+        message = pickle.dumps(Held(1, exchange.peers, "request", exchange.request.data, None))
+        theirs.sendall(SIZE.pack(len(message)) + message)
+
+    try:
+        yield sitting.screen(feed, "proxy", Look(), hand=hand), hold
+    finally:
+        os.close(packets)
+        theirs.close()
+        feed.close()
+        hand.close()
+
+
+def packets_before(path: Path, number: int) -> bytes:
+    """Return a pcap file up to the packet of this number."""
+    data, end = path.read_bytes(), 24
+    for _ in range(number - 1):
+        end += 16 + int.from_bytes(data[end + 8 : end + 12], "little")
+    return data[:end]
 
 
 def drawn(name: str, columns: int, rows: int) -> str:

@@ -176,6 +176,23 @@ async def views(app: Browser, pilot: Pilot[None]) -> None:
     await press(app, pilot, "tab")
     assert app.pane is app.exchanges, "fields and bytes are not to be seen"
     await press(app, pilot, "v")
+    assert below(app) == "diagnosis"
+    await until(pilot, lambda: any("not-enough-replicas" in line for line in lines(app)))
+    await press(app, pilot, "tab")
+    assert app.pane is app.exchanges
+    await press(app, pilot, "tab")
+    assert app.pane.id == "diagnosis"
+    await press(app, pilot, "v")
+    assert (below(app), app.pane) == ("exchange", app.exchanges)
+
+
+async def views_by_number(app: Browser, pilot: Pilot[None]) -> None:
+    for key, name in (("2", "numbers"), ("3", "diagnosis"), ("1", "exchange")):
+        await press(app, pilot, key)
+        assert below(app) == name
+    await press(app, pilot, "3", "escape")
+    assert app.pane is app.exchanges
+    await press(app, pilot, "escape")
     assert below(app) == "exchange"
 
 
@@ -274,6 +291,7 @@ CHECKS: list[tuple[str, Callable[..., Any], Path]] = [
     ("p P", finds_producers, CAPTURES / "transactions.pcap"),
     ("s S", sorts, ERRORS),
     ("v", views, ERRORS),
+    ("1 2 3", views_by_number, ERRORS),
     ("plus,equals_sign minus", shares, ERRORS),
     ("d", darkens, ERRORS),
     ("a", notes, ERRORS),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .groups import Group
 from .marks import Bounded, Mark, Seen
 
 MOST = 8192
 MOST_EVENTS = 256
+MOST_PARTITIONS = 4096
 
 
 class Began(NamedTuple):
@@ -45,6 +47,20 @@ class Transaction(NamedTuple):
     by_coordinator: bool = False
 
 
+class Kept(NamedTuple):
+    """What a partition remembers of a producer id.
+
+    `sequence` is that of its last record, -1 for none since its epoch began, None for not known: a request without an
+    answer, or one that was not read closely. `start` is the offset where its open transaction begins, -1 for none.
+    """
+
+    epoch: int
+    sequence: int | None
+    start: int | None
+    time: int
+    connection: int
+
+
 class Producer:
     """One producer id."""
 
@@ -60,6 +76,14 @@ class Producer:
         self.gaps: list[Gap] = []
         self.errors: dict[int, Seen] = {}
         self.produced: Seen = Seen()
+        self.kept: Bounded[tuple[str, int], Kept] = Bounded(MOST_PARTITIONS)
+        """By topic and partition."""
+
+    def keeps(self, topic: str, partition: int, kept: Kept) -> None:
+        """Take what a partition remembers now; what it did before what is known already is passed over."""
+        before = self.kept.entry((topic, partition), lambda: kept)
+        if before is not None and (before.time, before.epoch) <= (kept.time, kept.epoch):
+            self.kept[topic, partition] = kept
 
     def wrote(self, topic: str, partition: int, epoch: int, sequence: int, records: int, mark: Mark) -> None:
         """Take a batch."""
@@ -84,6 +108,48 @@ class Transactional:
         self.errors: dict[tuple[int, int], Seen] = {}
         """By API key and error code."""
         self.last: Mark | None = None
+        self.now: Began | None = None
+        """The InitProducerId that succeeded last."""
+        self.producer_id: int = -1
+        self.epoch: int = -1
+        """The producer id and its epoch, as was said last."""
+        self.ended: tuple[int, bool] | None = None
+        """When the last transaction that ended did, and whether it was committed."""
+        self.partitions: set[tuple[str, int]] = set()
+        """Those of the transaction that is open, or was last."""
+        self.marked: set[tuple[str, int]] = set()
+        """Those of them that have the marker of its end."""
+        self.groups_added: bool = False
+        """Whether offsets are a part of it, which are a partition of __consumer_offsets."""
+        self._offsets: dict[tuple[str, str, int], tuple[Group, int]] = {}
+
+    def who(self, producer_id: int, epoch: int) -> None:
+        """Note the producer id and the epoch; older ones are passed over."""
+        if producer_id >= 0 and (producer_id != self.producer_id or epoch > self.epoch):
+            self.producer_id, self.epoch = producer_id, epoch
+
+    def holds(self, topic: str, partition: int, mark: Mark) -> None:
+        """Note a partition of the transaction, unless that is over."""
+        if len(self.partitions) < MOST_PARTITIONS and (self.ended is None or mark.time >= self.ended[0]):
+            self.partitions.add((topic, partition))
+
+    def offset(self, group: Group, topic: str, partition: int, offset: int, mark: Mark) -> None:
+        """Take an offset that is committed when the transaction is."""
+        if self.ended is not None and mark.time < self.ended[0]:
+            if self.ended[1]:
+                group.holds(topic, partition, offset, self.ended[0])
+        elif len(self._offsets) < MOST_PARTITIONS:
+            self._offsets[group.name, topic, partition] = group, offset
+
+    def over(self, time: int, committed: bool) -> None:
+        """Note the end of the transaction; its offsets are committed, or forgotten."""
+        if self.ended is not None and self.ended[0] >= time:
+            return
+        self.ended = time, committed
+        for (_, topic, partition), (group, offset) in self._offsets.items():
+            if committed:
+                group.holds(topic, partition, offset, time)
+        self._offsets.clear()
 
     def opened(self, mark: Mark) -> None:
         """Note that something was written in a transaction; of one that ended later it is a part."""
@@ -91,6 +157,7 @@ class Transactional:
             return
         if (not self.transactions or self.transactions[-1].ended is not None) and len(self.transactions) < MOST_EVENTS:
             self.transactions.append(Transaction(mark))
+            self.partitions, self.marked, self.groups_added = set(), set(), False
 
     def closed(self, mark: Mark, committed: bool, code: int, *, by_coordinator: bool = False) -> None:
         """Note that the transaction was ended, or that an attempt to failed.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import flows, groups, metadata, producers, sasl
+from . import flows, groups, metadata, offsets, producers, sasl
 
 READERS: dict[int, Any] = {
-    **metadata.READERS, **sasl.READERS, **flows.READERS, **groups.READERS, **producers.READERS,
+    **metadata.READERS, **sasl.READERS, **flows.READERS, **groups.READERS, **offsets.READERS, **producers.READERS,
 }  # fmt: skip
 """API key → reader."""
 COUNTERS: dict[int, Any] = flows.COUNTERS

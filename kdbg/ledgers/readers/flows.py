@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..flows import Fetched, Polls, Sample, Written
 from ..marks import Seen
+from ..producers import Kept
 
 if TYPE_CHECKING:
     from ...messages.exchange import Exchange
@@ -30,6 +31,11 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
     transactional = asked.get("transactional_id")
     if transactional:
         session.used(PRODUCE).transactional = True
+    answers = {
+        (book.topic(topic.get("name"), topic.get("topic_id")), partition.get("index", -1)): partition
+        for topic in told.get("responses") or ()
+        for partition in topic.get("partition_responses") or ()
+    }
     for topic in asked.get("topic_data") or ():
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():
@@ -42,17 +48,16 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
                 entry.acks[acks] += 1
             for batch in partition.get("records") or ():
                 _wrote(book, session, mark, entry, name, index, batch, transactional)
-    for topic in told.get("responses") or ():
-        name = book.topic(topic.get("name"), topic.get("topic_id"))
-        for partition in topic.get("partition_responses") or ():
-            code = partition.get("error_code", 0)
-            if not code:
-                continue
-            entry = book.written.get((session.peers.number, name, partition.get("index", -1)))
-            if entry is not None:
-                entry.errors.setdefault(code, Seen()).add(mark)
-            if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
-                txn.failed(0, code, mark)
+                _keeps(book, mark, name, index, batch, transactional, answers.get((name, index)))
+    for (name, index), answer in answers.items():
+        code = answer.get("error_code", 0)
+        if not code:
+            continue
+        entry = book.written.get((session.peers.number, name, index))
+        if entry is not None:
+            entry.errors.setdefault(code, Seen()).add(mark)
+        if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+            txn.failed(0, code, mark)
     if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
         txn.last = mark
 
@@ -85,6 +90,26 @@ def _wrote(
             producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
         if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
             txn.opened(mark)
+
+
+def _keeps(
+    book: Accounts, mark: Mark, name: str, index: int, batch: Any, transactional: str | None, answer: Body | None
+) -> None:  # fmt: skip
+    """Take what a partition remembers of a batch's producer, by what the broker answered."""
+    producer = book.producers.by_id.get(batch.get("producer_id", -1)) if isinstance(batch, dict) else None
+    if producer is None or (answer is not None and answer.get("error_code", 0)):
+        return
+    epoch, first = batch.get("producer_epoch", -1), batch.get("base_sequence", -1)
+    start: int | None = -1
+    txn = book.producers.transactions_of(transactional) if transactional else None
+    if txn is not None and answer is not None:
+        txn.who(producer.producer_id, epoch)
+        txn.holds(name, index, mark)
+        before = producer.kept.get((name, index))
+        open_since = before.start if before is not None and before.epoch == epoch else -1
+        start = open_since if open_since != -1 else answer.get("base_offset", -1)
+    last = None if answer is None else first + batch.get("last_offset_delta", 0) & 0x7FFF_FFFF
+    producer.keeps(name, index, Kept(epoch, last, start if last is not None else None, mark.end, mark.connection))
 
 
 def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit and ConsumerGroupHeartbeat: what happens in groups."""
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup and ConsumerGroupHeartbeat: what happens in groups."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from ..sessions import Session
 
 Body = dict[str, Any]
+REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID = 27, 25
+NEW = 2
+"""The highest epoch with which a broker begins a group: some count its first look at the topics, too."""
 
 
-def _group(book: Accounts, session: Session, mark: Mark, asked: Body) -> Group | None:
+def group_of(book: Accounts, session: Session, mark: Mark, asked: Body) -> Group | None:
+    """Return the entry of the group that a request is about, used by the client that asks."""
     group = book.group(asked["group_id"]) if asked.get("group_id") else None
     if group is not None and (client := session.client_id) and len(group.clients) < 256:
         group.clients.setdefault(client, Seen()).add(mark)
@@ -31,7 +35,7 @@ def _opened(half: CapturedMessage | None) -> Body:
 
 def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of JoinGroup."""
-    group = _group(book, session, mark, asked)
+    group = group_of(book, session, mark, asked)
     if group is None:
         return
     asked, told = _opened(exchange.request), _opened(exchange.response) or told
@@ -52,15 +56,31 @@ def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, 
         member.sign(mark)
         if not code and told:
             member.joined.add(mark)
+    if not told:
+        group.moves(mark.time)
     if not code and generation >= 0:
         group.generations.setdefault(generation, mark)
+        _formed(group, generation, member, told, mark)
     reason = (asked.get("reason") or "")[:LONGEST_REASON]
     group.happened(Event(mark, "join", member_id, generation, code, reason=reason))
 
 
+def _formed(group: Group, generation: int, member: Member | None, told: Body, mark: Mark) -> None:
+    """Take what a member is told of a generation that it joined; its leader is told of all members."""
+    found = group.formed(generation, mark)
+    if member is not None:
+        member.confirm(generation, mark)
+    if found is None:
+        return
+    found.formed = max(found.formed, mark.end)
+    found.protocol = told.get("protocol_name") or found.protocol
+    if told.get("leader") == told.get("member_id") and told.get("members"):
+        found.listed = {one.get("member_id", ""): one.get("group_instance_id") for one in told["members"]}
+
+
 def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of SyncGroup."""
-    group = _group(book, session, mark, asked)
+    group = group_of(book, session, mark, asked)
     if group is None:
         return
     told = _opened(exchange.response) or told
@@ -75,13 +95,18 @@ def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, 
             assigned = told.get("assignment")
             member.assigned = assignment_of(assigned) if assigned else {}
             member.ever_assigned = member.ever_assigned or bool(member.assigned)
+            member.assigned_in = asked.get("generation_id", -1)
+            member.confirm(member.assigned_in, mark)
+    if told and not code and (found := group.formed(asked.get("generation_id", -1), mark)) is not None:
+        found.given = True
+        found.protocol = found.protocol or told.get("protocol_name")
     given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
     group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
 
 def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Heartbeat."""
-    group = _group(book, session, mark, asked)
+    group = group_of(book, session, mark, asked)
     if group is None:
         return
     code = told.get("error_code", 0)
@@ -92,13 +117,25 @@ def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: B
         member.beats.add(mark)
         member.sign(mark)
         member.failed(code, mark)
+        if told:
+            _confirmed(group, member, asked.get("generation_id", -1), code, mark)
     if code:
         group.happened(Event(mark, "heartbeat", asked.get("member_id") or "", asked.get("generation_id", -1), code))
 
 
+def _confirmed(group: Group, member: Member, generation: int, code: int, mark: Mark) -> None:
+    """Take what a coordinator says of a member's generation."""
+    if code == UNKNOWN_MEMBER_ID:
+        member.confirm(-1, mark)
+    elif code == REBALANCE_IN_PROGRESS and (group.round is None or generation >= group.round.number):
+        group.moves(mark.end)
+    if code in (0, REBALANCE_IN_PROGRESS) and generation >= 0 and group.formed(generation, mark) is not None:
+        member.confirm(generation, mark)
+
+
 def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of LeaveGroup: of the member itself, or of an administrator who removes members."""
-    group = _group(book, session, mark, asked)
+    group = group_of(book, session, mark, asked)
     if group is None:
         return
     code = told.get("error_code", 0)
@@ -112,47 +149,19 @@ def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
         if member is not None:
             member.go(mark)
             member.reason = entry.get("reason") or ""
+            if not code and told:
+                group.moves(mark.end)
             member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
         reason = (entry.get("reason") or "")[:LONGEST_REASON]
         member_id = member_id or (member.member_id if member is not None else "")
         group.happened(Event(mark, "leave", member_id, -1, code, reason=reason))
 
 
-def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
-    """Take an exchange of OffsetCommit."""
-    group = _group(book, session, mark, asked)
-    if group is None:
-        return
-    group.commits.add(mark)
-    member_id = asked.get("member_id") or ""
-    member = group.members.get(member_id)
-    if member is not None:
-        member.connections.add(mark.connection)
-    codes = dict[tuple[str, int], int]()
-    for topic in told.get("topics") or ():
-        name = book.topic(topic.get("name"), topic.get("topic_id"))
-        for partition in topic.get("partitions") or ():
-            codes[name, partition.get("partition_index", -1)] = partition.get("error_code", 0)
-    for topic in asked.get("topics") or ():
-        name = book.topic(topic.get("name"), topic.get("topic_id"))
-        for partition in topic.get("partitions") or ():
-            key = name, partition.get("partition_index", -1)
-            if codes.get(key) == 0:
-                before = group.committed.get(key, (0, 0, 0))
-                group.committed[key] = partition.get("committed_offset", -1), mark.time, before[2] + 1
-    for code in {code for code in codes.values() if code}:
-        group.failed(8, code, mark)
-        if member is not None:
-            member.failed(code, mark)
-        epoch = asked.get("generation_id_or_member_epoch", -1)
-        group.happened(Event(mark, "commit", member_id, epoch, code))
-
-
 def consumer_heartbeat(
     book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of ConsumerGroupHeartbeat (KIP-848)."""
-    group = _group(book, session, mark, asked)
+    group = group_of(book, session, mark, asked)
     if group is None:
         return
     group.new_protocol = True
@@ -164,6 +173,7 @@ def consumer_heartbeat(
         return
     _beat(book, member, mark, asked, told)
     member.failed(code, mark)
+    _at_epoch(group, member, epoch, code, told, mark)
     if epoch < 0:
         member.go(mark)
         group.happened(Event(mark, "leave", member_id, epoch, code))
@@ -178,6 +188,21 @@ def consumer_heartbeat(
         )  # fmt: skip
     if not code and told.get("member_epoch", -1) > 0:
         group.generations.setdefault(told["member_epoch"], mark)
+
+
+def _at_epoch(group: Group, member: Member, epoch: int, code: int, told: Body, mark: Mark) -> None:
+    """Take what a coordinator says of a member's epoch."""
+    if code == UNKNOWN_MEMBER_ID:
+        member.confirm(-1, mark)
+    if code or not told:
+        return
+    if epoch <= 0:
+        first = not any(one.epoch >= 0 for one in group.members.values())
+        given = isinstance(told.get("assignment"), dict) and bool(member.assigned)
+        group.begun |= epoch == 0 and first and (told["member_epoch"] == 1 or (told["member_epoch"] == NEW and given))
+        group.moves(mark.end)
+    if epoch >= 0:
+        member.confirm(told.get("member_epoch", -1), mark)
 
 
 def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -> None:
@@ -195,7 +220,8 @@ def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -
             for entry in assignment.get("topic_partitions") or ()
         }
         member.ever_assigned = member.ever_assigned or bool(member.assigned)
+        member.assigned_in = told.get("member_epoch", -1)
         member.synced.add(mark)
 
 
-READERS = {8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}
+READERS = {11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}

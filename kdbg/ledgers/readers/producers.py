@@ -1,10 +1,11 @@
-"""InitProducerId, AddPartitionsToTxn, EndTxn, TxnOffsetCommit and WriteTxnMarkers: producer ids and transactions."""
+"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn and WriteTxnMarkers: producer ids and transactions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..producers import MOST_EVENTS, Began
+from ..producers import MOST_EVENTS, Began, Kept
 
 if TYPE_CHECKING:
     from ...messages.exchange import Exchange
@@ -33,23 +34,35 @@ def begin(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
     if len(txn.begun) < MOST_EVENTS:
         timeout = asked.get("transaction_timeout_ms", 0)
         txn.begun.append(Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code))
+    if producer_id >= 0 and not code and (txn.now is None or txn.now.mark.end < mark.end):
+        timeout = asked.get("transaction_timeout_ms", 0)
+        txn.now = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
+        txn.who(producer_id, epoch)
+        txn.over(mark.end, False)
+        txn.closed(mark, False, 0, by_coordinator=True)
     txn.last = mark
 
 
 def add(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of AddPartitionsToTxn, or of AddOffsetsToTxn."""
-    names = [asked.get("transactional_id") or asked.get("v3_and_below_transactional_id")]
-    names += [entry.get("transactional_id") for entry in asked.get("transactions") or ()]
+    old = {key.removeprefix("v3_and_below_"): value for key, value in asked.items() if key != "transactions"}
     codes = {error.code for error in exchange.errors}
-    for name in filter(None, names):
-        txn = book.producers.transactions_of(name)
+    for entry in [old, *(asked.get("transactions") or ())]:
+        name = entry.get("transactional_id")
+        txn = book.producers.transactions_of(name) if name else None
         if txn is None:
             continue
         for code in codes:
             txn.failed(24, code, mark)
-        if not codes and told:
-            txn.opened(mark)
         txn.last = mark
+        if codes or not told:
+            continue
+        txn.opened(mark)
+        txn.who(entry.get("producer_id", -1), entry.get("producer_epoch", -1))
+        txn.groups_added |= bool(entry.get("group_id"))
+        for topic in entry.get("topics") or ():
+            for partition in topic.get("partitions") or ():
+                txn.holds(topic.get("name", ""), partition, mark)
 
 
 def end(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -61,29 +74,45 @@ def end(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, e
     txn.failed(26, code, mark)
     if told:
         txn.closed(mark, bool(asked.get("committed")), code)
-    txn.last = mark
-
-
-def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
-    """Take an exchange of TxnOffsetCommit."""
-    name = asked.get("transactional_id")
-    if not name or (txn := book.producers.transactions_of(name)) is None:
-        return
-    for error in exchange.errors:
-        txn.failed(28, error.code, mark)
+        if not code:
+            txn.over(mark.end, bool(asked.get("committed")))
+            txn.who(asked.get("producer_id", -1), asked.get("producer_epoch", -1))
+            txn.who(told.get("producer_id", -1), told.get("producer_epoch", -1))
     txn.last = mark
 
 
 def markers(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of WriteTxnMarkers, by which a coordinator ends transactions."""
-    ids = {entry.get("producer_id"): bool(entry.get("transaction_result")) for entry in asked.get("markers") or ()}
-    for txn in book.producers.transactional.values():
-        for began in txn.begun[-1:]:
-            if began.producer_id in ids:
-                committed = ids[began.producer_id]
-                txn.markers.append((mark, committed))
-                del txn.markers[:-MOST_EVENTS]
-                txn.closed(mark, committed, 0, by_coordinator=True)
+    for entry in asked.get("markers") or ():
+        producer_id, epoch = entry.get("producer_id", -1), entry.get("producer_epoch", -1)
+        committed = bool(entry.get("transaction_result"))
+        written = set(_written(told, producer_id))
+        producer = book.producers.by_id.get(producer_id)
+        for topic, partition in written if producer is not None else ():
+            before = producer.kept.get((topic, partition)) if producer is not None else None
+            if producer is not None and before is not None:
+                sequence = before.sequence if before.epoch == epoch else -1
+                producer.keeps(topic, partition, Kept(epoch, sequence, -1, mark.end, before.connection))
+        for txn in book.producers.transactional.values():
+            if txn.producer_id != producer_id:
+                continue
+            txn.who(producer_id, epoch)
+            txn.markers.append((mark, committed))
+            del txn.markers[:-MOST_EVENTS]
+            txn.closed(mark, committed, 0, by_coordinator=True)
+            if txn.ended is None or txn.ended[0] < mark.time:
+                txn.over(mark.end, committed)
+            txn.marked |= written & txn.partitions
 
 
-READERS = {22: begin, 24: add, 25: add, 26: end, 27: markers, 28: commit}
+def _written(told: Body, producer_id: int) -> Iterator[tuple[str, int]]:
+    """Yield topics and partitions that took the marker of a producer."""
+    for entry in told.get("markers") or ():
+        if entry.get("producer_id") == producer_id:
+            for topic in entry.get("topics") or ():
+                for partition in topic.get("partitions") or ():
+                    if not partition.get("error_code"):
+                        yield topic.get("name", ""), partition.get("partition_index", -1)
+
+
+READERS = {22: begin, 24: add, 25: add, 26: end, 27: markers}

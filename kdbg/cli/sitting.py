@@ -46,17 +46,23 @@ class LiveRun(Streaming, IndexRun):
     def __init__(self, name: str, filters: Filters, spool: SpoolWriter, tell: Tell) -> None:
         super().__init__(filters, spool, self._told_of, live=True, followed=None)
         self.name, self._hear = name, tell
+        self._missing = 0
         self.marks: Marks | None = None
 
     def _told_of(self, what: Batch | Note | Progress | Causes) -> None:
         """Tell on; how far it is says how much is missing as well."""
         if isinstance(what, Progress):
-            what = Progress(what.read, None, sum(self.lost))
+            what = Progress(what.read, None, self._missing)
         self._hear(what)
 
     def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
-        """Yield the packets, which diagnosis sees before the engine does."""
-        return self._weighed.through(super().blocks(capture))
+        """Yield the packets, which diagnosis sees before the engine does; tell how many are missing by then."""
+        for packets in self._weighed.through(super().blocks(capture)):
+            yield packets
+            missing = sum(capture.lost or ())
+            if missing != self._missing:
+                self._missing = missing
+                self._tell(Progress(*capture.source.extent()))
 
     def give(self, capture: Capture | Log, names: NamesThen) -> None:
         """Mark what was done to exchanges, and tell of them."""

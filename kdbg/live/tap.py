@@ -66,8 +66,11 @@ class PipeTap:
             self._pump()
 
     def _pump(self) -> None:
-        """Write what the pipe takes; go on when it takes more."""
-        self._wait(self._out.pump())
+        """Write what the pipe takes, and what is missing by now; go on when it takes more."""
+        waits = self._out.pump()
+        if not self._closed:
+            self._out.tell(time.time_ns())
+        self._wait(waits or self._out.pump())
 
     def _wait(self, wanted: bool) -> None:
         if wanted != self._waits:

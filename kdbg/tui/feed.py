@@ -20,6 +20,8 @@ Hear = Callable[[Any], None]
 MOST_NOTES = 1000
 SHARE = 8
 """One part in so many of the exchanges that are kept is forgotten at once."""
+STALLED = 2
+"""Times as many as are kept wait for a screen that stands still; then no more is read, and what is missing counted."""
 
 
 class Feed:
@@ -28,7 +30,8 @@ class Feed:
     `causes` are what diagnosis finds, file by file, and `told` how often that was told.
 
     `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
-    `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then.
+    `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then; while nobody
+    does, reading stops before memory is full.
     """
 
     index: Index
@@ -51,6 +54,8 @@ class Feed:
         self._hear: dict[int, Hear] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        self._forgot = threading.Condition()
+        self._closed = False
         asked, self._ask = os.pipe()
         self._rows, rows = os.pipe()
         self._answers, answers = os.pipe()
@@ -63,7 +68,9 @@ class Feed:
             os.close(file)
 
     def listen(self) -> None:
-        """Take what comes, in threads."""
+        """Take what comes, in threads; nothing where that is so already."""
+        if self._threads:
+            return
         for target in (self._take_rows, self._take_answers):
             thread = threading.Thread(target=target, daemon=True)
             self._threads.append(thread)
@@ -83,7 +90,9 @@ class Feed:
         """Forget the first exchanges where there are more than `most`; return whether that was so."""
         if self.most is None or len(self.index) - self.index.first <= self.most:
             return False
-        until = self.index.forget(self.most // SHARE)
+        with self._forgot:
+            until = self.index.forget(self.most // SHARE)
+            self._forgot.notify()
         give_back(self._file, until)
         return bool(until)
 
@@ -100,6 +109,9 @@ class Feed:
 
     def close(self) -> None:
         """End it all."""
+        with self._forgot:
+            self._closed = True
+            self._forgot.notify()
         os.close(self._ask)
         os.waitpid(self._keeper, 0)
         for thread in self._threads:
@@ -116,6 +128,8 @@ class Feed:
 
     def _take(self, what: Batch | Note | Progress | Causes) -> None:
         if isinstance(what, Batch):
+            with self._forgot:
+                self._forgot.wait_for(self._has_room)
             self.index.add(what)
         elif isinstance(what, Progress):
             self.progress = what
@@ -124,6 +138,9 @@ class Feed:
             self.told += 1
         elif len(self.notes) < MOST_NOTES:
             self.notes.append(what.text)
+
+    def _has_room(self) -> bool:
+        return self._closed or self.most is None or len(self.index) - self.index.first < STALLED * self.most
 
     def _take_answers(self) -> None:
         parts: dict[int, list[bytes]] = {}

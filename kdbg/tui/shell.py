@@ -53,7 +53,7 @@ class Shell(App[None]):
     Screen { layers: base over; }
     #title, #keys { height: 1; background: $panel; }
     #exchanges { height: 3fr; }
-    #lower { height: 4fr; border-top: solid $primary 50%; }
+    #lower { height: 4fr; border-top: solid $primary 50%; border-title-color: $text-muted; }
     #fields { width: 1fr; border-right: solid $primary 50%; }
     #bytes { width: 40; }
     .wide #bytes { width: 73; }
@@ -172,8 +172,8 @@ class Shell(App[None]):
         """Name the views above that which is to be seen, in bold, each with its key."""
         text = Text()
         for view in VIEWS:
-            text.append(" · " if text else "").append(f"{view.key} ", "dim")
-            text.append(view.title + view.news(self), "bold" if view is self.below else "dim")
+            text.append(" · " if text else "").append(f"{view.key} ")
+            text.append(view.title + view.news(self), "bold reverse" if view is self.below else "")
         self.query_one("#lower", ContentSwitcher).border_title = text
 
     def tick(self) -> None:

@@ -1,0 +1,147 @@
+"""A screen whose terminal takes nothing: nobody who talks waits for it, and it says what it has missed."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from textual.pilot import Pilot
+
+from kdbg.cli import proxying, sitting
+from kdbg.cli.browsing import MOST as BATCH
+from kdbg.live.outflow import Outflow
+from kdbg.tui.feed import STALLED
+from kdbg.tui.intercepting import Intercepting
+
+from ..cli.calls import COMMAND, ENVIRONMENT
+from ..live.test_relay import produce, request
+from .driving import PATIENCE, lines, until, wait
+from .test_live import Client, brokers, free_port, over
+
+__all__ = ["brokers"]
+MANY = 3000
+AT_ONCE = 50
+LATE = 2
+"""Batches of the reader that are on their way."""
+
+
+def talk(port: int, many: int, *, size: int = 1) -> None:
+    """Send so many requests, and wait for the answers of each few before the next."""
+    client = Client(port)
+    part = {"index": 0, "records": [{"magic": 2, "records": [{"key": None, "value": "x" * size}]}]}
+    said = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [part]}]}
+    for first in range(0, many, AT_ONCE):
+        last = min(first + AT_ONCE, many)
+        client.say(*(request("Produce", 7, number, **said) for number in range(first, last)))
+        wait(lambda: len(client.got) >= last)  # noqa: B023 - it is called here
+    assert [int.from_bytes(one[:4]) for one in client.got] == [*range(many)], "in their order, none twice"
+    client.close()
+
+
+class Stalled:
+    """A command on a terminal that nobody reads, until `drain` does."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.terminal, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+            env={**ENVIRONMENT, "TERM": "xterm-256color"}, preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+
+    def drain(self, wanted: bytes) -> None:
+        """Read until something is shown."""
+        shown, end = b"", time.monotonic() + PATIENCE
+        while not re.search(wanted, shown):
+            assert time.monotonic() < end, shown[-2000:]
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                shown += os.read(self.terminal, 1 << 16)
+
+    def close(self) -> None:
+        os.close(self.terminal)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def stalled(*arguments: str) -> Iterator[Stalled]:
+    found = Stalled(*arguments)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def is_open(port: int) -> bool:
+    try:
+        Client(port).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_who_talks_through_the_proxy_does_not_wait_for_its_screen(brokers: str) -> None:
+    port = free_port()
+    with stalled("proxy", "-b", brokers, "-l", f"127.0.0.1:{port}", "--tui") as screen:
+        wait(lambda: is_open(port))
+        talk(port, MANY)
+        assert select.select([screen.terminal], [], [], 0)[0], "the terminal is full of what nobody has read"
+        screen.drain(b"3,000 exchanges")
+        os.write(screen.terminal, b"q")
+        screen.drain(rb"\x1b\[\?1049l")
+        assert screen.process.wait(PATIENCE) == 0
+
+
+def test_a_terminal_that_goes_away_ends_the_proxy(brokers: str) -> None:
+    port = free_port()
+    with stalled("proxy", "-b", brokers, "-l", f"127.0.0.1:{port}", "--tui") as screen:
+        wait(lambda: is_open(port))
+        talk(port, MANY)
+        os.close(screen.terminal)
+        screen.process.wait(PATIENCE)
+        wait(lambda: not is_open(port))
+        screen.terminal = os.open(os.devnull, os.O_RDONLY)
+
+
+def test_a_screen_that_stands_still_falls_behind_and_says_so(brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitting, "KEPT", 100)
+    monkeypatch.setattr(proxying, "Outflow", partial(Outflow, most=1 << 20))
+    with over(brokers) as (app, port, _):
+        assert isinstance(app, Intercepting)
+        app.feed.listen()
+        talk(port, MANY, size=10_000)
+        kept = len(app.feed.index)
+        assert kept <= STALLED * 100 + LATE * BATCH
+        assert app.feed.index.first == 0, "nobody has looked"
+
+        async def run() -> None:
+            async with app.run_test(size=(160, 24)) as pilot:
+                await caught_up(app, pilot, port)
+
+        asyncio.run(run())
+
+
+async def caught_up(app: Intercepting, pilot: Pilot[None], port: int) -> None:
+    """Wait until the screen shows what is said now, and how much it has left out."""
+    await until(pilot, lambda: re.search(r"[\d,]+ packets not shown: too fast", lines(app)[0]))
+    client = Client(port)
+    client.say(produce(7, topic="now"))
+    index = app.feed.index
+    await until(pilot, lambda: any("now" in index.names_of("topics", at) for at in range(index.first, len(index))))
+    client.close()
+    assert len(app.feed.index) < MANY

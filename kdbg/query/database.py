@@ -117,6 +117,25 @@ class Database:
         self._connection.register(f"stored_{table}", stored)
         self._connection.execute(f"CREATE VIEW {table} AS SELECT {self._all(table)} FROM stored_{table}")
 
+    def check_condition(self, table: str, condition: str) -> None:
+        """Raise `InputError` with DuckDB's words where a condition on the rows of a table is none."""
+        self.check(f"SELECT 1 FROM {table} WHERE {_whether(condition)}")
+
+    def fitting(self, table: str, columns: dict[str, list[Any]], condition: str) -> list[int]:
+        """Return the places of rows of a table, which come as columns, that a condition lets through."""
+        import pyarrow as pa
+
+        from .schemas import SCHEMAS
+
+        rows = pa.table(columns, SCHEMAS[table])
+        placed = rows.append_column("place in the table", pa.array(range(rows.num_rows), pa.int64()))
+        self._connection.register("asked", placed)
+        with _refusals():
+            asked = f'SELECT "place in the table" FROM asked WHERE {_whether(condition)} ORDER BY 1'
+            found = self._connection.execute(asked).fetchall()
+        self._connection.unregister("asked")
+        return [place for (place,) in found]
+
     def _all(self, table: str) -> str:
         """Return all columns of a table as they are shown, in SQL."""
         if table != "records" or not self.hide:
@@ -151,6 +170,11 @@ class Database:
             left = None if left is None else left - len(batch)
             for row in batch:
                 yield tuple(map(_plain, row))
+
+
+def _whether(condition: str) -> str:
+    """Return a condition in brackets that it does not get out of: one that ends them is none."""
+    return f"CAST(({condition}\n) AS BOOLEAN)"
 
 
 def _columns(table: str) -> str:

@@ -60,7 +60,7 @@ class Browser(Shell):
         """Go from the fields of one message to those of the other."""
         branch, roots = self.fields.branch, self.fields.branches.roots
         if branch is not None:
-            self.fields.show(roots[1 - branch.part])
+            self.fields.show(roots[(branch.part + 1) % len(roots)])
             self.light()
 
     def action_follow(self) -> None:
@@ -172,13 +172,13 @@ class Browser(Shell):
 
     def action_copy(self, what: str) -> None:
         """Copy something of the exchange."""
-        if self.looked is None:
+        looked = self.looked
+        if looked is None:
             return
-        index, position = self.feed.index, self.looked.position
-        file = index.who_of(position).file if position >= 0 else 0
-        name = "" if self.feed.most is not None else self.files[file]
-        taken = Taken(name, self.looked.exchange, self.looked.opened, self.bytes.lit,
-                      index.topics[file] if index.topics else {}, self.look)  # fmt: skip
+        if looked.exchange is None:
+            self.say("there are no messages here to copy from: they are in the capture", bad=True)
+            return
+        taken = Taken(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
         name, make = COPIES[what]
         text = make(taken)
         if text is None:

@@ -37,7 +37,7 @@ class Branch:
         while todo:
             one = todo.pop()
             todo += one.below
-            if one.leaf is not None:
+            if one.leaf is not None and one.leaf.place is not None:
                 place = one.leaf.place
                 old = found.get(place.buffer, place)
                 found[place.buffer] = Place(place.buffer, min(old.start, place.start), max(old.end, place.end))

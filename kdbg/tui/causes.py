@@ -13,8 +13,9 @@ from textual.message import Message
 from ..findings.kinds import Severity
 from ..render.values import cut, escape
 from ..render.weights import MARKS, seen
-from .lines import Piece, RowTexts
+from .lines import RowTexts
 from .pane import Pane
+from .pieces import Piece
 from .processes import Causes
 
 INDENT = 4
@@ -59,7 +60,7 @@ class CausePane(Pane):
         super().__init__(**options)
         self._texts, self._files = texts, files
         self._causes: Mapping[int, Causes] = {}
-        self._so_far = ""
+        self._so_far = self._unjudged = ""
         self.causes: list[Cause] = []
         self.lines: list[CauseLine] = []
 
@@ -72,11 +73,11 @@ class CausePane(Pane):
         """The line under the cursor."""
         return self.lines[self.cursor] if self.cursor < self.count else None
 
-    def load(self, causes: Mapping[int, Causes], so_far: str) -> None:
-        """Show what is known by now; `so_far` says how far the reading is, "" where it is over. The cursor stays on its
-        cause, folded ones stay folded."""
+    def load(self, causes: Mapping[int, Causes], so_far: str, unjudged: str = "") -> None:
+        """Show what is known by now; `so_far` says how far the reading is, "" where it is over, `unjudged` why nobody
+        judges. The cursor stays on its cause, folded ones stay folded."""
         old = {cause.key: cause for cause in self.causes}
-        self._causes, self._so_far = causes, so_far
+        self._causes, self._so_far, self._unjudged = causes, so_far, unjudged
         self.causes = []
         for file in sorted(causes):
             for told in causes[file].objects:
@@ -103,6 +104,9 @@ class CausePane(Pane):
         return of[min(line, len(of) - 1)] if of else self.cursor
 
     def _lines(self, width: int) -> Iterator[CauseLine]:
+        if self._unjudged:
+            yield CauseLine(None, [Piece(cut(self._unjudged, width), "note")])
+            return
         loud = [cause for cause in self.causes if cause.told["severity"] != Severity.NOTE]
         if self._so_far:
             yield CauseLine(None, [Piece(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])

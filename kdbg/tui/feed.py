@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..messages.exchange import Exchange
-from .index import Batch, Index
+from .index import Batch, Index, Parcel
 from .processes import PART, SIZE, Causes, Job, Keeper, Note, Progress, Read, exactly, write_all
 from .spool import SpoolReader, give_back, new_file
 
@@ -80,6 +80,10 @@ class Feed:
         """Return an exchange, to be read."""
         with self._lock:
             return self._spool.read(*self.index.place(position))
+
+    def data(self, parcel: Parcel) -> bytes:
+        """Return what a parcel holds behind numbers and what exchanges share."""
+        return os.pread(self._file, parcel.data, parcel.start + parcel.numbers + parcel.common)
 
     def ask(self, job: str, *arguments: Any, hear: Hear) -> None:
         """Start a job, in place of the one of this name."""

@@ -13,8 +13,8 @@ from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import endpoint
 from ..render.values import cut, escape
 from ..wire.language.api import Direction
-from .lines import Piece
 from .pane import Pane
+from .pieces import Piece
 
 
 @dataclass

@@ -10,11 +10,11 @@ from textual.widget import Widget
 from ..errors import KdbgError
 from ..messages.assign import STEP
 from .app import Browser
+from .contents import Looked
 from .foot import Shown
 from .held import Heard, HeldList, HeldMessage, Intercept
 from .keys import HOLD_KEYS, KEYS, Key
 from .opened import SIZE, Place, opened
-from .opening import Looked
 from .pane import Pane
 
 HOLDS = "hold: api == 'Produce', or response: --errors, or * for all; empty for nothing"
@@ -83,7 +83,7 @@ class Intercepting(Browser):
         self._of_held = True
         path = self.fields.branch.path if self.fields.branch is not None else ""
         part = self.fields.branch.part if self.fields.branch is not None else 0
-        self.looked = Looked(-message.number, message.exchange, opened(message.exchange, {}, self.look))
+        self.looked = Looked(-message.number, message.exchange, opened(message.exchange, {}, self.look), {})
         self.fields.load(self.looked.opened, path, part)
         self.bytes.load(self.looked.opened)
         self.light()

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ..render.clock import Clock
 from ..render.look import Look
-from ..render.summary import Summary, short, size
+from ..render.summary import short, size
 from ..render.values import cells, cut, escape
-from ..wire.readings.topic_names import NamesThen
 from .feed import Feed
 from .index import NOTHING, Who
+from .pieces import Piece
 
 KEPT = 4096
 """Rows whose last column is remembered."""
@@ -25,13 +25,6 @@ class Column(NamedTuple):
     title: str
     width: int
     right: bool = False
-
-
-class Piece(NamedTuple):
-    """A text in a style of the table."""
-
-    text: str
-    style: str = ""
 
 
 def columns(width: int) -> list[Column]:
@@ -54,16 +47,15 @@ def columns(width: int) -> list[Column]:
 
 
 class RowTexts:
-    """Makes the texts of rows; exchanges are read for the last column alone."""
+    """Makes the texts of rows; exchanges are read for the last column alone: `about` says what stands there."""
 
     feed: Feed
     look: Look
 
-    def __init__(self, feed: Feed, look: Look) -> None:
-        self.feed, self.look = feed, look
+    def __init__(self, feed: Feed, look: Look, about: Callable[[int], list[Piece]]) -> None:
+        self.feed, self.look, self._read = feed, look, about
         self.clock: Clock = Clock(local=look.local)
         self._about: OrderedDict[int, list[Piece]] = OrderedDict()
-        self._summaries: list[tuple[NamesThen, Summary]] = []
 
     def cells(self, position: int, layout: list[Column]) -> list[list[Piece]]:
         """Return what stands in each column, cut to its width."""
@@ -78,17 +70,6 @@ class RowTexts:
                 self._about.popitem(last=False)
             found = self._about[position] = self._read(position)
         return found
-
-    def _read(self, position: int) -> list[Piece]:
-        exchange, file = self.feed.exchange(position), self.feed.index.who_of(position).file
-        while len(self._summaries) <= file:
-            names = NamesThen(self.feed.index.topics[len(self._summaries)])
-            self._summaries.append((names, Summary(self.look, names)))
-        names, summary = self._summaries[file]
-        names.at(exchange.names)
-        told = summary.told(exchange)
-        pieces = [Piece(one.text, one.style) for one in told.wrong]
-        return [*pieces, Piece(told.others)] if told.others else pieces
 
     def row(self, number: int, file: int) -> list[Piece]:
         """Return what the row of an exchange says, in a few words, by its number in a file."""

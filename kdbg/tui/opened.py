@@ -39,13 +39,13 @@ class Place:
 
 @dataclass(frozen=True)
 class OpenedField:
-    """A field: its path, what it says, its type, what it means, and where it stands; a `length` is no value."""
+    """A field: its path, what it says, its type, what it means, and where it stands: None where there are no bytes."""
 
     path: str
     says: str
     type: str
     means: str
-    place: Place
+    place: Place | None
     hidden: bool = False
 
 
@@ -78,9 +78,10 @@ class Bytes:
     def number(self, place: int) -> int | None:
         """Return the number of the field that a byte belongs to."""
         if len(self._starts) != len(self.fields):
-            self._starts = [one.place.start for one in self.fields]
+            self._starts = [one.place.start for one in self.fields if one.place is not None]
         number = bisect_right(self._starts, place) - 1
-        return number if number >= 0 and place < self.fields[number].place.end else None
+        found = self.fields[number].place if number >= 0 else None
+        return number if found is not None and place < found.end else None
 
 
 @dataclass

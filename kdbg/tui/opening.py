@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ..errors import KdbgError
-from ..messages.exchange import Exchange
-from ..render.look import Look
-from ..wire.readings.topic_names import names_by_then
-from .feed import Feed
-from .opened import Opened, opened
-
-
-class Looked(NamedTuple):
-    """An exchange that was read: its position, itself, and its fields."""
-
-    position: int
-    exchange: Exchange
-    opened: Opened
+from .contents import Contents, Looked
 
 
 class Opening:
     """`want` an exchange; once it is read, `shown` is called with it, in the thread."""
 
-    def __init__(self, feed: Feed, look: Look, shown: Callable[[Looked], None]) -> None:
-        self._feed, self._look, self._shown = feed, look, shown
+    def __init__(self, contents: Contents, shown: Callable[[Looked], None]) -> None:
+        self._contents, self._shown = contents, shown
         self._wanted: int | None = None
         self._over = False
         self._changed = threading.Condition()
@@ -45,12 +32,6 @@ class Opening:
             self._over = True
             self._changed.notify()
 
-    def look_at(self, position: int) -> Looked:
-        """Read an exchange."""
-        exchange = self._feed.exchange(position)
-        topics = self._feed.index.topics[self._feed.index.who_of(position).file]
-        return Looked(position, exchange, opened(exchange, names_by_then(topics, exchange.names), self._look))
-
     def _work(self) -> None:
         while True:
             with self._changed:
@@ -60,6 +41,6 @@ class Opening:
                     return
                 position, self._wanted = self._wanted, None
             try:
-                self._shown(self.look_at(position))
+                self._shown(self._contents.look_at(position))
             except (KdbgError, OSError):
                 continue

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .lines import Piece
+from .pieces import Piece
 
 STYLES = {
     "dim": "color: $text-muted;",

@@ -9,9 +9,10 @@ from textual.message import Message
 from ..render.values import cells, cut, escape
 from .branches import Branch, Branches
 from .dump import Dump, per_line
-from .lines import Piece, fitted
+from .lines import fitted
 from .opened import Opened, Place
 from .pane import FIELD_COLOURS, Pane
+from .pieces import Piece
 
 NOWHERE = Opened([], [])
 

@@ -15,16 +15,17 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from ..errors import KdbgError
-from ..filters.chosen import Filters
 from ..render.look import Look
 from ..render.values import escape
+from .contents import Contents, Looked, Messages
 from .feed import Feed
 from .foot import Shown, field_text, keys_text, title
 from .index import Order
 from .lines import RowTexts
-from .opening import Looked, Opening
+from .opening import Opening
 from .pane import Pane
 from .panes import Bytes, Fields
+from .processes import Over
 from .table import Exchanges, Heading
 from .views import BY_NAME, VIEWS, View, When
 
@@ -38,12 +39,15 @@ REST = 4
 
 
 class Shell(App[None]):
-    """Shows what a feed brings; `parse` makes filters of the text of the filter line, `files` are their names."""
+    """Shows what a feed brings; `files` are the names of its sources, `contents` is what it holds, messages as a rule.
+
+    `parse` makes of the text of the filter line what the jobs `filter` and `numbers` take.
+    """
 
     feed: Feed
     look: Look
     files: Sequence[str]
-    parse: Callable[[str], Filters]
+    parse: Callable[[str], Any]
     filter: str
     filtering: bool
     following: bool
@@ -69,10 +73,11 @@ class Shell(App[None]):
         feed: Feed,
         look: Look,
         files: Sequence[str],
-        parse: Callable[[str], Filters],
+        parse: Callable[[str], Any],
         *,
         light: bool = False,
         follow: bool = False,
+        contents: Contents | None = None,
     ) -> None:
         super().__init__()
         self.feed, self.look, self.files, self.parse = feed, look, files, parse
@@ -81,7 +86,8 @@ class Shell(App[None]):
         self.filter = ""
         self.filtering, self.following = False, follow
         self.looked: Looked | None = None
-        self.texts: RowTexts = RowTexts(feed, look)
+        self.contents: Contents = contents or Messages(feed, look, files)
+        self.texts: RowTexts = RowTexts(feed, look, self.contents.about)
         self._light = light
         self._share = 2
         self._asking: Callable[[str], None] = self.take_filter
@@ -89,6 +95,7 @@ class Shell(App[None]):
         self._next_sort = 0.0
         self._seen = -1
         self._told = (-1, False)
+        self._untouched = True
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -111,7 +118,7 @@ class Shell(App[None]):
         """Begin to listen."""
         self.theme = "textual-light" if self._light else "textual-dark"
         self.feed.listen()
-        self._opening = Opening(self.feed, self.look, lambda looked: self.later(self.show, looked))
+        self._opening = Opening(self.contents, lambda looked: self.later(self.show, looked))
         self.exchanges.focus()
         self.set_interval(TICK, self.tick)
         self.tick()
@@ -212,6 +219,9 @@ class Shell(App[None]):
         first, self._seen = self._seen <= 0, len(self.order)
         if self.order.unsorted and (monotonic() >= self._next_sort or self.feed.over):
             self.sort(self.order.by, descending=self.order.descending)
+            if self._untouched:
+                self.exchanges.go(0, told=False)
+                self.want()
         self.exchanges.grew()
         if self.following:
             self.exchanges.go(self._seen - 1, told=False)
@@ -226,6 +236,7 @@ class Shell(App[None]):
     def on_pane_moved(self, event: Pane.Moved) -> None:
         """Show what the cursor went to."""
         if event.pane is self.exchanges:
+            self._untouched = False
             self.following = self.following and self.exchanges.cursor >= self._seen - 1
             self.happened("moved")
         elif event.pane is self.fields:
@@ -248,7 +259,8 @@ class Shell(App[None]):
         branch = self.fields.branches.branch_of(leaf) if leaf is not None else None
         if branch is not None:
             self.fields.show(branch)
-            self.bytes.lit = branch.places[:1] if branch.leaf is None else [branch.leaf.place]
+            place = branch.leaf.place if branch.leaf is not None else None
+            self.bytes.lit = branch.places[:1] if place is None else [place]
             self.bytes.refresh()
         self.foot()
 
@@ -267,6 +279,26 @@ class Shell(App[None]):
         """Show an exchange that was read, if the cursor is still there."""
         if looked.position != self.exchanges.position:
             return
+        self.load(looked)
+        more = self.contents.more(looked)
+        if more is not None:
+            self.feed.ask("more", *more, hear=partial(self.heard_more, looked.position))
+
+    def heard_more(self, position: int, told: Any) -> None:
+        """Show more of what is looked at; in the thread of the feed."""
+        if isinstance(told, Over):
+            if told.problem:
+                self.later(self.say, told.problem, bad=True)
+        else:
+            self.later(self.add, position, told)
+
+    def add(self, position: int, told: Any) -> None:
+        """Add what was told of an exchange, if that is still looked at."""
+        if self.looked is not None and self.looked.position == position == self.exchanges.position:
+            self.load(self.contents.fuller(self.looked, told))
+
+    def load(self, looked: Looked) -> None:
+        """Show the fields and bytes of what is looked at."""
         path = self.fields.branch.path if self.fields.branch is not None else ""
         self.looked = looked
         self.fields.load(looked.opened, path)

@@ -89,6 +89,11 @@ class SpoolWriter:
         sizes = len(numbers), len(common), sum(map(len, data))
         return Parcel(at, start, *sizes, file), new
 
+    def put(self, data: bytes) -> Parcel:
+        """Write what is no exchange as a parcel."""
+        at = self._end
+        return Parcel(at, self._write(About(0, None, []), [b"", b"", data]), 0, 0, len(data), 0)
+
     def close(self) -> None:
         """Say that nothing follows."""
         self._write(About(0, None, [], over=True), [b"", b""])
@@ -162,6 +167,11 @@ class SpoolWalk:
         self._of = start.file
 
     def __iter__(self) -> Iterator[Chunk]:
+        for about, numbers, rest, common in self.parcels():
+            yield self._chunk(about, numbers, rest, common)
+
+    def parcels(self) -> Iterator[tuple[About, bytes, bytes, int]]:
+        """Yield what stands in front of each parcel, its numbers, the rest, and how much of that exchanges share."""
         at = self._at
         while True:
             sizes = os.pread(self._file, SIZES.size, at)
@@ -174,7 +184,7 @@ class SpoolWalk:
             about: About = pickle.loads(whole[:head])  # what this program wrote
             if about.over:
                 return
-            yield self._chunk(about, whole[head : head + numbers], whole[head + numbers :], common)
+            yield about, whole[head : head + numbers], whole[head + numbers :], common
 
     def _chunk(self, about: About, numbers: bytes, rest: bytes, common: int) -> Chunk:
         if about.file != self._of:

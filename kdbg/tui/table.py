@@ -10,8 +10,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from .index import Order
-from .lines import Column, Piece, RowTexts, columns
+from .lines import Column, RowTexts, columns
 from .pane import Pane
+from .pieces import Piece
 
 
 class Exchanges(Pane):

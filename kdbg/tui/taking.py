@@ -31,14 +31,20 @@ class Taken:
 
 
 def hexed(taken: Taken) -> str | None:
-    """Return the bytes of the field in hex; None where they hold what is hidden."""
+    """Return the bytes of the field in hex; None where it has none, or they hold what is hidden."""
+    if not taken.places:
+        return None
     parts = []
     for place in taken.places[:1]:
         buffer = taken.opened.buffers[place.buffer]
-        if any(one.hidden and one.place.start < place.end and place.start < one.place.end for one in buffer.fields):
+        if any(one.hidden and one.place is not None and _meet(one.place, place) for one in buffer.fields):
             return None
         parts.append(buffer.data[place.start : place.end].hex(" "))
     return " ".join(parts)
+
+
+def _meet(one: Place, other: Place) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def json(taken: Taken) -> str | None:
@@ -61,7 +67,8 @@ def send(taken: Taken) -> str | None:
 def _raw(taken: Taken, exchange: Exchange) -> str | None:
     """Return the command for a request that stands in no file; None where something in it is hidden."""
     request = exchange.request
-    if request is None or request.missing or any(one.hidden for one in taken.opened.parts[0].fields):
+    hidden = any(one.hidden for part in taken.opened.parts if part.name == "request" for one in part.fields)
+    if request is None or request.missing or hidden:
         return None
     data = (len(request.data)).to_bytes(4, "big") + request.data
     return f"kdbg send --raw {data.hex()} --broker {endpoint(exchange.peers.broker)}"

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from ..findings.kinds import Severity
 from .causes import CausePane
+from .contents import Contents
 from .feed import Feed
 from .lines import RowTexts
 from .panes import Bytes, Fields
@@ -28,6 +29,7 @@ class Shell(Protocol):
 
     feed: Feed
     files: Sequence[str]
+    contents: Contents
     texts: RowTexts
 
     def query_one(self, selector: str, expect_type: type[Found]) -> Found:
@@ -86,7 +88,7 @@ def _diagnosis(shell: Shell) -> Widget:
 def _weigh(shell: Shell) -> None:
     feed = shell.feed
     so_far = "" if feed.over else "live" if feed.most is not None else "still reading"
-    shell.query_one("#diagnosis", CausePane).load(dict(feed.causes), so_far)
+    shell.query_one("#diagnosis", CausePane).load(dict(feed.causes), so_far, shell.contents.unjudged)
     shell.foot()
 
 

@@ -105,3 +105,38 @@ def test_without_textual_a_line_says_what_to_install() -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "kdbg-kafka[tui]" in done.stderr
+
+
+def tables(folder: Path, state: str) -> Path:
+    """A folder with what says that it holds tables."""
+    folder.mkdir()
+    (folder / "_kdbg.json").write_text(state)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments", "said"),
+    [
+        ("no JSON", (), "_kdbg.json cannot be read"),
+        ("[]", (), "_kdbg.json cannot be read"),
+        ('{"runs": []}', (), "holds no tables yet"),
+        ('{"runs": [{"run": "one"}]}', (), "holds no table of exchanges"),
+        ('{"runs": [{"run": "one"}]}', ("--follow",), "--follow is for captures that grow"),
+        ('{"runs": [{"run": "one"}]}', ("--api", "fetch"), "--api is for captures; over tables"),
+        ('{"runs": [{"run": "one"}]}', (CAPTURES / "errors.pcap",), "Captures, or one folder of tables: not both"),
+    ],
+)
+def test_folders_that_are_no_tables_are_refused_in_a_line(
+    tmp_path: Path, state: str, arguments: tuple[object, ...], said: str
+) -> None:
+    pytest.importorskip("duckdb")
+    status, shown = on_screen(tables(tmp_path / "tables", state), *arguments, until=b"kdbg: ")
+    assert status == 2
+    assert said in " ".join(shown.decode().split())
+    assert b"\x1b[?1049h" not in shown
+    assert b"Traceback" not in shown
+
+
+def test_a_folder_with_neither_captures_nor_tables_is_refused(tmp_path: Path) -> None:
+    status, shown = on_screen(tmp_path, until=b"kdbg: ")
+    assert (status, shown.count(b"\n")) == (2, 1)

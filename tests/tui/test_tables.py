@@ -1,0 +1,365 @@
+"""`kdbg browse tables/`: rows of a pipeline's tables in the list, and below what is known of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+pytest.importorskip("duckdb", reason="tables are not read without DuckDB")
+
+import kdbg
+from kdbg.cli import tabled
+from kdbg.cli.original import files_of, original
+from kdbg.errors import InputError
+from kdbg.filters.chosen import Filters
+from kdbg.query.database import Database
+from kdbg.render.jsonlines import json_line
+from kdbg.render.look import Look
+from kdbg.spark.alone import Alone
+from kdbg.spark.archive.plan import plan
+from kdbg.spark.commit import Output
+from kdbg.spark.parquet import Tables
+from kdbg.tables.told import Wanted
+from kdbg.tui.app import Browser
+from kdbg.tui.feed import Feed
+from kdbg.tui.index import NOTHING, WRONG
+from kdbg.tui.keys import KEYS
+from kdbg.tui.stored import TableRows
+
+from ..traffic import Talk, pcap
+from .driving import CAPTURES, lines, told, until, wait
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+RED = "ghosts[red]\x1b[31m"
+Steps = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
+
+
+def written(folder: Path, *captures: Path) -> Path:
+    """Tables of captures, as the pipeline writes them."""
+    output = Output(str(folder))
+    output.begin()
+    tables = Tables(output.folder)
+    for path in captures:
+        for _ in Alone(plan([str(path)]), tables.add, Filters(), Wanted(records=True)).run():
+            pass
+    files = {str(path): path.stat().st_size for path in captures}
+    output.commit(tables.close()["files"], {"files": files}, append=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder of tables, and that of their captures."""
+    top = tmp_path_factory.mktemp("archive")
+    captures = top / "captures"
+    captures.mkdir()
+    for name in ("errors", "transactions"):
+        shutil.copy(CAPTURES / f"{name}.pcap", captures)
+    return written(top / "tables", captures / "errors.pcap", captures / "transactions.pcap"), captures
+
+
+@contextmanager
+def feed(folder: Path) -> Iterator[Feed]:
+    found = Feed(tabled.TableFiles(str(folder)), tabled.jobs(str(folder), hide=False))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
+def whole(folder: Path) -> Iterator[tuple[Feed, TableRows]]:
+    with feed(folder) as found:
+        contents = tabled.screen(found, str(folder), Look(), tabled.Condition()).contents
+        found.listen()
+        wait(lambda: found.over)
+        yield found, contents
+
+
+def drive(folder: Path, steps: Steps, size: tuple[int, int] = (120, 40)) -> None:
+    with feed(folder) as found, closing(tabled.Condition()) as condition:
+        app = tabled.screen(found, str(folder), Look(width=400, full=False), condition)
+
+        async def run() -> None:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                await until(pilot, lambda: found.over and len(app.order) == app.exchanges.virtual_size.height > 0)
+                await until(pilot, lambda: not app.order.unsorted)
+                await steps(app, pilot)
+
+        asyncio.run(run())
+
+
+def parts(app: Browser) -> list[str]:
+    """The names of what is shown below."""
+    return [root.name for root in app.fields.branches.roots]
+
+
+async def opened(app: Browser, pilot: Pilot[None], row: int) -> None:
+    """Go to a row, and wait until all that is known of it is there."""
+    app.exchanges.go(row)
+    await until(
+        pilot,
+        lambda: (
+            app.looked is not None
+            and app.looked.position == app.exchanges.position
+            and {"request", "bytes"} & {*parts(app)}
+        ),
+    )
+    await pilot.pause()
+
+
+def all_read(folder: Path) -> list[Any]:
+    return [one for name in ("errors", "transactions") for one in kdbg.read(folder / f"{name}.pcap")]
+
+
+def test_every_exchange_of_the_captures_is_a_row(archive: tuple[Path, Path]) -> None:
+    folder, captures = archive
+    with whole(folder) as (found, contents):
+        index = found.index
+        exchanges = sorted(all_read(captures), key=lambda one: (one.time // 1000, one.correlation_id))
+        rows = [(contents.row(at), at) for at in range(len(index))]
+        rows.sort(key=lambda row: (row[0]["request_time"], row[0]["correlation_id"]))
+        assert len(rows) == len(exchanges) == found.progress.whole
+        for (row, at), exchange in zip(rows, exchanges, strict=True):
+            who, api = index.who_of(at), exchange.api.name
+            assert (who.api, who.version, who.client_id) == (api, exchange.version, exchange.client_id)
+            assert (row["request_time"] - EPOCH) // timedelta(microseconds=1) == exchange.time // 1000
+            assert index.value("time", at) == exchange.time // 1000 * 1000
+            sizes = [NOTHING if half is None else half.size for half in (exchange.request, exchange.response)]
+            assert [index.value(name, at) for name in ("request", "response")] == sizes
+            latency = exchange.latency
+            assert index.value("latency", at) == (NOTHING if latency is None else latency // 1000 * 1000)
+            assert bool(index.value("flags", at) & WRONG) == bool(row["error_codes"] or row["notes"])
+            assert {*index.names_of("topics", at)} == {*row["topics"]}
+
+
+def test_a_row_leads_to_its_exchange_in_the_capture(archive: tuple[Path, Path]) -> None:
+    folder, captures = archive
+    wanted = {json.dumps(plain(one)) for one in all_read(captures)}
+    with whole(folder) as (found, contents), closing(Database()) as database:
+        got = set()
+        for at in range(0, len(found.index), 7):
+            row = contents.row(at)
+            beside = tabled.beside_of(database, str(folder), row) if not at else None
+            assert beside is None or beside.rows
+            one = original(files_of(database, row), row)
+            exchange = one.exchange()
+            assert exchange is not None, one.missing
+            got.add(json.dumps(plain(exchange)))
+        assert got <= wanted
+        assert len(got) == len(range(0, len(found.index), 7))
+
+
+def plain(exchange: Any) -> Any:
+    """An exchange as JSON has it, without the numbers that it has among those that were read."""
+    found = json.loads(json_line(exchange, {}))
+    del found["number"], found["connection"]
+    return found
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> tuple[Path, Path]:
+    """Tables of a capture of its own, which may go."""
+    path = tmp_path / "errors.pcap"
+    shutil.copy(CAPTURES / "errors.pcap", path)
+    return written(tmp_path / "tables", path), path
+
+
+def test_below_is_what_tables_know_and_what_the_capture_has(archive: tuple[Path, Path]) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        title = lines(app)[0]
+        assert "exchanges · by time ↑" in title
+        assert app.exchanges.cursor == 0, "the first by time, however rows came"
+        times = [app.feed.index.value("time", app.order[row]) for row in range(len(app.order))]
+        assert times == sorted(times)
+        await opened(app, pilot, 6)
+        assert app.looked is not None
+        assert app.looked.exchange is not None
+        assert parts(app) == ["exchange", "partitions", "records", "request", "response"]
+        fields = {one.path: one for part in app.looked.opened.parts[:3] for one in part.fields}
+        assert fields["api"].says == '"Produce"'
+        assert fields["api"].means.startswith("its name")
+        assert fields["[0].error"].says == '"NOT_LEADER_OR_FOLLOWER"'
+        assert fields["[0].value_size"].says == "25"
+        await pilot.press("enter")
+        for name in ("exchange", "partitions", "records", "request", "response", "exchange"):
+            assert app.fields.branch is not None
+            assert app.fields.branch.name == name
+            await pilot.press("r")
+        (wanted,) = kdbg.read(CAPTURES / "errors.pcap", exchange=7)
+        assert app.bytes.dump.opened.buffers[0].data[4:] == wanted.request.data
+        await pilot.press("tab", "home", "right", "right", "right", "right")
+        await pilot.pause()
+        assert app.fields.branch.path == "api_key", "bytes lead to fields of the message"
+        await pilot.press("x", "y")
+        await pilot.pause()
+        assert json.loads(app.clipboard)["correlation_id"] == wanted.correlation_id
+        await pilot.press("u")
+        await pilot.pause()
+        sent = (len(wanted.request.data).to_bytes(4, "big") + wanted.request.data).hex()
+        assert app.clipboard == f"kdbg send --raw {sent} --broker 127.0.0.1:9092"
+
+    drive(archive[0], steps)
+
+
+def gone(path: Path) -> str:
+    path.unlink()
+    return "no such file"
+
+
+def replaced(path: Path) -> str:
+    shutil.copy(CAPTURES / "first-contact.pcap", path)
+    return "another capture by now"
+
+
+def spoilt(path: Path) -> str:
+    path.write_text("no capture")
+    return "errors.pcap"
+
+
+@pytest.mark.parametrize("change", [gone, replaced, spoilt])
+def test_without_the_capture_it_says_that_bytes_are_not_in_tables(moved: tuple[Path, Path], change: Any) -> None:
+    folder, path = moved
+    said = change(path)
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, 6)
+        assert parts(app)[0] == "exchange"
+        assert parts(app)[-1] == "bytes"
+        note = app.fields.branches.roots[-1].note
+        assert note.startswith("not in tables; ")
+        assert said in note
+        assert app.bytes.count == 0
+        before = app.clipboard
+        await pilot.press("enter", "y", "tab", "down", "right", "end", "G", "tab")
+        await pilot.pause()
+        assert app.clipboard == before
+        await pilot.press("m", "w")
+        app.query_one("#line", Input).value = str(path.parent / "out.pcap")
+        await pilot.press("enter")
+        await until(pilot, lambda: any(said[:20] in line for line in lines(app)[20:]))
+        assert not (path.parent / "out.pcap").exists()
+
+    drive(folder, steps)
+
+
+def test_captures_of_several_files_are_named_and_not_opened(archive: tuple[Path, Path]) -> None:
+    with whole(archive[0]) as (_, contents):
+        assert original(["a", "b"], contents.row(0)).missing.endswith("was rolled into 2 files: kdbg decode reads them")
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("api = 'Produce'", lambda row: row["api"] == "Produce"),
+        ("latency_us > 1000 -- slow", lambda row: (row["latency_us"] or 0) > 1000),
+        ("size(errors) > 0 OR list_contains(topics, 'orders')", lambda row: row["errors"] or "orders" in row["topics"]),
+        ("false", lambda row: False),
+    ],
+)
+def test_the_filter_line_takes_a_condition_in_sql(archive: tuple[Path, Path], text: str, fits: Any) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        contents = app.contents
+        assert isinstance(contents, TableRows)
+        wanted = {at for at in range(len(app.feed.index)) if fits(contents.row(at))}
+        await pilot.press("slash")
+        app.query_one("#line", Input).value = text
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.filtering)
+        assert {app.order[row] for row in range(len(app.order))} == wanted
+        await pilot.press("2")
+        await until(pilot, lambda: any("p99 ms" in line for line in lines(app)))
+        shown = {contents.row(at)["api"] for at in wanted}
+        for api in ("Produce", "Heartbeat", "Metadata"):
+            assert any(line.startswith(api) for line in lines(app)[18:]) is (api in shown)
+
+    drive(archive[0], steps)
+
+
+@pytest.mark.parametrize("text", ["latency_us >", "no_such_column = 1", "--topic orders", "1) UNION SELECT (2"])
+def test_what_is_no_condition_stays_in_the_line(archive: tuple[Path, Path], text: str) -> None:
+    with closing(tabled.Condition()) as condition, pytest.raises(InputError) as error:
+        condition(text)
+    assert "\n" not in str(error.value)
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        before = len(app.order)
+        await pilot.press("slash")
+        app.query_one("#line", Input).value = text
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.query_one("#line", Input).has_class("open")
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: len(app.order) == before)
+
+    drive(archive[0], steps)
+
+
+def test_what_is_marked_is_written_out_of_its_captures(archive: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "marked.pcap"
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        app.exchanges.go(5)
+        await pilot.press("m", "m")
+        await pilot.press("w")
+        app.query_one("#line", Input).value = str(target)
+        await pilot.press("enter")
+        await until(pilot, lambda: any("2 exchanges written" in line for line in lines(app)[20:]))
+
+    drive(archive[0], steps)
+    wanted = [one.request.data for one in kdbg.read(CAPTURES / "errors.pcap", exchange="6-7")]
+    assert [one.request.data for one in kdbg.read(target)] == wanted
+
+
+def test_every_key_does_something_or_nothing(archive: tuple[Path, Path]) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        for key in (name for one in KEYS for name in one.keys.split(",") if name not in "qw"):
+            await pilot.press(key)
+            await pilot.pause()
+            if app.query("#line.open") or len(app.screen_stack) > 1:
+                await pilot.press("escape")
+        assert app.is_running
+        await pilot.press("3")
+        await pilot.pause()
+        assert any("tables have no packets to judge by" in line for line in lines(app))
+
+    drive(archive[0], steps)
+
+
+def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> None:
+    folder, _ = moved
+    for path in (folder / "exchanges").rglob("*.parquet"):
+        path.write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1")
+    with whole(folder) as (found, _), closing(tabled.Condition()) as condition:
+        assert len(found.index) == 0
+        assert [note for note in found.notes if note.startswith("reading ended: ")]
+        assert not told(found, "filter", condition("true")), "nothing waits for what never comes"
+
+
+def test_text_of_tables_is_escaped(tmp_path: Path) -> None:
+    talk = Talk(client_id=RED).ask("Metadata", 1, topics=[{"name": RED}])
+    talk.answer(brokers=[], controller_id=-1, topics=[{"error_code": 3, "name": RED, "is_internal": False,
+                                                       "partitions": []}])  # fmt: skip
+    path = tmp_path / "hostile[b].pcap"
+    path.write_bytes(pcap(talk))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await opened(app, pilot, 0)
+        seen = lines(app)
+        await pilot.press("2")
+        await pilot.pause(0.5)
+        seen += lines(app)
+        assert not any("\x1b" in line for line in seen)
+        assert any("ghosts[red]" in line for line in seen)
+
+    drive(written(tmp_path / "tables", path), steps, size=(160, 50))

@@ -27,7 +27,7 @@ from .pane import Pane
 from .panes import Bytes, Fields
 from .processes import Over
 from .table import Exchanges, Heading
-from .views import BY_NAME, VIEWS, View, When
+from .views import VIEWS, View, When, named
 
 TICK = 0.1
 """Seconds between two looks at what has come."""
@@ -155,11 +155,11 @@ class Shell(App[None]):
     @property
     def below(self) -> View:
         """What stands below the exchanges."""
-        return BY_NAME[str(self.query_one("#lower", ContentSwitcher).current)]
+        return named(str(self.query_one("#lower", ContentSwitcher).current))
 
     def show_below(self, name: str) -> None:
         """Show a view below the exchanges."""
-        before, view = self.below, BY_NAME[name]
+        before, view = self.below, named(name)
         if view is not before:
             before.leave(self)
             self.query_one("#lower", ContentSwitcher).current = name

@@ -114,4 +114,8 @@ VIEWS: tuple[View, ...] = (
     ),
 )  # fmt: skip
 """All of them; the first is there at first."""
-BY_NAME: dict[str, View] = {view.name: view for view in VIEWS}
+
+
+def named(name: str) -> View:
+    """Return the view of a name."""
+    return next(view for view in VIEWS if view.name == name)

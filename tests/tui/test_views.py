@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -13,15 +17,44 @@ from kdbg.tui.app import Browser
 from kdbg.tui.keys import KEYS
 from kdbg.tui.pages import help_text
 from kdbg.tui.pane import Pane
-from kdbg.tui.views import BY_NAME, VIEWS, View, When
+from kdbg.tui.views import VIEWS, View, When
 
 from .driving import CAPTURES, drive, lines, press
 
+TOP = Path(__file__).resolve().parents[2]
 ERRORS = CAPTURES / "errors.pcap"
+ADDED = """
+import asyncio, sys
+from pathlib import Path
+from textual.widgets import Static
+from kdbg.tui import views
+
+def count(shell):
+    shell.query_one("#count", Static).update(f"there are {len(shell.feed.index)}")
+
+views.VIEWS += (views.View("count", "count", "4", "how many there are", lambda shell: Static(id="count"), count,
+                           ("shown",)),)
+from tests.tui.driving import CAPTURES, drive, lines, press
+
+async def steps(app, pilot):
+    await press(app, pilot, "4")
+    print("\\n".join(lines(app)))
+    await press(app, pilot, "question_mark", "end")
+    print("\\n".join(lines(app)))
+
+drive(steps, CAPTURES / "errors.pcap", size=(120, 70))
+"""
+
+
+def test_a_view_more_is_one_entry() -> None:
+    done = subprocess.run([sys.executable, "-c", ADDED], capture_output=True, text=True, check=True, cwd=TOP)
+    assert "there are 58" in done.stdout
+    assert "3 diagnosis (3) · 4 count" in done.stdout
+    assert re.search(r" 4 +how many there are", done.stdout)
 
 
 def test_names_and_keys_are_given_once_and_stand_in_the_help() -> None:
-    assert len({view.name for view in VIEWS}) == len({view.key for view in VIEWS}) == len(VIEWS) == len(BY_NAME)
+    assert len({view.name for view in VIEWS}) == len({view.key for view in VIEWS}) == len(VIEWS)
     text = str(help_text(KEYS))
     for view in VIEWS:
         (key,) = [key for key in KEYS if key.keys == view.key]
@@ -61,10 +94,8 @@ def test_what_happens_brings_those_up_to_date_that_say_so(monkeypatch: pytest.Mo
         return view._replace(refresh=refresh)
 
     noted = tuple(noting(view) for view in VIEWS)
-    by_name = {view.name: view for view in noted}
     for module in ("views", "shell", "app"):
-        for name, value in (("VIEWS", noted), ("BY_NAME", by_name)):
-            monkeypatch.setattr(f"kdbg.tui.{module}.{name}", value, raising=False)
+        monkeypatch.setattr(f"kdbg.tui.{module}.VIEWS", noted)
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         for shown in noted:

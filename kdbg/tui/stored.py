@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -24,6 +25,7 @@ from .pieces import Piece
 
 KEPT = 32
 """Parcels that are kept as columns."""
+MORE = "looking for more in other tables, and in the capture …"
 Columns: TypeAlias = "dict[str, list[Any]]"
 Described: TypeAlias = "Mapping[str, Mapping[str, tuple[str, str]]]"
 """Table by table, the kind of each column, and what it says."""
@@ -83,7 +85,7 @@ class TableRows:
         return [*wrong, *notes, *([Piece(names)] if names else [])]
 
     def look_at(self, position: int) -> Looked:
-        part = Part("exchange", self._fields("exchanges", self.row(position)))
+        part = Part("exchange", self._fields("exchanges", self.row(position)), missing=MORE)
         return Looked(position, None, Opened([part], []), {})
 
     def more(self, looked: Looked) -> tuple[Any, ...] | None:
@@ -93,13 +95,15 @@ class TableRows:
         if isinstance(told, Beside):
             parts = [*looked.opened.parts, *(self._part(table, told) for table in told.rows)]
             return looked._replace(opened=Opened(parts, []))
+        first, *others = looked.opened.parts
+        known = [replace(first, missing=""), *others]
         exchange = told.exchange()
         if exchange is None:
             missing = Part("bytes", missing=f"not in tables; {escape(told.missing)}")
-            return looked._replace(opened=Opened([*looked.opened.parts, missing], []))
+            return looked._replace(opened=Opened([*known, missing], []))
         found = opened(exchange, told.topics, self._look)
         return looked._replace(
-            exchange=exchange, topics=told.topics, opened=Opened([*looked.opened.parts, *found.parts], found.buffers)
+            exchange=exchange, topics=told.topics, opened=Opened([*known, *found.parts], found.buffers)
         )
 
     def _part(self, table: str, beside: Beside) -> Part:

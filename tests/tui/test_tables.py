@@ -180,12 +180,15 @@ def test_below_is_what_tables_know_and_what_the_capture_has(archive: tuple[Path,
         title = lines(app)[0]
         assert "exchanges · by time ↑" in title
         assert app.exchanges.cursor == 0, "the first by time, however rows came"
+        contents = app.contents
+        assert contents.look_at(0).opened.parts[0].missing.startswith("looking for more")
         times = [app.feed.index.value("time", app.order[row]) for row in range(len(app.order))]
         assert times == sorted(times)
         await opened(app, pilot, 6)
         assert app.looked is not None
         assert app.looked.exchange is not None
         assert parts(app) == ["exchange", "partitions", "records", "request", "response"]
+        assert app.fields.branches.roots[0].note == "", "no more is looked for"
         fields = {one.path: one for part in app.looked.opened.parts[:3] for one in part.fields}
         assert fields["api"].says == '"Produce"'
         assert fields["api"].means.startswith("its name")

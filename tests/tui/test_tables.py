@@ -44,13 +44,13 @@ RED = "ghosts[red]\x1b[31m"
 Steps = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
 
 
-def written(folder: Path, *captures: Path) -> Path:
+def written(folder: Path, *captures: Path, values: bool = False) -> Path:
     """Tables of captures, as the pipeline writes them."""
     output = Output(str(folder))
     output.begin()
     tables = Tables(output.folder)
     for path in captures:
-        for _ in Alone(plan([str(path)]), tables.add, Filters(), Wanted(records=True)).run():
+        for _ in Alone(plan([str(path)]), tables.add, Filters(), Wanted(records=True, values=values)).run():
             pass
     files = {str(path): path.stat().st_size for path in captures}
     output.commit(tables.close()["files"], {"files": files}, append=False)
@@ -347,6 +347,27 @@ def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> No
         assert len(found.index) == 0
         assert [note for note in found.notes if note.startswith("reading ended: ")]
         assert not told(found, "filter", condition("true")), "nothing waits for what never comes"
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_values_of_records_are_hidden_where_that_is_asked_for(tmp_path: Path, hide: bool) -> None:
+    folder = written(tmp_path / "tables", CAPTURES / "errors.pcap", values=True)
+    found = Feed(tabled.TableFiles(str(folder)), tabled.jobs(str(folder), hide=hide))
+    try:
+        contents = tabled.screen(found, str(folder), Look(hide_values=hide), tabled.Condition()).contents
+        found.listen()
+        wait(lambda: found.over)
+        row = next(row for row in map(contents.row, range(len(found.index))) if row["api"] == "Produce")
+        beside, one = told(found, "more", row)
+        (record,) = beside.rows["records"]
+        assert (record["value"] is None) is hide
+        assert record["value_size"] == len(b"order 1")
+        looked = contents.fuller(contents.fuller(contents.look_at(0), beside), one)
+        says = "".join(field.says for part in looked.opened.parts for field in part.fields)
+        assert ("order 1" in says) is not hide
+        assert (b"order 1".hex(" ") in says) is not hide
+    finally:
+        found.close()
 
 
 def test_text_of_tables_is_escaped(tmp_path: Path) -> None:

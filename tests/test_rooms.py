@@ -54,7 +54,7 @@ ARROWS: dict[str, set[str]] = {
     "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture"},
     "spark": {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
-        "definitions",
+        "definitions", "ledgers", "diagnosis",
     },
     "report": {"tables", "render", "messages", "filters", "jobs", "grammars"},
     "query": {"tables", "spark", "filters", "capture"},

@@ -11,7 +11,7 @@ from .output import Writer, look, look_options
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.argument("files", nargs=-1, required=True, metavar="FILE…|DIR", type=click.Path(allow_dash=True))
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
     help="json has an object a line, the weightiest first; text if not said.",
@@ -24,14 +24,23 @@ def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: 
     """Say why it does not work: the cause, who, since when, the evidence, and what to change.
 
     Each capture is judged by itself. A cause is certain, likely or a guess. The exit status is 1 where something above
-    a note was found.
+    a note was found. Of a folder of tables it tells what `kdbg pipeline --diagnose` found in its captures.
 
     \b
     kdbg diagnose captures/errors.pcap
     kdbg diagnose broken.pcap --format json
+    kdbg diagnose tables/
     """
     from .diagnosing import DiagnoseRun
+    from .reporting import holds_tables
 
+    tables = [file for file in files if holds_tables(file)]
+    if tables and len(files) > 1:
+        raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+    if tables:
+        from .rejudging import of_tables
+
+        return of_tables(tables[0], format, look(color, full, show_secrets), notes)
     live = any(is_live(file) for file in files)
     run = DiagnoseRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1)
     run.captures(files)

@@ -12,6 +12,7 @@ from ..findings import Finding
 from ..ledgers import Ledgers
 from ..logs.log import Log
 from ..messages.exchange import Exchange
+from ..reading.files import BrokerFile
 from ..render.look import Look
 from ..render.values import escape
 from .captures import Captures
@@ -41,6 +42,11 @@ class Judged(Captures):
             self._take_findings(ledgers)
         self.progress.hide()
         self.judge(ledgers, capture.source.name)
+
+    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
+        """Read what was opened; a folder holds several captures, though one name was given."""
+        self.several = self.several or named
+        super().opened(opened, file, named=named)
 
     def chunks(self, drive: Drive) -> Iterator[Iterable[Exchange]]:
         """Yield the exchanges, as they come."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..diagnosis import Case, diagnose
 from ..findings.kinds import Severity
 from ..ledgers import Ledgers
@@ -22,10 +24,17 @@ class Judge:
 
     def whole(self, ledgers: Ledgers, file: str, *, named: bool = False) -> bool:
         """Write all that is found; return whether something above a note is. `named`: JSON says of which capture."""
-        cases = [case for case in diagnose(ledgers) if self.notes or case.severity is not Severity.NOTE]
+        return self.tell(diagnose(ledgers), file, file if named else None)
+
+    def tell(self, cases: Sequence[Case], file: str, name: str | None) -> bool:
+        """Write cases; return whether one is above a note.
+
+        `file` is what shows the evidence, "" for none, and `name` what JSON calls the capture, None for nothing.
+        """
+        cases = [case for case in cases if self.notes or case.severity is not Severity.NOTE]
         if self.format == "json":
             for case in cases:
-                self.writer.write(case_line(case, file if named else None))
+                self.writer.write(case_line(case, name))
         else:
             for line in CaseView(self.look, file).lines(cases):
                 self.writer.write(line)

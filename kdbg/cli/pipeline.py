@@ -58,6 +58,9 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.option("--rolled", is_flag=True, help="All files of a folder are pieces of one capture, whatever their names.")
 @click.option("--records", is_flag=True, help="Also the table of records, without what is in them.")
 @click.option("--values", is_flag=True, help="Also the records' keys, values and headers.")
+@click.option(
+    "--diagnose", is_flag=True, help="Also judge each capture as a whole: kdbg diagnose DIR tells the causes."
+)
 @click.option("--append", is_flag=True, help="Keep the tables that are there, and pass over files that they hold.")
 @click.option("--follow", is_flag=True, help="The captures are still being written: add what comes, batch by batch.")
 @click.option("--interval", type=Seconds(), default="30s", show_default=True, help="Between the batches of --follow.")
@@ -81,6 +84,8 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     kdbg pipeline /var/captures --follow --out tables
     """
     if options.pop("follow"):
+        if options["diagnose"]:
+            raise click.UsageError("--diagnose judges captures that are whole; kdbg watch --diagnose judges live ones")
         from .following import run
     else:
         from .piping import run

@@ -13,6 +13,7 @@ import click
 from ..errors import InputError
 from ..filters.chosen import Filters
 from ..findings import Kind
+from ..findings.kinds import Severity
 from ..library import read_definitions
 from ..reading.files import numbered
 from ..render.values import escape
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..spark.commit import Output
     from ..spark.pipeline import Options, Outcome, Pipeline
 
-STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding"}
+STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding", "judge": "judging"}
 POLL = 0.2
 
 
@@ -84,6 +85,7 @@ def options_of(given: dict[str, Any], filters: Filters) -> Options:
         filters=filters,
         wanted=Wanted(given["records"] or given["values"], given["values"], given["show_secrets"]),
         append=given["append"],
+        diagnose=given["diagnose"],
         definitions=tuple(read_definitions(*given["definitions"])),
         said=said(given | {name: _plain(value) for name, value in filters.given.items()}),
     )
@@ -147,6 +149,10 @@ def told(outcome: Outcome, out: str) -> int:
     parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
     if counts["other_connections"]:
         parts.append(number(counts["other_connections"], "other connection"))
+    if outcome.judged is not None:
+        causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
+        listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
+        parts.append(number(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
     return UNDECODED if undecoded else 0
 

@@ -47,9 +47,11 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
 
 def holds_tables(source: str) -> bool:
     """Return whether the source is a folder of a pipeline's tables, or any URL; other folders hold captures."""
+    if "://" in source or not Path(source).is_dir():
+        return "://" in source
     from ..tables.columns import STATE
 
-    return "://" in source or (Path(source) / STATE).is_file()
+    return (Path(source) / STATE).is_file()
 
 
 def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], jobs: int) -> int:

@@ -1,6 +1,7 @@
 """All or nothing: a run's files wait in a hidden folder, and become part of the tables once all of them are there.
 
     OUT/exchanges/date=2026-11-21/….parquet     the tables, one folder each
+    OUT/causes/….jsonl                          what diagnosis found, if it was asked
     OUT/_kdbg.json                              which runs they are made of; written last
     OUT/.kdbg-<run>/                            a run that is not finished
 
@@ -23,10 +24,12 @@ from pyarrow import fs
 
 from .. import __version__
 from ..errors import SparkError
-from ..tables.columns import STATE, TABLES
+from ..tables.columns import CAUSES, STATE, TABLES
 from .archive.store import identity, refusals, resolve
 
 HIDDEN = ".kdbg-"
+FOLDERS = (*TABLES, CAUSES)
+"""The folders that a run's files are in."""
 RENAMING = ("local", "hdfs")
 """File systems that rename a folder in one step; object stores have no folders, and copy its files one by one."""
 
@@ -150,10 +153,10 @@ class Output:
                 self.system.delete_file(path)
         self.system.create_dir(f"{self._hidden}/old")
         there, new = self._names(self.root), self._names(self._hidden)
-        for name in (STATE, *TABLES):  # what is not told of any more is no part of the tables
+        for name in (STATE, *FOLDERS):  # what is not told of any more is no part of the tables
             if name in there:
                 self._put_away(name)
-        for table in TABLES:
+        for table in FOLDERS:
             if table in new:
                 self._put_in_place(table)
 
@@ -184,7 +187,7 @@ class Output:
 
     def _tables(self, folder: str) -> list[str]:
         """Return the tables' files in a folder."""
-        return [path for table in TABLES for path in self._files(f"{folder}/{table}")]
+        return [path for table in FOLDERS for path in self._files(f"{folder}/{table}")]
 
     def _files(self, folder: str) -> list[str]:
         found = self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))

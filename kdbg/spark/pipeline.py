@@ -1,6 +1,6 @@
 """The pipeline: a plan and an output folder go in, tables come out.
 
-    count ─ read ═ shuffle and sort ═ pair (─ decode) ─ commit
+    count ─ read ═ shuffle and sort ═ pair (─ decode) (─ judge) ─ commit
 
 Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair; these make
 the rows as well, but for what others must decode. Tables and such exchanges are written by the tasks themselves into
@@ -22,7 +22,7 @@ import orjson
 from ..definitions import MessageDefinition
 from ..errors import SparkError
 from ..filters.chosen import Filters
-from ..tables.columns import TABLES
+from ..tables.columns import CAUSES, TABLES
 from ..tables.told import Wanted
 from .archive.counting import missed, numbered, recut, uncounted
 from .archive.cuts import Walk
@@ -61,6 +61,8 @@ class Options:
     filters: Filters = field(default_factory=Filters)
     wanted: Wanted = field(default_factory=Wanted)
     append: bool = False
+    diagnose: bool = False
+    """Whether each capture is judged as a whole, too, and the causes are kept."""
     definitions: tuple[MessageDefinition, ...] = ()
     said: dict[str, Any] = field(default_factory=dict)
     """What `_kdbg.json` keeps of how the pipeline was called."""
@@ -76,6 +78,10 @@ class Outcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[str] = field(default_factory=list)
+    judged: dict[str, bool] | None = None
+    """The captures that were judged, None where that was not asked for: whether each has several files."""
+    causes: Counter[str] = field(default_factory=Counter)
+    """What diagnosis found, by severity."""
 
     def take(self, report: dict[str, Any]) -> None:
         """Add a task's report."""
@@ -96,7 +102,7 @@ class Pipeline:
     def __init__(self, spark: SparkSession, output: Output, options: Options) -> None:
         self.spark, self.output, self.options = spark, output, options
         self.stage = "plan"
-        """What is being done: count, read, decode."""
+        """What is being done: count, read, decode, judge."""
         self._cancelled = Event()
         self._tracker = Tracker(spark)
 
@@ -105,6 +111,8 @@ class Pipeline:
         self.output.begin()
         try:
             outcome = self._run(self._counted(plan))
+            if self.options.diagnose:
+                self._judge(plan, outcome)
             self._go_on()
             self.output.commit(outcome.files, self._said(plan, outcome), append=self.options.append)
         finally:
@@ -142,6 +150,17 @@ class Pipeline:
         outcome = self._made(plan, making, self._paired(plan, tasks.pair(making)), {})
         self._empty(outcome)
         return outcome
+
+    def _judge(self, plan: Plan, outcome: Outcome) -> None:
+        """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
+        judge = tasks.judge(plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
+        outcome.judged = {
+            name: len({split.file for split in plan.splits if split.capture == number}) > 1
+            for number, name in enumerate(plan.captures)
+        }
+        for report in self._collect("judge", self._tasks(len(plan.captures)).mapInArrow(self._knowing(judge), REPORT)):
+            outcome.files += report["files"]
+            outcome.causes.update(report["causes"])
 
     def _making(self, plan: Plan) -> Making:
         """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
@@ -214,6 +233,7 @@ class Pipeline:
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),
             "rows": dict(outcome.rows),
+            **({CAUSES: outcome.judged} if outcome.judged is not None else {}),
         }
 
     def _partitions(self, plan: Plan) -> int:

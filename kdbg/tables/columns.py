@@ -8,6 +8,8 @@ from __future__ import annotations
 
 STATE = "_kdbg.json"
 """The file in a folder of tables that says what they are made of."""
+CAUSES = "causes"
+"""The folder beside the tables with what diagnosis found, as JSON Lines."""
 _WHO = {
     "capture": ("text", "the file, or what the files that one capture was rolled into have in common"),
     "connection_id": ("long", "the number of its first packet in the capture"),

@@ -4,6 +4,7 @@
     read     splits → the packets of each connection, packed into runs
     pair     runs, sorted by connection → the tables; and exchanges that others decode, in files of bounded size
     decode   such files → the tables
+    judge    captures → the causes in each
 
 Between `read` and `pair` stands the one shuffle. Each task of the other stages answers with one report, in JSON.
 """
@@ -11,6 +12,7 @@ Between `read` and `pair` stands the one shuffle. Each task of the other stages 
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
@@ -24,6 +26,7 @@ from ...grammars import serving
 from ..archive.counting import counted
 from ..archive.plan import Plan
 from ..parquet import Tables
+from .judging import judged, write
 from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
@@ -168,5 +171,17 @@ def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str]) -> 
                 for capture, exchange in exchanges(making.folder, name, known):
                     maker.make(capture, exchange)
             yield report(tables.close() | {"problems": maker.problems})
+
+    return at_full_speed(stage)
+
+
+def judge(plan: Plan, folder: str, key_logs: Sequence[str]) -> Stage:
+    """Judge captures, each from its first packet to its last; `key_logs` are files with secrets of TLS."""
+
+    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in numbers(batches):
+            cases = judged(plan, number, key_logs)
+            files = write(folder, cases, {"file": plan.captures[number]})
+            yield report({"files": files, "causes": Counter(case.severity.value for case in cases)})
 
     return at_full_speed(stage)

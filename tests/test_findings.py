@@ -87,6 +87,8 @@ MADE: dict[str, Callable[[], Talk]] = {
     "not-kafka": lambda: (
         Talk().send(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").reply(b"HTTP/1.1 200 OK\r\n\r\n").end()
     ),
+    "refused": lambda: Talk.in_vain(0, refused=1),
+    "unreached": lambda: Talk.in_vain(0, 1000, 3000),
     "encrypted": lambda: Talk().send(client_hello("kafka.example")).end(),
     "capture": good,
     "memory": lambda: too_many_records(900_000),

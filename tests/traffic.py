@@ -18,7 +18,7 @@ import kdbg
 from kdbg.wire.language.api import Direction
 
 START = 1_795_264_200
-FIN, SYN, PSH, ACK = 0x01, 0x02, 0x08, 0x10
+FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 RAW_IP = 101
 """The link type whose packets begin with their IP header."""
 
@@ -45,6 +45,18 @@ class Talk:
         self._packet(0, SYN)
         self._packet(1, SYN | ACK)
         self.next = [1001, 5001]
+
+    @classmethod
+    def in_vain(cls, *times: int, refused: int | None = None, **more: Any) -> Talk:
+        """A connection that is asked for at these times, in milliseconds, and turned down at another one, if at all."""
+        talk = cls(**more)
+        asks = [talk.segments[0]._replace(at=talk.at + time) for time in times]
+        talk.segments = []
+        if refused is not None:
+            talk.next = [1001, 0]
+            talk._packet(1, RST | ACK)
+        talk.segments = [*asks, *(segment._replace(at=talk.at + (refused or 0)) for segment in talk.segments)]
+        return talk
 
     def ask(self, api: str | int, version: int, **body: Any) -> Talk:
         """A request, its body built from these fields."""

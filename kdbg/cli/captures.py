@@ -17,7 +17,9 @@ from ..filters.chosen import Filters
 from ..filters.tally import Seen
 from ..findings import Finding
 from ..findings.facts import Encrypted
+from ..findings.kinds import ATTEMPTS
 from ..logs.log import Log
+from ..messages.attempts import Tried
 from ..messages.exchange import Exchange
 from ..reading.files import BrokerFile, Named, chosen, engine_of, open_any
 from ..reading.merged import Merged
@@ -51,6 +53,8 @@ class Captures:
     status: int
     engine: Pairing
     """That of the capture that is read."""
+    tried: Tried
+    """The connections of it that were asked for in vain."""
     depth: Depth = "shallow"
     """How far all messages are read."""
     reads_logs: bool = False
@@ -59,6 +63,8 @@ class Captures:
     """Whether captures of several places are read as one: None does so where it is plain that they are."""
     timed: bool = False
     """Whether exchanges know where their time went."""
+    at_once: bool = False
+    """Whether each connection that was asked for in vain is told by itself, as soon as it is known."""
     hears_all: bool = False
     """Whether `hear` wants all exchanges, also where none is left out."""
 
@@ -154,7 +160,7 @@ class Captures:
         """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
         reads = self.depth if self.left is not None or self.writer.live else None
         engine = self.engine = engine_of(capture, self.filters, reads, self.met, timed=self.timed)
-        before = self.counts["exchanges"]
+        before, self.tried = self.counts["exchanges"], Tried()
         self.progress.exchanges = lambda: before + engine.count
         hear = self.hear if self.filters.asks or self.hears_all else None
         choose = partial(self.choose, capture, engine)
@@ -172,6 +178,8 @@ class Captures:
             if capture.lost is not None:
                 self.counts.update(capture.lost._asdict())
             self.tell(engine, name)
+            if self.tried.found:
+                self.tell_attempts(name)
             for problem in capture.problems:
                 self.note(problem)
                 self.say(f"{name}: {escape(problem.text)}")
@@ -235,6 +243,10 @@ class Captures:
         same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.note(finding)
+            if finding.kind in ATTEMPTS:
+                self.tried.take(peers, finding)
+                if not self.at_once:
+                    continue  # they are told together
             facts = finding.facts
             alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
             same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
@@ -243,6 +255,13 @@ class Captures:
             more = f" (and {number(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
             self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
         engine.findings.clear()
+
+    def tell_attempts(self, name: str) -> None:
+        """Say who asked for connections in vain: all together, for clients try again and again."""
+        from ..render.attempts import attempts_text
+
+        for found in self.tried.found:
+            self.say(f"{name}: {attempts_text(found)}")
 
     def say(self, text: str) -> None:
         """Print a line on stderr, after all output so far."""

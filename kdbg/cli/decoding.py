@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..capture import Capture
-from ..engine.driver import Pairing
 from ..engine.side import Depth
 from ..filters.chosen import Filters
 from ..logs.log import Log
@@ -104,16 +103,16 @@ class Run(Captures):
                 self.head([], render)
             finally:
                 output.close()
-            if self.timed:
-                self.attempts(engine, name)
 
-    def attempts(self, engine: Pairing, name: str) -> None:
-        """Say who asked for connections in vain, which no exchange tells."""
-        from ..reading.timed import Timed  # which plain decoding does without
-        from ..render.timing import attempts_text
+    def tell_attempts(self, name: str) -> None:
+        """Show who asked for connections in vain where all there is is shown; else say it.
 
-        for found in engine.attempts() if isinstance(engine, Timed) else ():
-            self.say(f"{name}: {attempts_text(found)}")
+        A line of JSON is an exchange, unless more was asked for than those.
+        """
+        if self.filters.asks or self.given.limit is not None or (self.view.data and not self.timed):
+            super().tell_attempts(name)
+        else:
+            self.writer.write(self.view.attempts(self.look, self.tried.found))
 
     def head(self, exchanges: Sequence[Exchange], render: ExchangeView) -> None:
         """Write what stands above the first exchange, unless it stands there already; tell the view when that was."""

@@ -38,6 +38,7 @@ class Watching(Streaming, Run):
     """
 
     stop: Callable[[], object]
+    at_once = True
 
     def __init__(
         self, format: str, look: Look, writer: Writer, filters: Filters, name: str, stop: Callable[[], object]

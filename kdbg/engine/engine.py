@@ -15,11 +15,13 @@ from uuid import UUID
 from ..budget import Held
 from ..capture.packet import Packet
 from ..findings import Finding
+from ..findings.kinds import ATTEMPTS
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
 from ..tcp.stream import NOBODY, Receiver
 from ..tcp.table import Connection, Table
 from ..wire.readings.topic_names import NamesThen
+from .attempts import attempt
 from .classifier import Budget, Classifier
 from .conversation import Conversation
 from .names import Learner
@@ -207,7 +209,9 @@ class Engine:
         self._let_go(connection, finding)
 
     def _let_go(self, connection: Channel, finding: Finding | None) -> None:
-        self.other_connections += 1
+        if finding is None and isinstance(connection, Connection):
+            finding = attempt(connection)
+        self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor
             self._left_over(Peers(connection.number, *ends, connection.first_packet), finding)

@@ -31,6 +31,22 @@ class NothingWhole(NamedTuple):
     """Of a connection that was open before the capture began, the capture has no whole message."""
 
 
+class TurnedDown(NamedTuple):
+    """A connection was refused: asked for so often, at `time`, and turned down at `until`, nanoseconds since 1970."""
+
+    tries: int
+    time: int
+    until: int
+
+
+class NobodyThere(NamedTuple):
+    """A connection was asked for so often, from `time` to `until`, nanoseconds since 1970, without any answer."""
+
+    tries: int
+    time: int
+    until: int
+
+
 class ForeignAnswer(NamedTuple):
     """What one side says from its first byte on is another protocol."""
 
@@ -267,9 +283,10 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | BeforeFirst | NothingWhole | ForeignAnswer | SizeCoversOthers | BrokenOff
-    | NotHeld | WaitedTooMuch | RequestTooLarge | RequestUnseen | Answers | RequestUnseenSoLong | InFlightFull
-    | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate | AnsweredUnasked
-    | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk | Stopped | InPayload
-    | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
+    Fault | BytesMissing | BytesUnproved | BeforeFirst | NothingWhole | TurnedDown | NobodyThere | ForeignAnswer
+    | SizeCoversOthers | BrokenOff | NotHeld | WaitedTooMuch | RequestTooLarge | RequestUnseen | Answers
+    | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate
+    | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk
+    | Stopped | InPayload | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone
+    | CaptureTrouble
 )  # fmt: skip

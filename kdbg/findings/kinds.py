@@ -69,6 +69,8 @@ class Kind(StrEnum):
     UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
     FAULT = "fault", "kdbg's proxy did something to it, as it was told to", _NOTE
     NOT_KAFKA = "not-kafka", "a connection that does not speak Kafka in the clear"
+    REFUSED = "refused", "a connection was asked for and turned down", _WARNING
+    UNREACHED = "unreached", "a connection was asked for again and again, and nobody answered", _WARNING
     ENCRYPTED = "encrypted", "a connection that speaks TLS and was not decrypted"
     CAPTURE = "capture", "the capture file itself is damaged"
     MEMORY = "memory", "given up, so that kdbg takes no more memory than it may", _ERROR, _UNREAD
@@ -94,3 +96,7 @@ class Kind(StrEnum):
     def is_error(self) -> bool:
         """Return whether something could not be decoded, or is not as it should be."""
         return self.severity is Severity.ERROR
+
+
+ATTEMPTS = frozenset({Kind.REFUSED, Kind.UNREACHED})
+"""What is said of a connection that never came to be."""

@@ -112,6 +112,8 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
     of.BeforeFirst: "{length} bytes from the {sender} are the end of what was sent before the capture began",
     of.NothingWhole: "the connection was open before the capture began: its {length} bytes hold no whole message",
+    of.TurnedDown: lambda facts: "the connection was refused: nothing takes connections there",
+    of.NobodyThere: lambda facts: f"the connection was asked for {facts.tries} times, and nobody answered",
     of.ForeignAnswer: "{length} bytes from the {sender} are no Kafka: they look like {protocol}",
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..capture.packet import Packet
 from ..findings import Finding
+from ..findings.kinds import ATTEMPTS
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.lines import UNTIMED
 from ..messages.peers import Peers
@@ -37,9 +38,9 @@ class Ledgers(Accounts):
             self.paths.receive_all(packets)
 
     def left_over(self, found: Iterable[tuple[Peers, Finding]]) -> None:
-        """Take findings that belong to no exchange."""
+        """Take findings that belong to no exchange; attempts to connect are known from the packets already."""
         for peers, finding in found:
-            if len(self.left) < MOST_ERRORS:
+            if finding.kind not in ATTEMPTS and len(self.left) < MOST_ERRORS:
                 self.left.append((peers, finding))
 
     def take(self, exchanges: Iterable[Exchange]) -> None:

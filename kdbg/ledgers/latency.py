@@ -13,7 +13,7 @@ from statistics import median
 from typing import Final
 
 from ..messages.exchange import CapturedMessage, Exchange
-from ..messages.latency import Attempts, Split, Tcp, Timing
+from ..messages.latency import Split, Tcp, Timing
 from ..messages.lines import UNTIMED
 from ..messages.peers import End
 from ..messages.waiting import asked_to_wait
@@ -129,18 +129,6 @@ class Latencies:
         return core - min(recent, default=0)  # before it waits, a broker has little to do
 
 
-def attempts(paths: Paths) -> list[Attempts]:
-    """Return who asked for connections in vain, by host, end and outcome, in the order of the first of each."""
-    found: dict[tuple[str, End, bool], Attempts] = {}
-    for path in paths.all():
-        if path.refused is None and not path.unanswered:
-            continue
-        key = path.initiator[0], path.acceptor, path.refused is not None
-        known = found.get(key) or Attempts(*key, 0, 0, path.first_packet)
-        found[key] = known._replace(connections=known.connections + 1, syns=known.syns + path.syns)
-    return list(found.values())
-
-
 def _key(exchange: Exchange) -> int:
     return exchange.api.key if exchange.api is not None else -1
 
@@ -175,7 +163,7 @@ def _tcp(path: Path, exchange: Exchange, half: CapturedMessage) -> Tcp:
     side = _client_side(path, exchange)
     client, broker = path.ways[side], path.ways[1 - side]
     number, time = half.last_packet, half.last_time
-    shut = tuple(sum(one.since <= time for one in way.shuts) for way in (client, broker))
+    shut = tuple(sum(one.since <= time for one in way.shuts) if way.shuts else 0 for way in (client, broker))
     gone = path.closes[0] if path.closes and (exchange.response is None or path.closes[0].time <= time) else None
     return Tcp(
         path.round_trip, path.syns, (client.resent_by(number), broker.resent_by(number)), (shut[0], shut[1]),

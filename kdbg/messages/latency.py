@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple
 
-from .peers import End
-
 
 class Split(NamedTuple):
     """Nanoseconds of an exchange, by what they were spent on; None where that is not known.
@@ -56,20 +54,6 @@ class Timing(NamedTuple):
 
     split: Split
     tcp: Tcp | None
-
-
-class Attempts(NamedTuple):
-    """Connections that a host asked for in vain: `refused`, or else not answered at all.
-
-    `connections` is how many they were, `syns` how often they were asked for together, `first_packet` the first.
-    """
-
-    host: str
-    acceptor: End
-    refused: bool
-    connections: int
-    syns: int
-    first_packet: int
 
 
 SPLIT_NAMES: Final = tuple(f"{name}_ms" for name in Split._fields if name != "behind")

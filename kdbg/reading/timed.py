@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ledgers.latency import Latencies, attempts
+from ..ledgers.latency import Latencies
 from ..messages.exchange import Exchange
-from ..messages.latency import Attempts
 from ..tcp.paths import Paths
 
 if TYPE_CHECKING:
@@ -24,10 +23,6 @@ class Timed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
-
-    def attempts(self) -> list[Attempts]:
-        """Return who asked for connections in vain so far."""
-        return attempts(self._paths)
 
     def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that blocks of packets complete, those of a block together."""

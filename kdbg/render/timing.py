@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..messages.exchange import Exchange
-from ..messages.latency import Attempts, Split, Tcp
-from .heading import endpoint, latency
+from ..messages.latency import Split, Tcp
+from .heading import latency
 from .look import Look
 
 LEAST: Final = 1_000
@@ -28,13 +28,6 @@ def timing_lines(exchange: Exchange, look: Look) -> list[str]:
     if timing.tcp is not None:
         lines.append(f"tcp: {tcp_text(timing.tcp)}")
     return [look.paint("dim", line) for line in lines]
-
-
-def attempts_text(found: Attempts) -> str:
-    """Return who asked in vain: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (from packet 7 on)`."""
-    count, who = found.connections, f"{found.host} → {endpoint(found.acceptor)}"
-    outcome = "refused" if found.refused else f"asked for {found.syns:,} times and not answered"
-    return f"{who}: {count:,} connection{'s' * (count != 1)} {outcome} (from packet {found.first_packet} on)"
 
 
 def split_text(split: Split, api_key: int) -> str:

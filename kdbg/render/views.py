@@ -6,7 +6,7 @@ of a broker's file and of explained bytes. What an entry needs is imported when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +14,7 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..guess.pieces import Piece
+    from ..messages.attempts import Attempts
     from ..messages.exchange import Exchange
     from ..messages.message import Message
     from ..segments import File
@@ -39,6 +40,12 @@ def texts(render: ExchangeView, exchange: Exchange) -> Iterable[Text]:
     return pieces(exchange) if pieces is not None and exchange.size > LONG else (render(exchange),)
 
 
+def _attempts(look: Look, found: Sequence[Attempts]) -> Text:
+    from .attempts import attempts_lines
+
+    return attempts_lines(found, look)
+
+
 @dataclass(frozen=True)
 class View:
     """One view: `about` says in a few words what it shows.
@@ -47,7 +54,8 @@ class View:
     nanoseconds since 1970, None where there is none. `piece` does so for the
     pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `explained` renders a
     piece of pasted bytes and says whether all of it could be explained. `shallow`: it needs no records and no payloads.
-    `data`: it is for programs, and nothing but its lines is printed.
+    `data`: it is for programs, and nothing but its lines is printed. `attempts` tells of connections that were asked
+    for in vain, below the last exchange of a capture.
     """
 
     about: str
@@ -58,6 +66,13 @@ class View:
     explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
     shallow: bool = False
     data: bool = False
+    attempts: Callable[[Look, Sequence[Attempts]], Text] = _attempts
+
+
+def _attempts_json(look: Look, found: Sequence[Attempts]) -> Text:
+    from .attempts import attempts_json
+
+    return attempts_json(found)
 
 
 def _tree(look: Look, topics: Topics) -> ExchangeView:
@@ -153,7 +168,14 @@ VIEWS: dict[str, View] = {
         "a line an exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
     ),
     "hex": View("every byte with its field", _hex, piece=_hex_pieces, explained=_hex_explained),
-    "json": View("an object a line, lossless", _json, piece=_json_pieces, explained=_json_explained, data=True),
+    "json": View(
+        "an object a line, lossless",
+        _json,
+        piece=_json_pieces,
+        explained=_json_explained,
+        data=True,
+        attempts=_attempts_json,
+    ),
 }
 """The views by their names; whoever adds one at run time adds it here."""
 

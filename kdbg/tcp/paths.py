@@ -6,6 +6,7 @@ and of each attempt to get one. It reads headers alone, delivers no bytes, and i
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -95,7 +96,7 @@ class Paths:
     """
 
     def __init__(self, most: int = MOST, *, acknowledgements: bool = False) -> None:
-        self._times: dict[int, int] | None = {} if acknowledgements else None
+        self._times: OrderedDict[int, int] | None = OrderedDict() if acknowledgements else None
         self._most = most
         self._by_flow: dict[bytes, tuple[Path, Side]] = {}
         self._paths: dict[int, Path] = {}

@@ -22,6 +22,8 @@ SHUFFLED = 64
 nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it."""
 BEFORE = 1 << 20
 """Bytes of the other end that data may wait for, which acknowledges them before they were captured."""
+COPY = 1_000_000
+"""Nanoseconds within which the same packet was captured twice, not sent again."""
 UNUSUAL = FIN | SYN | RST
 EPHEMERAL = 32_768
 """Linux gives connecting sockets ports from here on; other systems start higher."""
@@ -41,11 +43,14 @@ class Connection:
     repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
     `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge
     is there; `lossy` says that it did not come, and `reset` that one end hung up.
+
+    `asks` counts the packets that ask for it, `tries` how many of them are no copies of another. `refused` says that
+    nothing but a RST answered.
     """
 
     __slots__ = (
-        "acceptor", "answered", "bytes", "early", "first_packet", "handshake", "initiator", "last_packet", "last_time",
-        "lossy", "number", "opened_by", "packets", "reset", "sent", "start",
+        "acceptor", "answered", "asks", "bytes", "early", "first_packet", "handshake", "initiator", "last_packet",
+        "last_time", "lossy", "number", "opened_by", "packets", "refused", "reset", "sent", "start", "tries",
     )  # fmt: skip
 
     def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
@@ -60,12 +65,23 @@ class Connection:
         self.start: int = packet[1]
         self.last_time: int = packet[1]
         self.packets: int = 0
+        self.asks: int = 0
+        self.tries: int = 0
+        self.refused: bool = False
         self.bytes: int = 0
         self.sent: Stream = sent
         self.answered: Stream = answered
         self.early: list[Packet] = NO_PACKETS
         self.lossy: bool = False
         self.reset: bool = False
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it was asked for more than once, and there is nothing else of it.
+
+        Once is not enough: the capture may end before the answer.
+        """
+        return self.tries > 1 and self.asks == self.packets
 
     @property
     def ended(self) -> bool:
@@ -144,6 +160,7 @@ class Table:
         if flags & RST:
             if stream.near(seq) and not connection.reset:
                 connection.reset = True
+                connection.refused = stream is connection.answered and 0 < connection.asks == connection.packets - 1
                 self._await(connection, number)
             return
         if length:
@@ -298,6 +315,9 @@ class Table:
         stream.certain = True
         if ack is not None:
             other.start(ack)
+        else:
+            connection.tries += not connection.asks or packet[1] - connection.last_time >= COPY
+            connection.asks += 1
         if stream is (connection.sent if ack is None else connection.answered) and stream.first == first:
             connection.handshake = True
         return entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Final, NamedTuple
 
 from kdbg.capture.packet import ACK, RST, SHUT, Packet
@@ -106,10 +106,12 @@ class Way:
 
     def resent_by(self, number: int) -> int:
         """Return how many segments were sent again up to the packet of this number."""
-        return bisect_right(self.again, number)
+        return bisect_right(self.again, number) if self.again else 0
 
     def shut_between(self, start: int, end: int) -> int:
         """Return the nanoseconds between two times in which its receive window was 0."""
+        if not self.shuts:
+            return 0
         spans = ((max(shut.since, start), end if shut.until is None else min(shut.until, end)) for shut in self.shuts)
         return sum(until - since for since, until in spans if until > since)
 
@@ -131,13 +133,13 @@ def awaited(way: Way, number: int) -> None:
     way.awaited.append((way.next, number))
 
 
-def arrived(way: Way, ack: int, time: int, times: dict[int, int]) -> None:
+def arrived(way: Way, ack: int, time: int, times: OrderedDict[int, int]) -> None:
     """Take note when packets were acknowledged; of very many, the oldest are forgotten."""
     awaited = way.awaited
     while awaited and (ack - awaited[0][0] & MASK) < HALF:
         times[awaited.popleft()[1]] = time
         if len(times) > MOST_ACKNOWLEDGED:
-            del times[next(iter(times))]
+            times.popitem(last=False)  # a plain dict looks for its first entry among all that were deleted
 
 
 def window(way: Way, flags: int, time: int) -> None:

@@ -15,7 +15,7 @@ from kdbg.findings import facts as of
 from kdbg.findings.quirks import FALLBACK
 from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
-from tests.traffic import client_hello, pcap
+from tests.traffic import START, client_hello, pcap
 
 TOPIC = "topics[0].name"
 BATCH = "topic_data[0].partition_data[0].records[0]"
@@ -84,6 +84,10 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             " alike), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
         ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
+        ("refused", WARNING, ("", "", None, 0), of.TurnedDown(1, START * 10**9, START * 10**9 + 10**6),
+            "the connection was refused: nothing takes connections there"),
+        ("unreached", WARNING, ("", "", None, 0), of.NobodyThere(3, START * 10**9, (START + 3) * 10**9),
+            "the connection was asked for 3 times, and nobody answered"),
         ("encrypted", ERROR, ("", "", None, len(client_hello("kafka.example"))),
             of.Encrypted("TLS 1.3", "", "kafka.example", (), (), (), (), "unanswered"),
             "TLS 1.3 offered, to kafka.example; not decrypted: nobody answered the client's first message, as on a"
@@ -155,7 +159,7 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
         "dialect", "quirk", "midstream", "fault", "unknown-tag", "unanswered", "unasked",
-        "non-minimal-varint", "unused-bits",
+        "non-minimal-varint", "unused-bits", "refused", "unreached",
     }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)

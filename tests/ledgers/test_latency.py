@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 import kdbg
 
 from ..cli.calls import call
-from ..traffic import Segment, Talk, ip, pcap
+from ..traffic import Talk, pcap
 
 Json = dict[str, Any]
 FETCHING: Json = {
@@ -194,23 +193,3 @@ def test_a_program_gets_it_where_its_filter_asks(tmp_path: Path) -> None:
     assert one.to_dict()["split"]["broker_ms"] == 20
     (plain,) = kdbg.read(path)
     assert plain.timing is None
-
-
-def test_who_asked_for_connections_in_vain(tmp_path: Path) -> None:
-    talks = [Talk(client=("10.0.0.1", 50000 + port), at=port) for port in range(3)]
-    for talk in talks:
-        del talk.segments[1:]
-    talks[2].segments.append(talks[2].segments[0]._replace(at=900))
-    talks[0].segments.append(refusal(talks[0]))
-    path = tmp_path / "made.pcap"
-    path.write_bytes(pcap(Timed(client=("10.0.0.9", 51514)).look(20, 50), *talks))
-    said = call("decode", path, "-f", "json", "--latency").err
-    assert f"{path}: 10.0.0.1 → 10.0.0.2:9092: 1 connection refused (from packet 2 on)" in said
-    assert f"{path}: 10.0.0.1 → 10.0.0.2:9092: 2 connections asked for 3 times and not answered" in said
-    assert "refused" not in call("decode", path, "-f", "json").err
-
-
-def refusal(talk: Talk) -> Segment:
-    """The RST with which a port is closed that nobody listens at."""
-    (client, client_port), (broker, port) = talk.ends
-    return Segment(ip(broker, client, struct.pack(">HHIIBBHHH", port, client_port, 0, 1001, 0x50, 0x14, 0, 0, 0)), 5)

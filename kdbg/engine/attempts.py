@@ -1,0 +1,16 @@
+"""Connections that were asked for and never came to be: a finding of each."""
+
+from __future__ import annotations
+
+from ..findings import Finding, Kind
+from ..findings.facts import NobodyThere, TurnedDown
+from ..tcp.table import Connection
+
+
+def attempt(connection: Connection) -> Finding | None:
+    """Return what to say of a connection over which nothing was sent; None where it was open, or nobody knows."""
+    if connection.refused:
+        return Finding(Kind.REFUSED, facts=TurnedDown(connection.tries, connection.start, connection.last_time))
+    if connection.unanswered:
+        return Finding(Kind.UNREACHED, facts=NobodyThere(connection.tries, connection.start, connection.last_time))
+    return None

@@ -1,0 +1,75 @@
+"""Connections that were asked for in vain, in every view and in the closing line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..traffic import Talk, pcap
+from .calls import call
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """A client that is answered by one broker, refused by another twice, and not answered by a third."""
+    path = tmp_path / "made.pcap"
+    talks = [
+        Talk().ask("Metadata", 1).answer(),
+        Talk.in_vain(100, refused=101, client=("10.0.0.1", 40_001), broker=("10.0.0.3", 9092)),
+        Talk.in_vain(200, refused=201, client=("10.0.0.1", 40_002), broker=("10.0.0.3", 9092)),
+        Talk.in_vain(300, 1300, 3300, client=("10.0.0.1", 40_003), broker=("10.0.0.4", 9092)),
+    ]
+    path.write_bytes(pcap(*talks))
+    return path
+
+
+REFUSED = "10.0.0.1 → 10.0.0.3:9092: 2 connections refused (c2, from packet 5 on)"
+UNREACHED = "10.0.0.1 → 10.0.0.4:9092: 1 connection not answered, asked for 3 times (c4, from packet 9 on)"
+
+
+@pytest.mark.parametrize("view", ["tree", "summary", "hex"])
+def test_views_for_people_tell_of_them_below_the_exchanges(capture: Path, view: str) -> None:
+    made = call("decode", capture, "-f", view)
+    assert made.out.splitlines()[-2:] == [
+        f"! refused: {REFUSED} · 12:30:00.100 to 12:30:00.201",
+        f"! unreached: {UNREACHED} · 12:30:00.300 to 12:30:03.300",
+    ]
+    assert made.err == "11 packets · 1 connection · 1 exchange · 0 unanswered · 3 findings (refused 2, unreached 1)\n"
+    assert made.status == 0
+
+
+def test_json_with_what_tcp_tells_has_an_object_that_is_of_no_exchange(capture: Path) -> None:
+    exchange, refused, unreached = call("decode", capture, "-f", "json", "--latency").lines
+    assert exchange["number"] == 1
+    assert "attempts" not in exchange
+    assert exchange.keys() - {"split", "tcp"} == refused.keys() - {"attempts"} == unreached.keys() - {"attempts"}
+    assert (refused["number"], refused["api"], refused["request"], refused["response"]) == (None, None, None, None)
+    assert refused["connection"] == {"client": "10.0.0.1", "broker": "10.0.0.3:9092", "id": 2}
+    assert refused["notes"] == ["refused: the connection was refused: nothing takes connections there"]
+    assert refused["attempts"] == {
+        "outcome": "refused", "connections": 2, "tries": 2, "since": 1795264200.1, "until": 1795264200.201,
+        "first_packet": 5,
+    }  # fmt: skip
+    assert (unreached["attempts"]["connections"], unreached["attempts"]["tries"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "chosen", [("--api", "metadata"), ("--limit", "10"), ()], ids=["filter", "limit", "an exchange a line"]
+)
+def test_beside_exchanges_that_were_chosen_they_are_said(capture: Path, chosen: tuple[str, ...]) -> None:
+    made = call("decode", capture, "-f", "json", *chosen)
+    assert [line["number"] for line in made.lines] == [1]
+    assert f"kdbg: {capture}: {REFUSED}\n" in made.err
+
+
+@pytest.mark.parametrize("command", [("stats",), ("records",), ("lint",)], ids=lambda command: command[0])
+def test_other_commands_say_them(capture: Path, command: tuple[str, ...]) -> None:
+    assert (f"kdbg: {capture}: {REFUSED}\n" in call(*command, capture).err) == (command != ("lint",))
+
+
+def test_a_capture_without_any_says_nothing_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Talk().ask("Metadata", 1).answer()))
+    assert "attempts" not in call("decode", path, "-f", "json", "--latency").out
+    assert "refused" not in call("decode", path).out

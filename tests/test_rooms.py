@@ -56,7 +56,7 @@ ARROWS: dict[str, set[str]] = {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions", "ledgers", "diagnosis",
     },
-    "report": {"tables", "render", "messages", "filters", "jobs", "grammars"},
+    "report": {"tables", "render", "messages", "filters", "jobs", "grammars", "ledgers", "diagnosis", "capture"},
     "query": {"tables", "spark", "filters", "capture"},
     "reading": {
         "render", "tables", "engine", "messages", "guess", "filters", "segments", "capture", "grammars", "wire",

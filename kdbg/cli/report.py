@@ -26,7 +26,7 @@ from .pipeline import Setting
 @definitions_option
 @memory_option
 def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
-    """Make a page for people who would rather look: what stands out, then traffic, latency, errors, lag, rebalances.
+    """Make a page for people who would rather look: what is wrong, then traffic, latency, errors, lag, rebalances.
 
     Of captures, which are decoded here (files, folders and globs; filters as decode has them), or of a folder of tables
     that `kdbg pipeline` wrote, which Spark reads. The page is one file, needs no network, and shows no secrets.

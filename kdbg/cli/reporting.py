@@ -24,6 +24,7 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from ..report.ask import Ask
+    from ..report.judged import Judged
 
 NEEDED = ("jinja2",)
 
@@ -80,7 +81,7 @@ def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], 
                 click.echo(f"kdbg: {escape(line)}", err=True)
         if not read:
             return REFUSED
-        undecoded = made(collected.ask, read, output)
+        undecoded = made(collected.ask, read, output, collected.judged)
         if collected.left != 0:
             for line in unmatched_lines(collected.seen):
                 click.echo(f"kdbg: {line}", err=True)
@@ -98,13 +99,13 @@ def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
     return 0
 
 
-def made(ask: Ask, sources: list[str], output: str) -> int:
-    """Write the page; return how much could not be decoded."""
+def made(ask: Ask, sources: list[str], output: str, judged: Judged | None = None) -> int:
+    """Write the page; return how much could not be decoded. `judged`: what is found in captures."""
     from ..report.moving import moving
     from ..report.page import page
     from ..report.sections import report
 
-    found = report(ask)
+    found = report(ask, judged)
     with target(output) as write:
         write(page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace"))
     return found.undecoded

@@ -29,7 +29,7 @@ def diagnose(book: Ledgers) -> list[Case]:
             if number >= MOST:
                 break
             cases.append(case)
-    return sorted(after_effects(cases), key=_weight)
+    return sorted(after_effects(cases), key=weight)
 
 
 def after_effects(cases: list[Case]) -> list[Case]:
@@ -55,7 +55,8 @@ def _differ(one: Who, other: Who, name: str) -> bool:
     return mine is not None and its is not None and mine != its
 
 
-def _weight(case: Case) -> tuple[int, float, int, int]:
+def weight(case: Case) -> tuple[int, float, int, int]:
+    """Return what cases are ordered by: the weightiest has the least."""
     return (
         SEVERITIES.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since,
     )  # fmt: skip

@@ -46,7 +46,7 @@ class CaseView:
         yield f"{head}  {paint('dim', escape(seen(self.clock.times, case.since, case.until, case.count)))}\n"
         yield from self._text("", f"{sentence(case)}.", "")
         yield from self._text("change", advice(case), "good")
-        if shown := self._shown(case):
+        if shown := evidence_text(case, self.file):
             yield from self._text("look at", shown, "name", whole=True)
         if others := alternatives(case):
             yield from self._text("or else", "; ".join(others), "dim")
@@ -57,22 +57,6 @@ class CaseView:
         mark, style = MARKS[case.severity]
         after = f" (after-effect of {case.because})" if case.because else ""
         yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
-
-    def _shown(self, case: Case) -> str:
-        """Return the command that shows an exchange of the evidence, and where else to look."""
-        numbers, packets = case.evidence.exchanges, case.evidence.packets
-        name = shlex.quote(self.file)
-        parts = []
-        if numbers and not self.file:
-            parts.append(", ".join(f"#{number}" for number in numbers))
-        elif numbers:
-            others = ", ".join(f"#{number}" for number in numbers[1:])
-            parts.append(f"kdbg decode {name}#{numbers[0]}" + (f" (and {others})" if others else ""))
-        if packets:
-            parts.append(f"packet{'s' * (len(packets) > 1)} {', '.join(map(str, packets))}")
-        if case.evidence.fields and numbers:
-            parts.append(f"fields {', '.join(case.evidence.fields)}")
-        return " · ".join(parts)
 
     def _text(self, label: str, text: str, style: str, *, whole: bool = False, indent: str = INDENT) -> Iterator[str]:
         """Yield a text in lines that fit; `whole` is never broken."""
@@ -85,6 +69,26 @@ class CaseView:
             pieces = wrap(prefix + text, room, subsequent_indent="  " if label else "", break_long_words=False)
         for piece in pieces:
             yield f"{indent}{self.look.paint(style, piece) if style else piece}\n"
+
+
+def command(case: Case, file: str) -> str:
+    """Return the command that shows the first exchange of the evidence; "" where there is none, or no file."""
+    numbers = case.evidence.exchanges
+    return f"kdbg decode {shlex.quote(file)}#{numbers[0]}" if numbers and file else ""
+
+
+def evidence_text(case: Case, file: str) -> str:
+    """Return the command that shows an exchange of the evidence, and where else to look."""
+    numbers, packets, shown = case.evidence.exchanges, case.evidence.packets, command(case, file)
+    parts = []
+    if numbers:
+        others = ", ".join(f"#{number}" for number in numbers[1 if shown else 0 :])
+        parts.append(" ".join(filter(None, (shown, f"(and {others})" if shown and others else others))))
+    if packets:
+        parts.append(f"packet{'s' * (len(packets) > 1)} {', '.join(map(str, packets))}")
+    if case.evidence.fields and numbers:
+        parts.append(f"fields {', '.join(case.evidence.fields)}")
+    return " · ".join(parts)
 
 
 def case_line(case: Case, file: str | None = None) -> bytes:

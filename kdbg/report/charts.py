@@ -50,7 +50,8 @@ class Key:
 class Chart:
     """A figure as plain data, its caption, its legend, its numbers, and how filters move it.
 
-    `kind` is that of its values, as tables have it.
+    `kind` is that of its values, as tables have it. `whole` is said below one that filters do not move, while they
+    choose something.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Chart:
     keys: list[Key] = field(default_factory=list)
     moved: Moved = None
     kind: str = "count"
+    whole: str = "This shows all traffic: it is too much to be taken apart."
 
 
 def stacked(
@@ -69,7 +71,7 @@ def stacked(
     x, colours = _middles(series.bins), _colours(series, beside.keys if beside else ())
     show = size if kind == "bytes" else "{:,}".format
     traces = [
-        {"type": "bar", "x": x, "y": values, "width": series.bins.width / 1000, "name": _name(name),
+        {"type": "bar", "x": x, "y": values, "width": series.bins.width / 1000, "name": escaped(name),
          "marker": {"color": colours[name], "line": {"width": 0}},
          "customdata": [show(value or 0) for value in values], "hovertemplate": "%{customdata}"}
         for name, values in series.lines.items()
@@ -88,7 +90,7 @@ def lines(id: str, caption: str, series: Series, kind: str, *, moved: Moved = No
     show = duration if long else "{:,}".format
     traces = [
         {"type": "scatter", "x": x, "y": [max(value, 1) if long and value is not None else value for value in values],
-         "name": _name(name), "zorder": -i, "mode": "lines+markers" if long else "lines",
+         "name": escaped(name), "zorder": -i, "mode": "lines+markers" if long else "lines",
          "marker": {"size": 4 + 2 * i},
          "line": {"color": colours[name], "width": 1.5 + i, "shape": "linear" if long else "hv"},
          "customdata": ["" if value is None else show(int(value)) for value in values],
@@ -126,7 +128,7 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat, of: str) -> Chart:
                   "ticktext": [f"{10**tick:,}" for tick in ticks]},
     }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": False, "type": "category"}
-    figure = _figure([trace], bins, hovermode="closest", yaxis=axis)
+    figure = plotted([trace], bins, hovermode="closest", yaxis=axis)
     columns = {"time": "time"} | dict.fromkeys(labels, "count")
     rows = [(start, *counts) for start, *counts in zip(bins.times, *heat.counts, strict=True) if any(counts)]
     return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows), moved=Heated(of, heat.edges))
@@ -141,7 +143,7 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: T
     bars = [number for group in busiest for number in groups[group]]
     found = [rebalances.rows[number] for number in bars]
     trace = {
-        "type": "bar", "orientation": "h", "y": [_name(row[0], 24) for row in found],
+        "type": "bar", "orientation": "h", "y": [escaped(row[0], 24) for row in found],
         "base": [when(row[2]) for row in found],
         "x": [max((row[3] - row[2]) / 1000, 0.001) for row in found], "width": 0.5,
         "marker": {"color": PALETTE[0], "line": {"color": PALETTE[0], "width": 3}},
@@ -150,7 +152,7 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: T
                          "<extra>%{y}</extra>",
     }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": True, "autorange": "reversed", "type": "category"}
-    figure = _figure([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
+    figure = plotted([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
     return Chart(id, caption, figure, numbers, moved=Bars(bars))
 
 
@@ -163,10 +165,11 @@ def _chart(
             if any(values)]  # fmt: skip
     keys = [Key(shown(name, NAME), colours[name]) for name in series.lines]
     numbers = table(f"{caption}: numbers", columns, rows)
-    return Chart(id, caption, _figure(traces, series.bins, **layout), numbers, keys, moved, kind)
+    return Chart(id, caption, plotted(traces, series.bins, **layout), numbers, keys, moved, kind)
 
 
-def _figure(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
+def plotted(traces: Sequence[Any], bins: Bins, **layout: Any) -> dict[str, Any]:
+    """Return a figure whose x axis is the time of these bins."""
     span = [when(bins.start), when(bins.start + bins.many * bins.width)]
     return {"data": list(traces), "layout": LAYOUT | {"xaxis": TIME_AXIS | {"range": span}} | layout}
 
@@ -183,6 +186,6 @@ def _colours(series: Series, taken: Sequence[Key] = ()) -> dict[str, str]:
     return colours | {name: next(free) for name in series.lines if name not in colours}
 
 
-def _name(name: Any, most: int = NAME) -> str:
+def escaped(name: Any, most: int = NAME) -> str:
     """Escape captured text where Plotly would read HTML."""
     return html.escape(shown(name, most), quote=False)

@@ -7,14 +7,17 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from ..capture import Capture
 from ..filters.chosen import Filters
 from ..jobs.apart import Apart
 from ..jobs.forks import Show
+from ..ledgers import Ledgers
 from ..messages.exchange import Exchange
 from ..tables.cells import Cells, TableRow, plain
 from ..tables.columns import TABLES
 from ..tables.decoding import Decoding, Making, OneCapture
 from ..tables.told import Wanted
+from .judged import Judged
 
 KEPT = ("exchanges", "partitions", "connections", "groups", "problems", "files")
 DERIVED = """
@@ -42,18 +45,21 @@ class Largest:
 
 
 class Collected(Decoding):
-    """Takes captures, one by one; then answers SQL as `ask.Ask`.
+    """Takes captures, one by one; then answers SQL as `ask.Ask`. `judged` is what is found in them.
 
     With more `jobs` than one, copies of this process make rows too, while it pairs and keeps what is made.
     """
 
     jobs: int
+    judged: Judged
     keep: Callable[[str, list[Sequence[Any]]], None]
     """Takes rows as they are stored."""
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
         super().__init__(filters, Wanted())
         self.jobs, self.keep = jobs, self._keep
+        self.judged = Judged()
+        self._ledgers: Ledgers | None = None
         self._cells = plain(self._row)
         self._waiting: Stored = {table: [] for table in KEPT}
         self._database = sqlite3.connect("", isolation_level=None)  # "" is a file of its own, gone when it is closed
@@ -72,6 +78,18 @@ class Collected(Decoding):
     def close(self) -> None:
         """Close the database, and forget all rows."""
         self._database.close()
+
+    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
+        """Decode a capture, and judge it: all that was read of it, whatever filters let through."""
+        super().capture(capture, filters)
+        ledgers, self._ledgers = self._ledgers, None
+        if ledgers is not None:
+            self.judged.take(ledgers, capture.name)
+
+    def listener(self, one: OneCapture) -> Ledgers:
+        """Return the ledgers of a capture."""
+        self._ledgers = Ledgers(one.engine.names_then)
+        return self._ledgers
 
     def making(self, one: OneCapture) -> Making:
         """Return what makes the rows of a capture's exchanges: this process, or copies of it as well."""

@@ -230,6 +230,7 @@ class Moved {
   restore(chart, keep) {
     this.mark(chart, [[0]]);
     chart.closest("figure").querySelector(".whole").hidden = !(keep && this.told.way === undefined);
+    if (this.told.way === undefined) return undefined; // it shows all it ever shows
     if (this.told.way !== "bars") this.list.restore();
     const take = (name) => this.figure.data.map((trace) => trace[name]);
     const names = { heat: ["z", "customdata"], bars: ["x", "y", "base", "customdata"] }[this.told.way] ?? ["y", "customdata"];

@@ -9,7 +9,9 @@ from . import charts, facts, moved, opening, outstanding
 from .ask import Ask, Bins
 from .cells import Table, duration, table, when
 from .charts import Chart
+from .judged import Judged, Lane
 from .lag import lag as found_lag
+from .lanes import lane_chart
 from .opening import Point
 from .outstanding import Named
 
@@ -30,7 +32,8 @@ class Section:
 class Report:
     """All that the page shows; `points` are what stands out, `tiles` all in numbers; None where there is no traffic.
 
-    `undecoded` counts what could not be decoded; `bins` are those of all charts.
+    `undecoded` counts what could not be decoded; `bins` are those of all charts. `judged` is what diagnosis finds, None
+    where there are no captures to judge.
     """
 
     span: str
@@ -39,25 +42,28 @@ class Report:
     undecoded: int
     points: list[Point] = field(default_factory=list)
     bins: Bins | None = None
+    judged: Judged | None = None
 
 
-def report(ask: Ask) -> Report:
-    """Ask for all facts, and put them in their places."""
+def report(ask: Ask, judged: Judged | None = None) -> Report:
+    """Ask for all facts, and put them in their places, beside what captures were `judged` to be."""
     total, undecoded = facts.total(ask), facts.undecoded(ask)
     if total is None:
-        return Report("no exchange of Kafka was found", None, [problems(ask), files(ask)], undecoded)
+        return Report("no exchange of Kafka was found", None, [problems(ask), files(ask)], undecoded,
+                      judged=judged)  # fmt: skip
     bins = Bins.over(total.first, total.last)
     span = f"{when(total.first)} to {when(total.last)} UTC, {duration(total.last - total.first)}"
     found = facts.rebalances(ask)
     named = outstanding.named(ask, found)
     sections = [
+        *([] if judged is None or not judged.lanes else [stories(bins, judged.lanes)]),
         worth_looking(ask),
         *(make(ask, bins) for make in OVER_TIME),
         rebalances(bins, found, named),
         *(make(ask) for make in AT_ALL),
     ]
     tiles = in_numbers(total, undecoded)
-    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins)
+    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins, judged)
 
 
 def in_numbers(total: facts.Total, undecoded: int) -> Table:
@@ -161,6 +167,16 @@ def lag(ask: Ask, bins: Bins) -> Section:
         else [],
         filled(table("Lag at the end, by partition", columns, found.partitions, moved.LAG)),
     )  # fmt: skip
+
+
+def stories(bins: Bins, found: list[Lane]) -> Section:
+    return Section(
+        "stories",
+        "Stories",
+        "What happened to whom the findings above are about: causes in red, each over the time in which it was seen.",
+        "",
+        [lane_chart("stories-time", "What happened, by whom it happened to", bins, found)],
+    )
 
 
 def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:

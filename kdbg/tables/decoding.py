@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Protocol
 
-from ..capture import Capture
+from ..capture import Capture, Packet
 from ..engine.driver import Drive, Fits
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
+from ..findings import Finding
 from ..messages.exchange import Exchange
+from ..messages.peers import Peers
 from ..render.values import escape
 from .cells import Cells
 from .connections import Connections
@@ -34,6 +36,19 @@ class Making(Protocol):
         """Let go of what is not done yet."""
 
 
+class Listener(Protocol):
+    """Hears all that a capture holds while its rows are made."""
+
+    def packets(self, packets: Sequence[Packet], /) -> None:
+        """Take packets, before the engine does."""
+
+    def take(self, exchanges: Iterable[Exchange], /) -> None:
+        """Take exchanges, wanted or not."""
+
+    def left_over(self, found: Iterable[tuple[Peers, Finding]], /) -> None:
+        """Take, at the end, what belongs to no exchange."""
+
+
 class Decoding:
     """Takes captures, one by one; a subclass says in `add` what becomes of their rows.
 
@@ -51,6 +66,10 @@ class Decoding:
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `Rows` gives them."""
         raise NotImplementedError
+
+    def listener(self, one: OneCapture) -> Listener | None:
+        """Return who hears a capture beside; nobody, if a subclass does not say otherwise."""
+        return None
 
     def making(self, one: OneCapture) -> Making:
         """Return what makes the rows of a capture's exchanges: this process, if a subclass does not say otherwise."""
@@ -79,13 +98,14 @@ class OneCapture:
         self.connections = Connections()
         self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
         self.rows = Rows(to.add, to.wanted, self.engine.names_then)
+        self.listener = to.listener(self)
         self.shown: set[int] = set()
         """The connections of which an exchange is wanted."""
 
     def run(self, capture: Capture) -> None:
         """Decode the capture, and tell of its connections: of all, or of those that a filter lets through."""
         self.engine.keys = capture.secrets(self.filters.tls_keys)
-        to, blocks = self.to, capture.blocks(singly=self.to.left is not None)
+        to, blocks = self.to, self._blocks(capture)
         drive = Drive(
             self.engine, blocks, lambda: self._fits(capture), left=to.left, hear=self._hear, last=self.filters.last
         )
@@ -95,6 +115,8 @@ class OneCapture:
                 making.add(chunk)
             making.wait()
         to.left = drive.left
+        if self.listener is not None:
+            self.listener.left_over(self.engine.findings)
         whole, findings = not self.filters.but(port=None, tls_keys=None), self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
@@ -110,6 +132,14 @@ class OneCapture:
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
         self.to.exchanges += 1
         self.connections.heard(exchange)
+        if self.listener is not None:
+            self.listener.take((exchange,))
+
+    def _blocks(self, capture: Capture) -> Iterator[list[Packet]]:
+        for packets in capture.blocks(singly=self.to.left is not None):
+            if self.listener is not None:
+                self.listener.packets(packets)
+            yield packets
 
     def _fits(self, capture: Capture) -> Fits | None:
         return self.filters.dated(capture.first_time).check(self.engine.names_then, self.to.seen)

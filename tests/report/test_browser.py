@@ -12,7 +12,7 @@ from .browser import DESKTOP, PHONE, chromium_path, complaints, size
 from .scripted import ESCAPES, HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
-CHARTS = 8
+CHARTS = 9
 APIS = "#traffic .scroll[aria-label='APIs']"
 DRAWN = "document.querySelectorAll('.chart .main-svg').length > 0"
 RANGES = "[...document.querySelectorAll('.chart')].map((chart) => String(chart.layout.xaxis.range))"
@@ -54,8 +54,8 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(shown: Any) -> None:
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_what_stands_out_is_on_the_first_screen(shown: Any) -> None:
-    bottom = shown.evaluate("document.getElementById('stands-out').getBoundingClientRect().bottom")
+def test_what_is_wrong_is_on_the_first_screen(shown: Any) -> None:
+    bottom = shown.evaluate("document.getElementById('causes').getBoundingClientRect().bottom")
     assert bottom <= shown.viewport_size["height"]
     assert shown.locator("#stands-out .points > li").count() >= 3
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..case import Case
 from ..judge import diagnose
 from . import client, connection, group, producer, topic, transaction
 from .event import Event, Story, Subject
@@ -31,9 +32,12 @@ def subjects(book: Ledgers) -> Iterator[tuple[str, Subject]]:
             yield kind, subject
 
 
-def tell(book: Ledgers, kind: str, name: str) -> list[Event] | None:
-    """Return what happened to a subject, in order; None where there is no such subject."""
+def tell(book: Ledgers, kind: str, name: str, cases: list[Case] | None = None) -> list[Event] | None:
+    """Return what happened to a subject, in order; None where there is no such subject.
+
+    `cases` are what `diagnose` finds in the ledgers, where that was asked already.
+    """
     story = STORIES[kind]
     if not any(subject.name == name for subject in story.subjects(book)):
         return None
-    return sorted(story.events(book, name, diagnose(book)), key=lambda event: event.time)
+    return sorted(story.events(book, name, diagnose(book) if cases is None else cases), key=lambda event: event.time)

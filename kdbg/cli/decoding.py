@@ -107,9 +107,10 @@ class Run(Captures):
     def tell_attempts(self, name: str) -> None:
         """Show who asked for connections in vain where all there is is shown; else say it.
 
-        A line of JSON is an exchange, unless more was asked for than those.
+        A line of JSON is an exchange, unless what TCP tells was asked for.
         """
-        if self.filters.asks or self.given.limit is not None or (self.view.data and not self.timed):
+        chosen = self.filters.asks or self.given.limit is not None or (self.view.data and not self.timed)
+        if chosen or self.view.attempts is None:
             super().tell_attempts(name)
         else:
             self.writer.write(self.view.attempts(self.look, self.tried.found))

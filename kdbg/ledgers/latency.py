@@ -47,10 +47,13 @@ class Turn:
 
 
 class Latencies:
-    """Give it exchanges by `take`, in an engine's order, when `paths` has seen their packets; memory is bounded."""
+    """Give it exchanges by `take`, in an engine's order, when `paths` has seen their packets; memory is bounded.
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+    Without `tcp` their `timing` has no `Tcp`.
+    """
+
+    def __init__(self, paths: Paths, *, tcp: bool = True) -> None:
+        self._paths, self._tcp = paths, tcp
         self._turns: dict[int, Turn] = {}
         self._recent: dict[End, deque[int]] = {}
 
@@ -65,7 +68,7 @@ class Latencies:
         if half is None or half.first_time == UNTIMED:
             return NOTHING
         path = self._paths.begun_by(exchange.peers.first_packet)
-        tcp = None if path is None else _tcp(path, exchange, half)
+        tcp = None if path is None or not self._tcp else _tcp(path, exchange, half)
         request, response = exchange.request, exchange.response
         split = NOTHING.split if request is None or response is None else self._split(exchange, request, response, path)
         return Timing(split, tcp)

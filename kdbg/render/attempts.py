@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from ..findings import Kind
@@ -34,8 +35,9 @@ def attempts_lines(found: Sequence[Attempts], look: Look) -> str:
     for one in found:
         since, until = (clock.times[time // 1_000_000] for time in (one.since, one.until))
         when = since if since == until else f"{since} to {until}"
-        kind = look.paint("note", f"! {one.kind}")
-        lines.append(f"{kind}: {attempts_text(one)} {look.paint('dim', f'· {when}')}\n")
+        text = f"! {one.kind}: {attempts_text(one)} · {when}"
+        pieces = [text] if look.full or look.long_lines else wrap(text, look.width, subsequent_indent="    ")
+        lines += [look.paint("note", piece) + "\n" for piece in pieces]
     return "".join(lines)
 
 

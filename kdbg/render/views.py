@@ -55,7 +55,7 @@ class View:
     pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `explained` renders a
     piece of pasted bytes and says whether all of it could be explained. `shallow`: it needs no records and no payloads.
     `data`: it is for programs, and nothing but its lines is printed. `attempts` tells of connections that were asked
-    for in vain, below the last exchange of a capture.
+    for in vain, below the last exchange of a capture; None where each line is an exchange.
     """
 
     about: str
@@ -66,7 +66,7 @@ class View:
     explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
     shallow: bool = False
     data: bool = False
-    attempts: Callable[[Look, Sequence[Attempts]], Text] = _attempts
+    attempts: Callable[[Look, Sequence[Attempts]], Text] | None = None
 
 
 def _attempts_json(look: Look, found: Sequence[Attempts]) -> Text:
@@ -163,11 +163,17 @@ def _json_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
 
 
 VIEWS: dict[str, View] = {
-    "tree": View("every field with its name and meaning", _tree, piece=_tree_pieces, explained=_tree_explained),
+    "tree": View(
+        "every field with its name and meaning",
+        _tree,
+        piece=_tree_pieces,
+        explained=_tree_explained,
+        attempts=_attempts,
+    ),
     "summary": View(
         "a line an exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
     ),
-    "hex": View("every byte with its field", _hex, piece=_hex_pieces, explained=_hex_explained),
+    "hex": View("every byte with its field", _hex, piece=_hex_pieces, explained=_hex_explained, attempts=_attempts),
     "json": View(
         "an object a line, lossless",
         _json,

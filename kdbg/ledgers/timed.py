@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ..ledgers.latency import Latencies
 from ..messages.exchange import Exchange
 from ..tcp.paths import Paths
+from .latency import Latencies
 
-if TYPE_CHECKING:
-    from ..engine.driver import Pairing
+
+class Pairing(Protocol):
+    """What makes exchanges of packets: an engine."""
+
+    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete, those of a block together."""
 
 
 class Timed:
-    """In place of an engine: all that the engine has is asked of it; each of its exchanges has its `timing`."""
+    """In place of an engine: all that the engine has is asked of it; each of its exchanges has its `timing`.
 
-    def __init__(self, engine: Pairing) -> None:
+    Without `tcp` that has what the time was spent on alone.
+    """
+
+    def __init__(self, engine: Pairing, *, tcp: bool = True) -> None:
         self._engine = engine
         self._paths = Paths(acknowledgements=True)
-        self._latencies = Latencies(self._paths)
+        self._latencies = Latencies(self._paths, tcp=tcp)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

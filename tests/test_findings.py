@@ -95,6 +95,8 @@ MADE: dict[str, Callable[[], Talk]] = {
 }
 ON_STDERR = {"not-kafka", "encrypted", "capture"}
 """Kinds that belong to no exchange."""
+IN_VAIN = {"refused", "unreached"}
+"""Kinds of connections without an exchange, below trees and hexdumps."""
 OF_FILES = {"order"}
 OF_THE_PROXY = {"fault"}
 """Kinds that no traffic has: tests/cli/test_segments.py makes them."""
@@ -127,6 +129,11 @@ def test_it_is_shown_counted_and_weighed(kind: str, tmp_path: Path, capfdbinary:
     summary, _ = decode("summary")
     hexdump, _ = decode("hex")
     notes = [note for line in lines.splitlines() for note in json.loads(line)["notes"]]
+    if kind in IN_VAIN:
+        assert f"{mark} {kind}: " in tree
+        assert f"{mark} {kind}: " in hexdump
+        assert (notes, lines, summary.count("\n")) == ([], "", 1)
+        return
     if kind in ON_STDERR:
         assert said.startswith(f"kdbg: {path}: ")
         assert f"{mark} {kind}" not in tree

@@ -16,6 +16,8 @@ LABEL = 26
 """Characters of a lane's name."""
 BACK = frozenset({"transaction-ends", "transaction-open"})
 """Events at the end of what lasted; others begin it."""
+AGAIN = frozenset({"reads-last", "writes-last"})
+"""Events that repeat how long something lasted which another begins."""
 CAUSE, ERROR, LASTS, EVENT = "causes", "errors", "what lasts", "events"
 STYLES: dict[str, dict[str, Any]] = {
     EVENT: {"color": BLUE, "size": 8, "symbol": "circle"},
@@ -69,7 +71,7 @@ def _kind(event: Event) -> str:
 
 
 def _lasted(event: Event) -> bool:
-    return event.kind != "cause" and event.facts.get("for_ns", 0) > 0 and not event.kind.endswith("-last")
+    return event.kind != "cause" and event.facts.get("for_ns", 0) > 0 and event.kind not in AGAIN
 
 
 def _span(event: Event) -> tuple[int, int]:

@@ -51,7 +51,7 @@ ARROWS: dict[str, set[str]] = {
         "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
         "compare", "stats", "pasted", "diagnosis",
     },
-    "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture"},
+    "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture", "ledgers"},
     "spark": {
         "tables", "render", "filters", "engine", "messages", "tcp", "grammars", "wire", "capture", "library",
         "definitions", "ledgers", "diagnosis",

@@ -113,7 +113,9 @@ def of_captures(
     from ..render.values import escape
 
     found, progress = Found(sources), Progress()
-    decoded = Decoded(database, {table for sql in asked.values() for table in database.named(sql)}, filters)
+    tables = {table for sql in asked.values() for table in database.named(sql)}
+    timed = any(database.asks_for_times(sql) for sql in asked.values())
+    decoded = Decoded(database, tables, filters, timed=timed)
     progress.exchanges = lambda: decoded.exchanges
     refused, read = found.refused, 0
     with progress.through(found.files):

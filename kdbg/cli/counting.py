@@ -20,7 +20,7 @@ from ..messages.exchange import Exchange
 from ..render.look import Look
 from ..render.stats.screen import screen
 from ..render.stats.table import ANY_WIDTH, lines
-from ..stats.dimensions import Key, dimensions
+from ..stats.dimensions import Dimension, Key, dimensions
 from ..stats.overview import Overview
 from ..stats.statistics import Statistics
 from ..stats.table import Table, folded
@@ -83,7 +83,7 @@ class StatsRun(Captures):
         """Count what is in a capture."""
         with self.driven(capture, name) as drive:
             self.statistics.capture(name, drive.engine.names_then)
-            here = self.jobs == 1 or self.writer.live or isinstance(capture, Log)
+            here = self.jobs == 1 or self.writer.live or self.timed or isinstance(capture, Log)
             counted = CountedHere(self) if here else CountedApart(self, drive.engine.names_then.topics)
             try:
                 for chunk in drive.chunks():
@@ -125,13 +125,15 @@ class StatsRun(Captures):
             packets = None if self.counts["lines"] and not self.counts["packets"] else self.counts["packets"]
             height = rows_of_terminal() - PROMPT if terminal else None
             yield screen(self.overview, self.findings, packets, self.look, width, height)
+            if self.timed:
+                yield from self._spent((), [((), self.overview.total)], width)
         elif self.overview is not None:
             from ..render.stats.rows import json_row
 
-            yield json_row((), (), self.overview.total, {"table": "total"})
+            yield json_row((), (), self.overview.total, {"table": "total"}, timed=self.timed)
             for name, table in self.overview.items():
                 for key, tally in self.rows(table, None):
-                    yield json_row(table.by, key, tally, {"table": name})
+                    yield json_row(table.by, key, tally, {"table": name}, timed=self.timed)
         else:
             yield from self._by(width)
 
@@ -150,14 +152,26 @@ class StatsRun(Captures):
         if self.asked.format == "table":
             table = lines(by, rows, self.look, width)
             yield from (f"{line}\n" for line in (table.heading, *table.rows))
+            if self.timed:
+                yield from self._spent(by, rows, width)
             return
         from ..render.stats.rows import csv_head, csv_row, json_row
 
         if self.asked.format == "json":
-            yield from (json_row(by, key, tally) for key, tally in rows)
+            yield from (json_row(by, key, tally, timed=self.timed) for key, tally in rows)
         else:
-            yield csv_head(by)
-            yield from (csv_row(by, key, tally, raw=self.asked.raw) for key, tally in rows)
+            yield csv_head(by, timed=self.timed)
+            yield from (csv_row(by, key, tally, raw=self.asked.raw, timed=self.timed) for key, tally in rows)
+
+    def _spent(
+        self, by: Sequence[Dimension], rows: Sequence[tuple[Key | str, Tally]], width: int
+    ) -> Iterator[str | bytes]:
+        """Yield where the time went, below the other numbers; what no packets tell has no lines."""
+        from ..render.stats.spent import spent_lines
+
+        table = spent_lines(by, rows, self.look, width)
+        if table.rows:
+            yield from (f"{line}\n" for line in ("", table.heading, *table.rows))
 
 
 class Counted(NamedTuple):

@@ -11,7 +11,7 @@ from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
-from .output import Writer, jobs_option, look, look_options, merge_option, raw_option
+from .output import Writer, jobs_option, latency_option, look, look_options, merge_option, raw_option
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -44,6 +44,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
     "--format", "-f", "format", type=click.Choice(["table", "csv", "json"]), default="table",
     help="csv and json (a line a row) have all measures; table if not said.",
 )  # fmt: skip
+@latency_option
 @raw_option
 @filter_options
 @look_options
@@ -51,8 +52,8 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @merge_option
 @definitions_option
 @memory_option
-def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, raw: bool,
-            color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
+def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
+            raw: bool, color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
             **filters: Any) -> int:  # fmt: skip
     """Count what is in captures: who spoke, with whom, about what, how late answers were, what went wrong.
 
@@ -64,6 +65,7 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     kdbg stats captures/errors.pcap
     kdbg stats captures/ --by client,api --sort p99
     kdbg stats captures/errors.pcap --by error,topic --format csv
+    kdbg stats captures/errors.pcap --by api,client --latency
     kdbg stats captures/first-contact.pcap --api produce --by minute --format json
     """
     from .counting import StatsRun, Wanted
@@ -73,5 +75,6 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     asked = Wanted(by, sort, top, format, raw)
     run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
     run.merge = merge
+    run.timed = latency
     run.captures(files)
     return run.status

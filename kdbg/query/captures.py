@@ -25,13 +25,15 @@ SEVERITY = LAYOUTS["problems"].index("severity")
 class Decoded(Decoding):
     """Takes captures one by one, and puts the rows of `tables` into a database.
 
-    `undecoded` says whether there was anything that could not be decoded.
+    `timed`: exchanges say where their time went. `undecoded` says whether there was anything that could not be decoded.
     """
 
     undecoded: bool
 
-    def __init__(self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False) -> None:
-        super().__init__(filters, Wanted.of(tables, show_secrets=secrets))
+    def __init__(
+        self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False, timed: bool = False
+    ) -> None:
+        super().__init__(filters, Wanted.of(tables, show_secrets=secrets, timed=timed))
         self.database, self.tables, self.undecoded = database, tables, False
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0

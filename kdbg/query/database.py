@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..extras import install
-from ..tables.columns import ABOUT, TABLES
+from ..tables.columns import ABOUT, TABLES, TIMES
 from .macros import SCRIPT
 
 MEMORY = "1GB"
@@ -41,6 +41,7 @@ DATED = {table: next(column for column, kind in columns.items() if kind == "time
 VALUES = ("key", "value", "headers")
 """The columns of `records` that hold what users put into records."""
 DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
+ALL_COLUMNS = re.compile(r"(?:\bselect|[,.])\s*(?:distinct\s*)?\*", re.IGNORECASE)
 SETTINGS = f"SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n{SCRIPT}"
 """What makes DuckDB answer as Spark does."""
 
@@ -92,6 +93,11 @@ class Database:
         except duckdb.Error:
             words = re.findall(r"\w+", sql)
         return TABLES.keys() & {word.lower() for word in words}
+
+    @staticmethod
+    def asks_for_times(sql: str) -> bool:
+        """Return whether SQL may ask where the time of exchanges went: it names such a column, or all columns."""
+        return bool(ALL_COLUMNS.search(sql)) or not set(TIMES).isdisjoint(re.findall(r"\w+", sql.lower()))
 
     def check(self, sql: str) -> None:
         """Raise `InputError` with DuckDB's words where it refuses SQL, as far as that can be told without rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -56,7 +57,7 @@ class Collected(Decoding):
     """Takes rows as they are stored."""
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
-        super().__init__(filters, Wanted())
+        super().__init__(filters, Wanted(timed=True))
         self.jobs, self.keep = jobs, self._keep
         self.judged = Judged()
         self._ledgers: Ledgers | None = None
@@ -138,6 +139,19 @@ class _Apart(Apart):
     def __init__(self, to: Collected, one: OneCapture) -> None:
         super().__init__(to.jobs - 1, one.engine.topic_names, lambda text: None)
         self.to, self.one = to, one
+
+    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
+        """Return exchanges as bytes, for a copy, with where their time went, which packets told."""
+        timings = [exchange.timing for exchange in exchanges]
+        return [pickle.dumps((timings, b"".join(super().pack(exchanges, copy))))]
+
+    def do_packed(self, packed: bytes, show: Show) -> Stored:
+        """Return the rows of exchanges in a copy."""
+        timings, parcel = pickle.loads(packed)  # what this process packed
+        exchanges = self._parcels.unpack(parcel)
+        for exchange, timing in zip(exchanges, timings, strict=True):
+            exchange.timing = timing
+        return self.do(exchanges, show)
 
     def do(self, exchanges: list[Exchange], show: Show) -> Stored:
         """Return the rows of exchanges as they are stored, by their tables."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..tables.columns import TIMES
 from .ask import POLL, STEP, Ask, Bins, rounded
 
 FactRow = tuple[Any, ...]
@@ -67,6 +68,8 @@ EDGES = (0, *(step * 10**power for power in range(1, 9) for step in (1, 2, 5)))
 _ANSWERED = "latency_us IS NOT NULL AND request_time IS NOT NULL"
 ANSWERS, POLLS = f"{_ANSWERED} AND NOT {POLL}", f"{_ANSWERED} AND {POLL}"
 """SQL: answers that come as soon as they can, and those to long polls, which brokers hold back."""
+TIMED = "broker_us IS NOT NULL"
+"""SQL: exchanges of which it is known where their time went."""
 ERRORS = f"(SELECT * FROM errors WHERE NOT {STEP}) AS wrong"
 STEPS = f"(SELECT * FROM errors WHERE {STEP}) AS steps"
 """SQL: errors but normal steps of protocols, and those steps, to ask for."""
@@ -164,6 +167,15 @@ def latencies(ask: Ask, bins: Bins, which: str = ANSWERS) -> tuple[Series, Heat]
     full = [edge for edge in EDGES if any(counts[edge])]
     edges = [edge for edge in EDGES if full and full[0] <= edge <= full[-1]]
     return lines, Heat(edges, [counts[edge] for edge in edges])
+
+
+def spent(ask: Ask, by: str = "api") -> Listing:
+    """Return rows of (API, or `by` that, answered, then the microseconds in all of each of TIMES)."""
+    sums = ", ".join(f"SUM({column}) AS {column}" for column in TIMES)
+    found = ask(f"SELECT {by}, COUNT(*) AS times, {sums} FROM exchanges WHERE {TIMED} GROUP BY {by} "
+                f"ORDER BY SUM(latency_us) DESC, {by}")  # fmt: skip
+    rows = [(label(name), *rest) for name, *rest in found]
+    return Listing(rows[:MOST_ROWS], len(rows[MOST_ROWS:]))
 
 
 def errors_by_api(ask: Ask, source: str = ERRORS) -> Listing:

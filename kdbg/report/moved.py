@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ..tables.columns import TIMES
 from .ask import STEP, rounded
-from .facts import ANSWERS, COMMITS, ERRORS, MOVED, POLLS, STEPS
+from .facts import ANSWERS, COMMITS, ERRORS, MOVED, POLLS, STEPS, TIMED
 
 TOPIC = "="
 """Stands in front of a single topic, where other sources have a list."""
@@ -158,6 +159,14 @@ BY_API = (
     Apart(ERRORS, API, {"errors": ONE}),
 )  # fmt: skip
 LATENCY = (Apart(those("exchanges", ANSWERS), API, {"answered": ONE, "longest": (MAX, "latency_us")}),)
+SPENT_TITLES = ("waiting", "throttled", "network", "held on purpose", "broker", "client reads late")
+"""What the page calls the columns TIMES."""
+_SPENT: Amounts = {"answered": ONE} | {
+    title: (SUM, column) for title, column in zip(SPENT_TITLES, TIMES, strict=True)
+}  # fmt: skip
+SPENT_BY_API, SPENT_BY_CLIENT = (
+    (Apart(those("exchanges", TIMED), keys, _SPENT),) for keys in (API, {"client": "COALESCE(client_id, 'unknown')"})
+)
 LONG_POLLS = (
     Apart(those("exchanges", POLLS), API, {"answered": ONE, "longest": (MAX, "latency_us"),
                                            "longest beyond its wait": (MAX, "late_us")}),

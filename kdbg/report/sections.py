@@ -121,8 +121,19 @@ def latency(ask: Ask, bins: Bins) -> Section:
         filled(
             table("Latency by API", columns, facts.latency_by_api(ask), moved.LATENCY, "percentiles"),
             table("Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS), moved.LONG_POLLS, "polls"),
+            *spent(ask),
         ),
     )
+
+
+def spent(ask: Ask) -> list[Table]:
+    """Return where the time went, in all, by API and by client; nothing of tables, which do not tell."""
+    columns = {"answered": "count"} | dict.fromkeys(moved.SPENT_TITLES, "duration")
+    return [
+        table("Where the time went, by API", {"API": "text"} | columns, facts.spent(ask), moved.SPENT_BY_API),
+        table("Where the time went, by client", {"client": "text"} | columns, facts.spent(ask, "client_id"),
+              moved.SPENT_BY_CLIENT),
+    ]  # fmt: skip
 
 
 def errors(ask: Ask, bins: Bins) -> Section:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ..grammars.errors import error_name
-from .tally import NEVER, Tally
+from .tally import NEVER, PARTS, Tally
 
 
 class Unit(Enum):
@@ -45,6 +45,18 @@ def named(codes: Mapping[int, int]) -> dict[str, int]:
     return {error_name(code): count for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))}
 
 
+def _part(name: str, part: float) -> Callable[[Tally], float | None]:
+    def quantile(tally: Tally) -> float | None:
+        found = tally.spent[name].quantile(part) if name in tally.spent else None
+        return None if found is None else found / 1e6
+
+    return quantile
+
+
+def _sum(name: str) -> Callable[[Tally], float | None]:
+    return lambda tally: tally.spent[name].total / 1e6 if name in tally.spent else None
+
+
 MEASURES: dict[str, Measure] = {
     one.name: one
     for one in (
@@ -72,3 +84,18 @@ MEASURES: dict[str, Measure] = {
         Measure("error_names", "which", Unit.NAMES, lambda tally: named(tally.errors), "errors by name"),
     )
 }  # fmt: skip
+ON: dict[str, str] = {
+    "waiting": "behind other requests", "throttle": "throttled", "network": "network", "held": "held on purpose",
+    "broker": "broker", "reading": "client reads late",
+}  # fmt: skip
+"""What the parts of an exchange's time are called: those of the latency, and `reading`, which comes behind it."""
+SPENT: dict[str, Measure] = {
+    one.name: one
+    for part in PARTS
+    for one in (
+        Measure(f"{part}_p50_ms", "p50", Unit.MILLISECONDS, _part(part, 0.50), f"{ON[part]}: half were no longer"),
+        Measure(f"{part}_p95_ms", "p95", Unit.MILLISECONDS, _part(part, 0.95), f"{ON[part]}: 19 of 20 were no longer"),
+        Measure(f"{part}_sum_ms", "sum", Unit.MILLISECONDS, _sum(part), f"{ON[part]}: in all"),
+    )
+}
+"""Where the time went, for those who ask: median, 95th percentile and sum of each part."""

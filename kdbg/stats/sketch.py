@@ -15,19 +15,21 @@ WITHIN = 0.008
 
 
 class Sketch:
-    """How often whole numbers came that are not negative; `most` is the largest."""
+    """How often whole numbers came that are not negative; `most` is the largest, `total` their sum."""
 
-    __slots__ = ("counts", "most")
+    __slots__ = ("counts", "most", "total")
     counts: dict[int, int]
     most: int
+    total: int
 
     def __init__(self) -> None:
         self.counts = {}
-        self.most = 0
+        self.most = self.total = 0
 
     def add(self, number: int) -> None:
         """Take one more number."""
         key = number
+        self.total += number
         if number >= EXACT:
             shift = number.bit_length() - BITS - 1
             key = (shift << BITS) + (number >> shift)
@@ -42,6 +44,7 @@ class Sketch:
         for key, count in other.counts.items():
             counts[key] = counts.get(key, 0) + count
         self.most = max(self.most, other.most)
+        self.total += other.total
 
     def quantile(self, part: float) -> int | None:
         """Return the smallest number that so large a part of all are no larger than; None where there are none.

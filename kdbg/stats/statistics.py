@@ -196,6 +196,8 @@ class Sums:
             tally.last = last
         if late is not None:
             tally.late.add(late if late > 0 else 0)
+        if exchange.timing is not None:
+            tally.spend(exchange.timing.split)
         for finding in findings:
             tally.findings[finding.kind.value] = tally.findings.get(finding.kind.value, 0) + 1
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InputError
 from .cells import INNER
 from .dimensions import Dimension, Key, unknown
-from .measures import MEASURES
+from .measures import MEASURES, SPENT
 from .tally import Tally
 
 MOST = 10_000
@@ -66,7 +66,8 @@ class Table:
         rows = sorted(self.rows.items(), key=lambda row: [order(value) for value in row[0]])
         if places:
             return sorted(rows, key=lambda row: order(row[0][places[0]]))
-        measure = MEASURES.get(by) or MEASURES.get(f"{by}_ms")
+        known = MEASURES | SPENT
+        measure = known.get(by) or known.get(f"{by}_ms")
         if measure is None or isinstance(measure.of(Tally()), dict):
             wanted = [one.name for one in self.by] + [name for name in MEASURES if name != "error_names"]
             raise InputError(unknown("nothing to sort by called", by, wanted))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from .columns import TABLES, WHO
+from .columns import TABLES, TIMES, WHO
 
 TableRow = tuple[Any, ...]
 """The values of all columns of a table, in their order."""
@@ -27,7 +27,7 @@ TOLD = ("answered", "topics", "groups", "error_codes", "errors", "throttle_ms", 
         "error_partitions")  # fmt: skip
 """What is told of an exchange besides when and how much."""
 SHARED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "exchanges": (KIND, TOLD),
+    "exchanges": (KIND, TOLD, TIMES),
     "partitions": (KIND,),
     "records": (KIND,),
 }

@@ -29,6 +29,19 @@ _WHAT = {
 """Which exchange of it."""
 _NUMBER = ("long", "of the exchange, `#1` in views and `FILE#1`; null where captures are decoded in parts: on Spark")
 
+_TIMES = {
+    f"{name}_us": ("long", f"{about}; null on Spark, and where nobody knows or asks")
+    for name, about in {
+        "waiting": "of the latency: until earlier requests were answered",
+        "throttle": "of the latency: while a throttled client was kept waiting",
+        "network": "of the latency: to the broker and back, by the handshake",
+        "held": "of the latency: while the broker waited on purpose",
+        "broker": "of the latency: the broker at work, and what else is not known",
+        "reading": "behind it: while the client took nothing",
+    }.items()
+}
+"""Where the time of an exchange went: the parts of `Split` by their names (kdbg/messages/latency.py)."""
+
 _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "exchanges": _WHO | _WHAT | {
         "response_time": ("time", "of the response's first byte"),
@@ -48,7 +61,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "late_us": ("long", "latency beyond what the request asks to be held back for, as a fetch does"),
         "error_topics": ("texts", "of each error, the topic that it is told of; null where of none"),
         "error_partitions": ("ints", "of each error, the partition that it is told of; null where of none"),
-    },
+    } | _TIMES,
     "partitions": _WHO | _WHAT | {
         "topic": ("text", "null where only the id is known"),
         "topic_id": ("text", "null where only the name is known"),
@@ -146,6 +159,8 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     },
 }  # fmt: skip
 """Every table's columns, each with its kind and what it says."""
+TIMES = tuple(_TIMES)
+"""The columns on where the time of an exchange went, which are worked out only for those who ask."""
 WHO, WHAT = ({column: kind for column, (kind, _) in columns.items()} for columns in (_WHO, _WHAT))
 TABLES: dict[str, dict[str, str]] = {
     table: {column: kind for column, (kind, _) in columns.items()} for table, columns in _TABLES.items()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Protocol
 
 from ..capture import Capture, Packet
-from ..engine.driver import Drive, Fits
+from ..engine.driver import Drive, Fits, Pairing
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
 from ..findings import Finding
+from ..ledgers.timed import Timed
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from ..render.values import escape
@@ -106,9 +108,11 @@ class OneCapture:
         """Decode the capture, and tell of its connections: of all, or of those that a filter lets through."""
         self.engine.keys = capture.secrets(self.filters.tls_keys)
         to, blocks = self.to, self._blocks(capture)
-        drive = Drive(
-            self.engine, blocks, lambda: self._fits(capture), left=to.left, hear=self._hear, last=self.filters.last
-        )
+        engine: Pairing = self.engine
+        if to.wanted.timed or self.filters.timed:
+            engine = Timed(engine, tcp=self.filters.timed)
+        fits = partial(self._fits, capture)
+        drive = Drive(engine, blocks, fits, left=to.left, hear=self._hear, last=self.filters.last)
         with closing(to.making(self)) as making:
             for chunk in drive.chunks():
                 self.shown.update(exchange.peers.number for exchange in chunk)

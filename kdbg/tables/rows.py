@@ -18,6 +18,7 @@ from ..grammars.errors import error_name
 from ..grammars.payloads import SPECIAL
 from ..messages.error_codes import errors_in
 from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.latency import Split
 from ..messages.message import Message
 from ..messages.peers import Peers
 from ..messages.waiting import WAITS, beyond_wait
@@ -28,7 +29,7 @@ from ..wire.language.api import DIRECTIONS
 from ..wire.readings.topic_names import Topics
 from ..wire.readings.walk import UNREADABLE
 from .cells import Add, Cells, Shared, TableRow
-from .columns import WHO
+from .columns import TIMES, WHO
 from .groups import EVENTS, event_rows
 from .merging import UNTOLD, merged, partitions_of
 from .partitions import KEPT
@@ -41,6 +42,8 @@ MOST = 1 << 16
 """Kinds of exchanges that are remembered."""
 MOST_TOLD, FEW, SHORT = 1 << 10, 8, 1 << 10
 """What is told of exchanges is remembered, so much of it, where it names a few topics and groups in a short text."""
+NO_TIMES = Shared((None,) * len(TIMES))
+"""Stands where nobody asked where the time went."""
 AT_ONCE = 1024
 """Records that are handed on together: a few bytes can hold millions."""
 
@@ -168,15 +171,17 @@ class Rows:
         said = self._what_is_told(exchange, asked, answer, findings)
         if response is None:
             assert request is not None
-            return (shared, number, time, None, None, request.size, None, request.first_packet, None, said, nth, None)
+            packet = request.first_packet
+            return (shared, number, time, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES)
         begun, size, packet = moment(response.first_time), response.size, response.first_packet
         if request is None:
-            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None)
+            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None, NO_TIMES)
         latency = late = micros(response.first_time - request.last_time)
         if held:
             late = micros(beyond_wait(exchange) or 0)
         sent = request.first_packet
-        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late)
+        spent = NO_TIMES if exchange.timing is None else _spent(exchange.timing.split)
+        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent)
 
     def _what_is_told(
         self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
@@ -282,6 +287,12 @@ class Rows:
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
             self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
+
+
+def _spent(split: Split) -> Shared:
+    """Return the columns `TIMES`."""
+    parts = split.waiting, split.throttle, split.network, split.held, split.broker, split.reading
+    return Shared(tuple(None if part is None else micros(part) for part in parts))
 
 
 def _opens(half: CapturedMessage, found: Told) -> bool:

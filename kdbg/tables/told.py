@@ -22,19 +22,23 @@ from .values import integer, text
 class Wanted:
     """What rows there shall be: `records` a row for each record, `values` their keys and values too.
 
-    Without `partitions` there are no rows of partitions, nor of their records.
+    Without `partitions` there are no rows of partitions, nor of their records. `timed`: exchanges say where their time
+    went, where the packets are at hand.
     """
 
     records: bool = False
     values: bool = False
     show_secrets: bool = False
     partitions: bool = True
+    timed: bool = False
 
     @classmethod
-    def of(cls, tables: Collection[str], *, values: bool = True, show_secrets: bool = False) -> Wanted:
+    def of(
+        cls, tables: Collection[str], *, values: bool = True, show_secrets: bool = False, timed: bool = False
+    ) -> Wanted:
         """Return what these tables are made of."""
         records = "records" in tables
-        return cls(records, records and values, show_secrets, records or "partitions" in tables)
+        return cls(records, records and values, show_secrets, records or "partitions" in tables, timed)
 
 
 class PartitionTold(NamedTuple):

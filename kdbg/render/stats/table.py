@@ -74,7 +74,7 @@ def lines(
     columns = {name: _measure(MEASURES[name], rows) for name in wanted}
     heads, shown = _fitted(heads, columns, width)
     ordered = [column for name, column in sorted(shown.items(), key=lambda item: list(MEASURES).index(item[0]))]
-    return _joined([*heads, *ordered], look, width)
+    return joined([*heads, *ordered], look, width)
 
 
 def _dimensions(by: Sequence[Dimension], rows: Sequence[tuple[Key | str, Tally]]) -> list[Column]:
@@ -134,7 +134,7 @@ FEWEST = 1
 """Measures that stay, however narrow the screen is; names of errors aside."""
 
 
-def _joined(columns: Sequence[Column], look: Look, width: int) -> Lines:
+def joined(columns: Sequence[Column], look: Look, width: int) -> Lines:
     """Return the lines; the last column is wrapped into the room that is left."""
     widths = [column.width for column in columns]
     start = sum(each + GAP for each in widths[:-1])

@@ -39,6 +39,8 @@ class Pairer:
         self.keys = KeyLog()
         self._session = Engine()
         self._spoken = Connections(numbered=False)
+        self._problems: Counter[str] = Counter()
+        """Findings that belong to no exchange, by kind."""
 
     def run(self, capture: int, run: Run) -> None:
         """Take the next packets of a connection, or the first of the next one."""
@@ -61,9 +63,11 @@ class Pairer:
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""
         self._end()
+        here = self._here.close()
         return {
-            **self._here.close(),
+            **here,
             **self.tables.close(),
+            "problems": self._problems + Counter(here.get("problems", {})),
             "counts": self.counts,
             "topics": {str(topic): name for topic, name in self.topics.items()},
         }
@@ -111,6 +115,6 @@ class Pairer:
         connection, capture = spoken.connection, self.captures[self._capture]
         findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
         spoken.tell(capture, findings, self.tables.add)
-        self.counts.update(f"problem {finding.kind}" for finding in findings)
+        self._problems.update(finding.kind.value for finding in findings)
         self.counts["connections" if spoken.client is not None else "other_connections"] += 1
         self.counts["connection_packets"] += connection.packets

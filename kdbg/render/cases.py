@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-import orjson
-
 from ..diagnosis import Case
 from ..diagnosis.text import advice, alternatives, case_object, sentence
 from ..findings.kinds import Severity
@@ -93,6 +91,8 @@ def evidence_text(case: Case, file: str) -> str:
 
 def case_line(case: Case, file: str | None = None) -> bytes:
     """Return a case as a line of JSON; `file` names the capture where there are several."""
+    import orjson  # which texts do without
+
     found = dict(case_object(case))
     if file is not None:
         found["file"] = file

@@ -100,7 +100,7 @@ def test_much_traffic_makes_no_large_page(asking: Asking, tmp_path: Path, monkey
     found = moving_of(ask, report(ask))
     assert found is not None
     assert len(found["options"]["client"]) == 30
-    monkeypatch.setattr(moving_room, "MOST_PARTS", 600)
+    monkeypatch.setattr(moving_room, "MOST_PARTS", 620)
     fewer = moving_of(ask, report(ask))
     assert fewer is not None
     assert fewer["options"] == {"client": ["c00", "c01", "c02", "c03", "c04", "others"], "api": ["Heartbeat"],

@@ -41,10 +41,15 @@ def interface(link: int, name: str = "", snaplen: int = SNAPLEN) -> bytes:
 
 def enhanced(number: int, time: int, data: bytes, sent: int) -> bytes:
     """Return a packet of the interface of this number; it had `sent` bytes on the wire."""
-    size = len(data)
+    front, behind = around(number, time, len(data), sent)
+    return b"%b%b%b" % (front, data, behind)
+
+
+def around(number: int, time: int, size: int, sent: int) -> tuple[bytes, bytes]:
+    """Return what stands before and behind a packet of `size` bytes in its block."""
     length = 32 + size + (-size & 3)
-    head = _head(ENHANCED, length, number, time >> 32, time & 0xFFFFFFFF, size, sent)
-    return b"%b%b%b%b" % (head, data, PADDING[size & 3], _length(length))
+    front = _head(ENHANCED, length, number, time >> 32, time & 0xFFFFFFFF, size, sent)
+    return front, PADDING[size & 3] + _length(length)
 
 
 def statistics(number: int, time: int, counted: Counted) -> bytes:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import TracebackType
+from typing import TypeAlias
 
 from kdbg.capture.packet import ACK, FIN, PSH, SYN, Endpoint
 from kdbg.capture.pcap import file_header, packet_record
@@ -22,9 +23,14 @@ from kdbg.errors import CaptureError, CaptureRefused
 RAW_IP, TCP = 101, 6
 MOST = 60_000
 """Bytes of a segment: IP can carry 65,535 with the headers."""
-WINDOW = 0xFFFF
+MOST_LONG = 250_000
+"""Bytes of a segment whose IP header says 0 for its length, as captures have it where a network card cuts segments."""
+WINDOW = LONGEST = 0xFFFF
 MASK = 0xFFFFFFFF
 CLIENT, BROKER = 0, 1
+Buffer: TypeAlias = "bytes | memoryview"
+Parted: TypeAlias = "tuple[bytes, Buffer]"
+"""A packet as its headers and what stands behind them."""
 
 
 class Talks:
@@ -33,18 +39,24 @@ class Talks:
     Packets that are not written are bytes that the capture lacks.
     """
 
-    def __init__(self, *, checksums: bool = True) -> None:
-        """Make none yet; without `checksums` TCP's are 0, which costs less and which kdbg does not look at."""
+    def __init__(self, *, plain: bool = False) -> None:
+        """Make none yet; `plain` packets cost less: long ones without checksums, which is enough for kdbg itself."""
         self._talks: dict[tuple[Endpoint, Endpoint], MadeUp] = {}
-        self._checksums = checksums
+        self._plain = plain
 
-    def said(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes) -> Iterator[bytes]:
+    def said(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer) -> Iterator[bytes]:
         """Yield the packets of bytes that went over a connection, behind a handshake if they are its first."""
+        for head, payload in self.parted(client, broker, from_client, data):
+            yield head + payload
+
+    def parted(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer) -> Iterator[Parted]:
+        """Yield the same, each packet as its headers and the part of `data` behind them, which is not copied."""
         talk = self._talks.get((client, broker))
         if talk is None:
-            talk = self._talks[client, broker] = MadeUp(client, broker, self._checksums)
-            yield from talk.opening()
-        yield from talk.data(CLIENT if from_client else BROKER, data)
+            talk = self._talks[client, broker] = MadeUp(client, broker, plain=self._plain)
+            for packet in talk.opening():
+                yield packet, b""
+        yield from talk.parted(CLIENT if from_client else BROKER, data)
 
     def ended(self, client: Endpoint, broker: Endpoint) -> Iterator[bytes]:
         """Yield the packets that end a connection, if it had any."""
@@ -81,7 +93,7 @@ class CaptureWriter:
     ) -> None:
         self.close()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
         """Write bytes that went over a connection, after a handshake if they are its first; do nothing after `close`.
 
         `time_ns` is nanoseconds since the epoch. Raise `CaptureError` where the file cannot be written any further.
@@ -138,22 +150,31 @@ class MadeUp:
     It counts the sequence numbers that each end, `CLIENT` or `BROKER`, has used. Packets are in the order of the calls.
     """
 
-    def __init__(self, client: Endpoint, broker: Endpoint, checksums: bool = True) -> None:
-        self._checksums = checksums
+    def __init__(self, client: Endpoint, broker: Endpoint, *, plain: bool = False) -> None:
+        self._plain = plain
         addresses = _alike(client[0], broker[0])
         self._ends = tuple(zip(addresses, (client[1], broker[1]), strict=True))
         self._used = [0, 0]
 
     def opening(self) -> Iterator[bytes]:
         """Yield the packets of the handshake."""
-        yield self._packet(CLIENT, SYN)
-        yield self._packet(BROKER, SYN | ACK)
-        yield self._packet(CLIENT, ACK)
+        yield self._headers(CLIENT, SYN)
+        yield self._headers(BROKER, SYN | ACK)
+        yield self._headers(CLIENT, ACK)
 
-    def data(self, end: int, data: bytes) -> Iterator[bytes]:
+    def data(self, end: int, data: Buffer) -> Iterator[bytes]:
         """Yield the packets by which an end sends these bytes."""
-        for start in range(0, len(data), MOST):
-            yield self._packet(end, PSH | ACK, data[start : start + MOST])
+        for head, payload in self.parted(end, data):
+            yield head + payload
+
+    def parted(self, end: int, data: Buffer) -> Iterator[Parted]:
+        """Yield the same, each packet as its headers and the part of `data` behind them."""
+        most = MOST_LONG if self._plain else MOST
+        if len(data) > most:
+            data = memoryview(data)
+        for start in range(0, len(data), most):
+            payload = data[start : start + most]
+            yield self._headers(end, PSH | ACK, payload), payload
 
     def pass_over(self, end: int, length: int) -> None:
         """Leave out so many bytes that an end sent: a gap."""
@@ -161,20 +182,21 @@ class MadeUp:
 
     def ending(self) -> Iterator[bytes]:
         """Yield the packets by which both ends hang up."""
-        yield self._packet(CLIENT, FIN | ACK)
-        yield self._packet(BROKER, FIN | ACK)
-        yield self._packet(CLIENT, ACK)
+        yield self._headers(CLIENT, FIN | ACK)
+        yield self._headers(BROKER, FIN | ACK)
+        yield self._headers(CLIENT, ACK)
 
-    def _packet(self, end: int, flags: int, payload: bytes = b"") -> bytes:
-        """Return the next packet that this end sends; it acknowledges all that the other end has sent."""
+    def _headers(self, end: int, flags: int, payload: Buffer = b"") -> bytes:
+        """Return the headers of the next packet that this end sends; it acknowledges all that the other has sent."""
         (source, port), (target, other_port) = self._ends[end], self._ends[1 - end]
         seq, ack = self._used[end], self._used[1 - end] if flags & ACK else 0
         self._used[end] += len(payload) + bool(flags & (SYN | FIN))
         head = struct.pack(">HHIIBBHHH", port, other_port, seq & MASK, ack & MASK, 0x50, flags, WINDOW, 0, 0)
         length = len(head) + len(payload)
-        pseudo_header = source + target + struct.pack(">II", length, TCP)
-        total = checksum(pseudo_header + head + payload) if self._checksums else 0
-        return _ip_header(source, target, length) + head[:16] + struct.pack(">H", total) + head[18:] + payload
+        if not self._plain:
+            pseudo_header = source + target + struct.pack(">II", length, TCP)
+            head = head[:16] + struct.pack(">H", checksum(pseudo_header + head + payload)) + head[18:]
+        return _ip_header(source, target, length) + head
 
 
 def _alike(one: str, other: str) -> tuple[bytes, bytes]:
@@ -192,8 +214,9 @@ def _mapped(address: IPv4Address | IPv6Address) -> IPv6Address:
 def _ip_header(source: bytes, target: bytes, length: int) -> bytes:
     """Return the IP header, of version 4 or 6 as the addresses are, for a TCP segment of `length` bytes."""
     if len(source) == 16:
-        return struct.pack(">IHBB", 6 << 28, length, TCP, 64) + source + target
-    head = struct.pack(">BBHHHBB", 0x45, 0, 20 + length, 0, 0x4000, 64, TCP)
+        return struct.pack(">IHBB", 6 << 28, length if length <= LONGEST else 0, TCP, 64) + source + target
+    total = 20 + length if 20 + length <= LONGEST else 0
+    head = struct.pack(">BBHHHBB", 0x45, 0, total, 0, 0x4000, 64, TCP)
     return head + struct.pack(">H", checksum(head + source + target)) + source + target
 
 

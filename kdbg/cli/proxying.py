@@ -38,7 +38,7 @@ PATIENCE = 2.0
 """Seconds that the display has to take what is left when the proxy ends."""
 LOOK = 0.5
 """Seconds between two looks at whether anybody still wants what is shown."""
-BEHIND = 5
+BEHIND = 10
 """How much less the display matters to the system than clients, brokers, and what relays between them."""
 KEPT = {"broker", "write", "format", "color", "full", "show_secrets", "explain_fields", "depth", "only_errors", "local",
         "no_pager", "timeout", "client_id"}  # fmt: skip

@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
         self._socket = TimedSocket(family)
         return self._socket
 
-    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
+    def hand_over(self, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
         """Give the connection to somebody else, who reads and writes it from now on; return its transport."""
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)

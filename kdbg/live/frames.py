@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
+from ..capture.write import Buffer
+
 MAX_FRAME = 128 << 20
 """Bytes of the longest frame that a broker may send or take by any setting that is in use; a longer one is none."""
 MAX_HELD = 64 << 20
@@ -29,7 +31,7 @@ class Decision(Enum):
 class Piece(NamedTuple):
     """Bytes of a direction: a part of a frame, or with `whole` one that was held, its size in front."""
 
-    data: bytes
+    data: Buffer
     whole: bool = False
 
 
@@ -65,8 +67,8 @@ class Frames:
         """Whether the last piece given out was a part of a frame whose end is still to come."""
         return self._rest > 0
 
-    def feed(self, data: bytes) -> Iterator[Piece]:
-        """Yield what can be passed on now that these bytes came."""
+    def feed(self, data: Buffer) -> Iterator[Piece]:
+        """Yield what can be passed on now that these bytes came: views, of a view."""
         if self.lost or len(data) <= self._rest:
             self._rest = max(self._rest - len(data), 0)
             yield Piece(data)
@@ -116,7 +118,7 @@ class Frames:
             self._held.clear()
             yield Piece(data)
 
-    def _decide(self, size: int, data: bytes, start: int) -> Decision:
+    def _decide(self, size: int, data: Buffer, start: int) -> Decision:
         if not 0 <= size <= MAX_FRAME:
             return Decision.NO_FRAME
-        return self._judge(size, data[start : start + min(size, FRONT)])
+        return self._judge(size, bytes(data[start : start + min(size, FRONT)]))

@@ -10,15 +10,19 @@ import fcntl
 import os
 import select
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 
 from kdbg.capture import blocks
 from kdbg.capture.pcapng import Counted
+from kdbg.capture.write import Buffer, Parted
 
 MOST = 64 << 20
 """Bytes that wait, at most."""
-PIPE, PIECE = 1 << 20, 1 << 18
+PIPE = 1 << 20
 """Bytes that the pipe is made to hold, and that are given to it at once."""
+PIECES = 1000
+"""Pieces that are given to it at once: systems take 1024."""
 
 
 class Outflow:
@@ -42,7 +46,7 @@ class Outflow:
         self.taken = self.unread = self.dropped = 0
         self.closed = False
         self.size = 0
-        self._waiting: deque[bytes | memoryview] = deque()
+        self._waiting: deque[Buffer] = deque()
         self._full = False
         self._told = Counted(0, 0, 0)
         os.set_blocking(pipe, False)
@@ -66,6 +70,29 @@ class Outflow:
         else:
             self.add(packet)
 
+    def borrow(self, interface: int, time: int, packets: Iterable[Parted]) -> bool:
+        """Take packets in two parts, which are not copied if the pipe takes them now, and the caller's again behind.
+
+        Return whether something waits for the pipe.
+        """
+        begun = len(self._waiting)
+        for head, payload in packets:
+            self.taken += 1
+            if self._full:
+                self.unread += 1
+                continue
+            size = len(head) + len(payload)
+            front, behind = blocks.around(interface, time, size, size)
+            self._waiting += (front + head, payload, behind)
+            self.size += len(front) + size + len(behind)
+            self._full = self.size >= self.most
+        added = len(self._waiting) - begun
+        waits = self.pump()
+        left = [self._waiting.pop() for _ in range(min(added, len(self._waiting)))]
+        if left:
+            self._waiting.append(b"".join(reversed(left)))
+        return waits
+
     def add(self, block: bytes) -> None:
         """Take a block of whatever kind, whether there is room or not."""
         self._waiting.append(block)
@@ -82,9 +109,9 @@ class Outflow:
     def pump(self) -> bool:
         """Write as much as the pipe takes; return whether something waits for it."""
         while self._waiting:
-            piece = self._piece()
+            pieces, size = self._pieces()
             try:
-                written = os.write(self.pipe, piece)
+                written = os.writev(self.pipe, pieces)
             except BlockingIOError:
                 written = 0
             except BrokenPipeError:
@@ -93,8 +120,8 @@ class Outflow:
             self.size -= written
             if self._full and self.size <= self.most // 2:
                 self._full = False
-            if written < len(piece):
-                self._waiting.appendleft(memoryview(piece)[written:])
+            if written < size:
+                self._put_back(pieces, written)
                 return True
         return False
 
@@ -112,10 +139,20 @@ class Outflow:
         self._waiting.clear()
         self.size = 0
 
-    def _piece(self) -> bytes:
-        """Take out what is to be written next."""
-        pieces, size, waiting = list[bytes | memoryview](), 0, self._waiting
-        while waiting and size < PIECE:
+    def _pieces(self) -> tuple[list[Buffer], int]:
+        """Take out what is to be written next; return how many bytes it has as well."""
+        pieces, size, waiting = list[Buffer](), 0, self._waiting
+        while waiting and size < PIPE and len(pieces) < PIECES:
             pieces.append(waiting.popleft())
             size += len(pieces[-1])
-        return b"".join(pieces)
+        return pieces, size
+
+    def _put_back(self, pieces: list[Buffer], written: int) -> None:
+        """Have the bytes of these pieces wait that were not written."""
+        place = 0
+        while written >= len(pieces[place]):
+            written -= len(pieces[place])
+            place += 1
+        if written:
+            pieces[place] = memoryview(pieces[place])[written:]
+        self._waiting.extendleft(reversed(pieces[place:]))

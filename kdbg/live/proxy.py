@@ -19,7 +19,7 @@ from .addresses import Address, Addresses
 from .holding import Desk
 from .listening import BACKLOG, Listening, Ports, allow_many_files
 from .relay import Meddler
-from .session import Session, Tap
+from .session import ROOM, Session, Tap
 
 TURNS = 5
 GRACE = 1.0
@@ -61,6 +61,7 @@ class Proxy:
         self._faults, self._say, self._desk = faults, say, desk
         self._ports = Ports(listening)
         self._closed = False
+        self._room = bytearray(ROOM)
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: set[Session] = set()
@@ -118,7 +119,7 @@ class Proxy:
         """Return the session of a client that has just connected; its broker is connected to beside."""
         change = self.addresses.change if self._change else None
         session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker), self._ended,
-                          self._desk)  # fmt: skip
+                          self._desk, self._room)  # fmt: skip
         self._sessions.add(session)
         self.connections += 1
         return session

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from ..capture.write import Buffer
 from ..engine.prefixes import read_prefix
 from ..engine.requests import RequestHeader, read_header
 from ..messages.message import header_grammar
@@ -37,8 +38,8 @@ NONE = b""
 class Send(NamedTuple):
     """Bytes for an end. `seen` is what kdbg shows of them: the broker's own words, where addresses were rewritten."""
 
-    data: bytes
-    seen: bytes
+    data: Buffer
+    seen: Buffer
 
 
 class Wait(NamedTuple):
@@ -125,6 +126,8 @@ class Relay:
     to_broker: Out
     unread: int
     """Responses whose addresses could not be rewritten."""
+    singly: bool
+    """Whether messages go into the queues one by one, for they may be changed or wait there."""
 
     def __init__(
         self, change: Change | None = None, faults: Meddler | None = None, *, singly: bool = False,
@@ -134,7 +137,7 @@ class Relay:
         self._change, self._faults = change, faults
         self._own = own
         self._repeats: deque[bytes] = deque()
-        self._singly = singly = singly or faults is not None
+        self.singly = singly = singly or faults is not None
         self._requests = Frames(self._judge_request, singly=singly)
         self._responses = Frames(self._judge_response, singly=singly)
         self._asked: deque[Asked] = deque()
@@ -142,13 +145,13 @@ class Relay:
         self._silent = False
         self.holder: Holder | None = None
 
-    def from_client(self, data: bytes) -> None:
-        """Take bytes that the client sent."""
+    def from_client(self, data: Buffer) -> None:
+        """Take bytes that the client sent. Of a view of them, views go into the queues; only what is held is copied."""
         self._pass_requests(self._requests.feed(data))
         self._repeat()
 
-    def from_broker(self, data: bytes) -> None:
-        """Take bytes that the broker sent."""
+    def from_broker(self, data: Buffer) -> None:
+        """Take bytes that the broker sent; the same holds of a view of them."""
         self._pass_responses(self._responses.feed(data))
 
     def client_ended(self) -> None:
@@ -194,17 +197,17 @@ class Relay:
         return endpoints_reader(header_grammar(api, version, "response"), api.at("response", version))
 
     def _pass_requests(self, pieces: Iterator[Piece]) -> None:
-        passed = []
+        passed = list[Buffer]()
         for piece in pieces:
             if not piece.whole:
                 passed.append(piece.data)
                 continue
             self._flush(self.to_broker, passed)
             assert self._next is not None
-            asked = self._next
-            asked.data = piece.data[4:]
+            asked, frame = self._next, bytes(piece.data)
+            asked.data = frame[4:]
             if self._faults is None:
-                self.to_broker.append(Send(piece.data, piece.data))
+                self.to_broker.append(Send(frame, frame))
             elif not self._faults.request(asked, self.to_broker, self.to_client):
                 self._silent = True
             self._hold_request(asked)
@@ -215,7 +218,7 @@ class Relay:
         """Put what holds a request in its place, if it goes out as the last of the queue, and is to be held."""
         last = self.to_broker[-1] if self.to_broker and asked.answer is None else None
         if self.holder is not None and isinstance(last, Send):
-            hold = self.holder.hold(asked, "request", last.data[4:])
+            hold = self.holder.hold(asked, "request", bytes(last.data[4:]))
             if hold is not None:
                 self.to_broker[-1] = hold
 
@@ -301,7 +304,7 @@ class Relay:
         return None
 
     def _pass_responses(self, pieces: Iterator[Piece]) -> None:
-        passed = list[bytes]()
+        passed = list[Buffer]()
         for piece in pieces:
             if self._silent:
                 continue
@@ -309,8 +312,8 @@ class Relay:
                 passed.append(piece.data)
             else:
                 self._flush(self.to_client, passed)
-                self._pass_response(self._answered, piece.data)
-            if self._singly:
+                self._pass_response(self._answered, bytes(piece.data))
+            if self.singly:
                 self._flush(self.to_client, passed)
                 self._answer()
         self._flush(self.to_client, passed)
@@ -355,7 +358,7 @@ class Relay:
                 self.to_client.append(Send(answer, answer))
 
     @staticmethod
-    def _flush(out: Out, passed: list[bytes]) -> None:
+    def _flush(out: Out, passed: list[Buffer]) -> None:
         """Put bytes that are passed on as they are into a queue, in one."""
         if passed:
             data = b"".join(passed) if len(passed) > 1 else passed[0]

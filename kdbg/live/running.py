@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..capture.packet import Endpoint
 from ..capture.pcap import file_header, packet_record
-from ..capture.write import RAW_IP, Talks
+from ..capture.write import RAW_IP, Buffer, Talks
 from ..client.settings import addresses, show
 from ..errors import InputError
 from .addresses import Address
@@ -50,7 +50,7 @@ class Recorded:
         self._talks, self._data = Talks(), bytearray(file_header(RAW_IP))
         self._lock = threading.Lock()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
         """Take bytes that went over a connection."""
         self._add(self._talks.said(client, broker, from_client, data), time_ns)
 

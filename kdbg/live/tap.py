@@ -7,9 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from ..capture.packet import Endpoint
-from ..capture.write import RAW_IP, Talks
+from ..capture.write import RAW_IP, Buffer, Talks
 from .outflow import Outflow
 from .session import Tap
+
+LARGE = 1 << 14
+"""Bytes from which on it costs less to give them to the pipe at once than to copy them."""
 
 
 class Taps:
@@ -18,7 +21,7 @@ class Taps:
     def __init__(self, taps: Sequence[Tap]) -> None:
         self._taps = taps
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
         """Tell all of bytes that went over a connection."""
         for one in self._taps:
             one.tap(client, broker, from_client, data, time_ns)
@@ -33,15 +36,19 @@ class PipeTap:
     """Told of bytes as they go; gives packets to an outflow, which belongs to the event loop from then on."""
 
     def __init__(self, out: Outflow) -> None:
-        self._out, self._talks = out, Talks(checksums=False)
+        self._out, self._talks = out, Talks(plain=True)
         self._loop = asyncio.get_running_loop()
-        self._waits = self._closed = False
+        self._waits = self._soon = self._closed = False
         out.interface(RAW_IP, "proxy")
         self._pump()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: bytes, time_ns: int) -> None:
+    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
         """Take note of bytes that went over a connection."""
-        self._give(self._talks.said(client, broker, from_client, data), time_ns)
+        if len(data) < LARGE:
+            self._give(self._talks.said(client, broker, from_client, data), time_ns)
+        elif not self._closed:
+            self._out.borrow(0, time_ns, self._talks.parted(client, broker, from_client, data))
+            self._pump()
 
     def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
         """Take note that a connection has ended."""
@@ -51,25 +58,29 @@ class PipeTap:
         """End all connections; wait so many seconds for the reader to take what is left."""
         self._give(self._talks.all_ended(), time.time_ns())
         end = self._loop.time() + patience
-        while self._waits and self._loop.time() < end:
+        while (self._waits or self._soon) and self._loop.time() < end:
             await asyncio.sleep(0.01)
         self._closed = True
         self._wait(False)
 
     def _give(self, packets: Iterator[bytes], time_ns: int) -> None:
+        """Take packets; the pipe gets them as soon as the event loop has passed on what it has in hand."""
         if self._closed:
             return
         for packet in packets:
             self._out.packet(0, time_ns, packet, len(packet))
         self._out.tell(time_ns)
-        if not self._waits:
-            self._pump()
+        if not (self._waits or self._soon):
+            self._soon = True
+            self._loop.call_soon(self._pump)
 
     def _pump(self) -> None:
         """Write what the pipe takes, and what is missing by now; go on when it takes more."""
+        self._soon = False
+        if self._closed:
+            return
         waits = self._out.pump()
-        if not self._closed:
-            self._out.tell(time.time_ns())
+        self._out.tell(time.time_ns())
         self._wait(waits or self._out.pump())
 
     def _wait(self, wanted: bool) -> None:

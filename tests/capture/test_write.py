@@ -22,7 +22,8 @@ from scapy.utils import RawPcapReader
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.capture.packet import ACK, FIN, SYN, endpoint
-from kdbg.capture.write import MOST, CaptureWriter, checksum
+from kdbg.capture.pcap import file_header, packet_record
+from kdbg.capture.write import MOST, MOST_LONG, RAW_IP, CaptureWriter, Talks, checksum
 from kdbg.errors import CaptureError, CaptureRefused
 
 from ..traffic import framed, header_bytes
@@ -368,3 +369,22 @@ def test_a_file_that_was_there_becomes_its_owners_alone(path: Path) -> None:
     path.chmod(0o644)
     CaptureWriter(path).close()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("client", "broker"), [(CLIENT, BROKER), (CLIENT6, BROKER6)])
+@pytest.mark.parametrize("plain", [False, True])
+def test_packets_in_parts_are_those_that_are_written_and_plain_ones_are_fewer(
+    client: Any, broker: Any, plain: bool
+) -> None:
+    """kdbg reads both the same, though the length of a long one stands nowhere in it."""
+    sent = b"".join(ask(number) for number in range(9000)) + ask(9000, "t" * 200)
+    assert len(sent) > MOST_LONG
+    whole = list(Talks(plain=plain).said(client, broker, True, sent))
+    parts = list(Talks(plain=plain).parted(client, broker, True, memoryview(sent)))
+    assert [head + payload for head, payload in parts] == whole
+    assert len(whole) == 3 + -(-len(sent) // (MOST_LONG if plain else MOST))
+    file = file_header(RAW_IP) + b"".join(packet_record(NOW, packet) for packet in whole)
+    with open_capture(io.BytesIO(file)) as capture:
+        assert b"".join(packet[6] for packet in capture) == sent
+    with kdbg.read(io.BytesIO(file)) as reading:
+        assert sum(1 for exchange in reading) == 9001

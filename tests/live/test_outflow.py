@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from scapy.utils import PcapNgReader
+from scapy.utils import PcapNgReader, RawPcapNgReader
 
 from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
@@ -100,6 +100,26 @@ def test_reader_and_writer_agree_on_what_is_missing(ends: Ends) -> None:
         assert capture.packets == outflow.taken - outflow.unread > 2
         assert capture.lost == Lost(17, outflow.unread)
     assert outflow.unread > 0
+
+
+def test_what_is_borrowed_is_written_or_copied(ends: Ends) -> None:
+    """More than the pipe takes at once, and the room of it is used again before the pipe takes the rest."""
+    outflow, room = ends.outflow, bytearray(60_000)
+    expected = []
+    for number in range(60):
+        room[:] = bytes([number]) * len(room)
+        head, payload = PACKETS[0][:40], memoryview(room)[: 50_000 + number]
+        if outflow.borrow(0, START + number, [(head, payload), (b"", memoryview(room)[: 7 + number])]):
+            assert outflow.size > 0
+        expected += [head + payload, bytes(room[: 7 + number])]
+        room[:] = bytes(len(room))
+    outflow.packet(0, START, PACKETS[1], len(PACKETS[1]))
+    left = outflow.taken - outflow.unread
+    with RawPcapNgReader(io.BytesIO(ends.read())) as reader:
+        found = [data for data, _ in reader]
+    assert outflow.unread > 0, "all of it had room"
+    assert len(found) == left
+    assert found == [packet for packet in [*expected, PACKETS[1]] if packet in found]
 
 
 def test_a_reader_that_has_gone_costs_nothing(ends: Ends) -> None:

@@ -144,6 +144,23 @@ def test_a_peer_that_stops_reading_stops_the_other_and_nothing_is_lost(stack: Ex
     assert read_all(sock) == hashlib.sha256(data).digest()
 
 
+def test_frames_longer_than_a_queue_go_on_though_nothing_is_answered(stack: ExitStack) -> None:
+    """Held whole for a fault that may concern them: what is read no further meanwhile must be read on afterwards."""
+    header = {"correlation_id": 1, "client_id": "me"}
+    part = {"index": 0, "records": [{"magic": 2, "records": [{"key": None, "value": "x" * (2 << 20)}]}]}
+    body = {"acks": 0, "topic_data": [{"name": "orders", "partition_data": [part]}]}
+    request = kdbg.encode(body, api="Produce", version=7, direction="request", header=header)
+    sent = (len(request).to_bytes(4) + request) * 8
+
+    def answer(sock: socket.socket) -> None:
+        sock.sendall(hashlib.sha256(read_all(sock)).digest())
+
+    sock = stack.enter_context(connect(before(stack, answer, faults=["Produce topic=other: close"])))
+    sock.sendall(sent)
+    sock.shutdown(socket.SHUT_WR)
+    assert read_all(sock) == hashlib.sha256(sent).digest()
+
+
 def test_a_reset_of_one_end_is_a_reset_of_the_other(stack: ExitStack) -> None:
     def answer(sock: socket.socket) -> None:
         sock.recv(10)

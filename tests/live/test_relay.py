@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from itertools import count
 from typing import Any
@@ -50,6 +51,26 @@ ANSWER = response("Metadata", 9, 1, brokers=BROKERS, topics=[TOPIC])
 def addresses() -> Addresses:
     ports = count(19092)
     return Addresses(lambda broker: ("127.0.0.1", next(ports)))
+
+
+@given(st.lists(st.integers(1, 300), min_size=1))
+def test_bytes_may_be_lent_and_are_the_same(sizes: list[int]) -> None:
+    """The room in which they stand is used again as soon as the queues have been worked off."""
+    asked = b"".join([METADATA, produce(2), produce(3)])
+    answered = b"".join([ANSWER, produced(2), produced(3)])
+    lent, whole = Relay(addresses().change), Relay(addresses().change)
+    whole.from_client(asked)
+    whole.from_broker(answered)
+    room, given = bytearray(300), bytearray()
+    for data, take, out in ((asked, lent.from_client, lent.to_broker), (answered, lent.from_broker, lent.to_client)):
+        cuts = itertools.cycle(sizes)
+        while data:
+            piece, data = data[: (size := next(cuts))], data[size:]
+            room[: len(piece)] = piece
+            take(memoryview(room)[: len(piece)])
+            given += taken(out)
+            room[:] = bytes(len(room))
+    assert bytes(given) == taken(whole.to_broker) + taken(whole.to_client)
 
 
 def taken(out: Out) -> bytes:

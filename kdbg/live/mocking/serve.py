@@ -128,7 +128,7 @@ class Talk(asyncio.Protocol):
                 self._mock.answers.refuse("what came is no request of Kafka's; its connection is closed")
                 self.close()
                 return
-            reply = self._mock.answers.reply(piece.data[4:])
+            reply = self._mock.answers.reply(bytes(piece.data)[4:])
             if reply.data is not None or reply.hang_up:
                 self._waiting.append(reply)
         self._work_off()

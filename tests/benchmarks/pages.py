@@ -18,7 +18,7 @@ PICTURE = SPEED.with_suffix(".svg")
 MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),
     "decoders": ("decoders",), "starts": ("starts",), "jobs": ("jobs",), "filters": ("filters",), "stages": ("stages",),
-    "pipeline": ("pipeline", "pipeline by stage"),
+    "proxy": ("proxy",), "pipeline": ("pipeline", "pipeline by stage"),
 }  # fmt: skip
 """By marker of the page on speed, the tables between its two halves."""
 SHOWN = ("small, summary / `-T fields`, 11 fields", "small, json", "small, tree", "small, hex")

@@ -1,7 +1,9 @@
 """What the proxy costs: librdkafka's producer, and single requests one after the other, beside a direct connection.
 
 The broker is librdkafka's mock cluster in a process of its own, which is faster than any real one: what the proxy adds
-counts for more here. `python -m tests.benchmarks.proxied client ADDRESS WHAT` is one run of a client.
+counts for more here. KDBG_BROKER names another. The ways take turns, and each is held against the direct run of its own
+round. A machine that does other work too disturbs that; CPU time for each GB is what is left to trust then.
+`python -m tests.benchmarks.proxied client ADDRESS WHAT` is one run of a client.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from .results import Column, Table
 
-RECORDS, SIZE = 300_000, 1000
+RECORDS, SIZE = 600_000, 1000
+GIGABYTES = RECORDS * SIZE / 1e9
+TICK = 0.01
+"""Seconds that the producer waits for room."""
 REQUESTS = 3000
 WAYS: dict[str, Sequence[str] | None] = {
     "direct": None, "--no-decode": ("--no-decode",), "-f summary": ("-f", "summary"),
@@ -29,12 +34,14 @@ WAYS: dict[str, Sequence[str] | None] = {
 
 
 class Run(NamedTuple):
-    """What one way came to: MB a second, microseconds of an answer, and the CPU
-    seconds of the proxy for the records."""
+    """What one way came to: MB a second, microseconds of an answer; CPU seconds for each GB of the client and of each
+    process of the proxy."""
 
     throughput: float
     latency: float
-    cpu: float
+    client: float
+    relaying: float = 0.0
+    showing: float = 0.0
 
 
 def report(rounds: int) -> list[Table]:
@@ -44,35 +51,48 @@ def report(rounds: int) -> list[Table]:
         for _ in range(max(rounds, 3)):
             for name, options in WAYS.items():
                 seen[name].append(measured(address, options))
-    table = Table("proxy", "way to the broker", (
-        Column("MB a second", "count"), Column("/ direct", "×", 1), Column("proxy's CPU", "s"),
-        Column("one answer", "µs"), Column("added", "µs"),
+    return [table(seen)]
+
+
+def table(seen: Mapping[str, Sequence[Run]]) -> Table:
+    """The table of what was measured, by way, the direct one first, as medians over its rounds."""
+    made = Table("proxy", "way to the broker", (
+        Column("MB a second", "count"), Column("/ direct", "×", 1), Column("client's CPU a GB", "s"),
+        Column("relaying, a GB", "s"), Column("showing, a GB", "s"), Column("one answer", "µs"), Column("added", "µs"),
     ))  # fmt: skip
-    direct = seen["direct"]
+    direct = next(iter(seen.values()))
     for name, runs in seen.items():
         ratio = statistics.median(run.throughput / base.throughput for run, base in zip(runs, direct, strict=True))
         added = statistics.median(run.latency - base.latency for run, base in zip(runs, direct, strict=True))
-        fast, slow, cpu = (statistics.median(column) for column in zip(*runs, strict=True))
-        table.add(name, fast, *((ratio, cpu) if WAYS[name] else (None, None)), slow, added if WAYS[name] else None)
-    return [table]
+        fast, slow, *cpu = (statistics.median(column) for column in zip(*runs, strict=True))
+        spent = [seconds or None for seconds in cpu]
+        made.add(name, fast, ratio if runs is not direct else None, *spent, slow, added if runs is not direct else None)
+    return made
 
 
 def measured(address: str, options: Sequence[str] | None) -> Run:
     """One run of each client over a way."""
     with way(address, options) as (there, process):
-        before = cpu_of(process) if process is not None else 0.0
-        rate = client(there, "produce")
-        spent = cpu_of(process) - before if process is not None else 0.0
-        return Run(rate, client(there, "answers"), spent)
+        parts = relaying_first(process)
+        before = [cpu_of(part) for part in parts]
+        rate, own = client(there, "produce")
+        spent = [(cpu_of(part) - start) / GIGABYTES for part, start in zip(parts, before, strict=True)]
+        return Run(rate, client(there, "answers")[0], own / GIGABYTES, *spent)
+
+
+def relaying_first(process: int | None) -> list[int]:
+    """The processes of the proxy: a child relays, where there is one, for its parent, which shows."""
+    return [] if process is None else [*children(process), process]
 
 
 def cpu_of(process: int) -> float:
-    """The CPU seconds of a process and of its children so far."""
-    found = 0.0
-    for one in (process, *children(process)):
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+    """The CPU seconds of a process so far, to the nanosecond where the system says it."""
+    try:
+        tasks = Path(f"/proc/{process}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    except OSError:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def children(process: int) -> list[int]:
@@ -81,7 +101,10 @@ def children(process: int) -> list[int]:
 
 @contextlib.contextmanager
 def broker() -> Iterator[str]:
-    """The address of a mock cluster in a process of its own."""
+    """The address of a mock cluster in a process of its own, or of the broker that KDBG_BROKER names."""
+    if given := os.environ.get("KDBG_BROKER"):
+        yield given
+        return
     code = "from kdbg.client.mock import mock_cluster\nwith mock_cluster('mock:') as a: print(a, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -110,24 +133,28 @@ def way(address: str, options: Sequence[str] | None) -> Iterator[tuple[str, int 
         process.communicate()
 
 
-def client(address: str, what: str) -> float:
-    """What a client in a process of its own measures."""
+def client(address: str, what: str) -> list[float]:
+    """What a client in a process of its own measures, and the CPU seconds of that."""
     command = [sys.executable, "-m", "tests.benchmarks.proxied", "client", address, what]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [float(number) for number in said.split()]
 
 
 def produce(address: str) -> float:
-    """MB a second of librdkafka's producer."""
+    """MB a second of librdkafka's producer, its settings left alone but for some linger."""
     from confluent_kafka import Producer
 
-    settings = {"bootstrap.servers": address, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000,
-                "queue.buffering.max.kbytes": 1 << 20}  # fmt: skip
-    producer, value = Producer(settings), b"x" * SIZE
+    producer, value = Producer({"bootstrap.servers": address, "linger.ms": 5}), b"x" * SIZE
     producer.produce("bench", value)
     producer.flush()
     start = time.monotonic()
     for number in range(RECORDS):
-        producer.produce("bench", value)
+        while True:
+            try:
+                producer.produce("bench", value)
+                break
+            except BufferError:  # its queue is full
+                producer.poll(TICK)
         if not number % 1000:
             producer.poll(0)
     if producer.flush():
@@ -158,4 +185,5 @@ def answers(address: str) -> float:
 CLIENTS = {"produce": produce, "answers": answers}
 
 if __name__ == "__main__":
-    print(CLIENTS[sys.argv[3]](sys.argv[2]))
+    begun = time.process_time()
+    print(CLIENTS[sys.argv[3]](sys.argv[2]), time.process_time() - begun)

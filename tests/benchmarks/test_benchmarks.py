@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 import kdbg
 from kdbg.wire.records.compression import CODECS, decompress
 
-from . import archives, disturbed, pages
+from . import archives, disturbed, pages, proxied
 from .__main__ import LONG, PARTS, wanted
 from .decompression import LIBRARIES, batches
 from .measure import cost, first_lines
 from .picture import draw
+from .proxied import Run
 from .results import Column, Results, Table, together
 from .robustness import packets
 from .stages import STAGES, measure
@@ -85,6 +87,22 @@ def test_the_picture_has_a_bar_for_each_stage() -> None:
 def test_parts_that_take_long_are_measured_only_when_asked_for() -> None:
     assert wanted([]) == wanted(["decode"]) == [name for name in PARTS if name not in LONG]
     assert wanted(["pipeline", "views"]) == ["views", "pipeline"]
+
+
+def test_ways_are_held_against_the_direct_run_of_their_own_round() -> None:
+    direct = [Run(100, 20, 1.5), Run(1000, 10, 1.5), Run(10, 90, 1.5)]
+    through = [Run(90, 60, 1.6, 0.4), Run(800, 70, 1.7, 0.3), Run(7, 190, 1.8, 0.5)]
+    made = proxied.table({"direct": direct, "--no-decode": through})
+    assert made.column("/ direct") == {"direct": None, "--no-decode": 0.8}
+    assert made.column("added") == {"direct": None, "--no-decode": 60}
+    assert made.column("relaying, a GB") == {"direct": None, "--no-decode": 0.4}
+    assert made.column("showing, a GB") == {"direct": None, "--no-decode": None}
+
+
+def test_a_process_that_works_takes_time_of_the_processor() -> None:
+    before = proxied.cpu_of(os.getpid())
+    sum(range(3_000_000))
+    assert proxied.cpu_of(os.getpid()) > before
 
 
 def test_a_command_is_measured() -> None:

@@ -112,7 +112,7 @@ def test_hints_name_a_distribution_and_extras_that_there_are() -> None:
     assert PROJECT["project"]["scripts"] == {"kdbg": "kdbg.cli:main"}
     sources = [path.read_text(encoding="utf-8") for path in Path(kdbg.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r"install\(['\"](\w+)['\"]\)", source)}
-    assert named == {"mock", "query", "report", "schemas", "spark", "tls", "tui", "where"}
+    assert named == {"mock", "query", "otlp", "prometheus", "report", "schemas", "spark", "tls", "tui", "where"}
     assert named < EXTRAS.keys()
     assert install("spark") == "pip install 'kdbg-kafka[spark]', or in a checkout pip install '.[spark]'"
 
@@ -124,7 +124,9 @@ def test_no_hint_names_the_other_project() -> None:
 
 
 def test_what_only_tests_need_is_no_extra() -> None:
-    assert EXTRAS.keys() == {"mock", "telemetry", "spark", "report", "schemas", "where", "query", "tls", "tui", "all"}
+    assert EXTRAS.keys() == {
+        "mock", "telemetry", "otlp", "prometheus", "spark", "report", "schemas", "where", "query", "tls", "tui", "all",
+    }  # fmt: skip
     (everything,) = EXTRAS["all"]
     assert set(re.findall(r"\w+", everything.removeprefix(DISTRIBUTION))) == EXTRAS.keys() - {"all"}
     published = {re.match(r"[\w-]+", one)[0] for extra in EXTRAS.values() for one in extra}  # type: ignore[index]

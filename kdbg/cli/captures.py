@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..capture import Capture
+from ..capture.files import Lost
 from ..engine.driver import PAUSE, Drive, Fits, Pairing
 from ..engine.garbage import seldom_collected
 from ..engine.side import Depth
@@ -31,8 +32,12 @@ from ..tcp.table import Connection
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import unmatched_lines
 from .found import Found
+from .outlets import Outlet, Source
 from .output import Writer
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..signals.metrics import Totals
 
 LOST = {"dropped": "dropped by the system", "unread": "not shown"}
 """What is said of packets that captures lack, by what `Capture.lost` calls them."""
@@ -67,6 +72,8 @@ class Captures:
     """Whether each connection that was asked for in vain is told by itself, as soon as it is known."""
     hears_all: bool = False
     """Whether `hear` wants all exchanges, also where none is left out."""
+    outlets: Sequence[Outlet] = ()
+    """Where wanted exchanges go beside what the command does with them: it hands them on by `hand_on`."""
 
     def __init__(self, filters: Filters, writer: Writer) -> None:
         self.writer, self.left = writer, filters.limit
@@ -165,8 +172,13 @@ class Captures:
         hear = self.hear if self.filters.asks or self.hears_all else None
         choose = partial(self.choose, capture, engine)
         drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)
+        for outlet in self.outlets:
+            is_open = getattr(engine, "is_open", nobody_knows)
+            outlet.begin(Source(capture.name, lambda: capture.first_time, engine.names_then, is_open))
         try:
             yield drive
+            for outlet in self.outlets:
+                outlet.finish(totals(capture, engine))
         finally:
             self.left = drive.left
             self.counts["packets"] += capture.packets
@@ -183,6 +195,11 @@ class Captures:
             for problem in capture.problems:
                 self.note(problem)
                 self.say(f"{name}: {escape(problem.text)}")
+
+    def hand_on(self, exchanges: Sequence[Exchange]) -> None:
+        """Give wanted exchanges to the outlets."""
+        for outlet in self.outlets:
+            outlet.take(exchanges)
 
     def met(self, connection: Connection, client: int | None) -> None:
         """Take notice of a connection, and once more when it proves to be Kafka: see `Engine`."""
@@ -240,6 +257,8 @@ class Captures:
 
         Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
         """
+        for outlet in self.outlets:
+            outlet.odd(finding for _, finding in engine.findings)
         same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.note(finding)
@@ -274,6 +293,9 @@ class Captures:
         if self.left != 0 and self.files:
             for line in unmatched_lines(self.seen):
                 self.say(line)
+        for outlet in self.outlets:
+            for line in outlet.close():
+                self.say(escape(line))
         if closing := self.closing():
             self.writer.say(" · ".join(closing))
 
@@ -298,6 +320,19 @@ class Captures:
     def other_parts(self) -> list[str]:
         """Return the parts on files that are no captures."""
         return []
+
+
+def totals(capture: Capture | Log, engine: Pairing) -> Totals:
+    """Return what was counted in a capture so far."""
+    from ..signals.metrics import Totals
+
+    lost = capture.lost or Lost()
+    return Totals(capture.packets, lost.dropped, lost.unread, engine.connections, engine.other_connections)
+
+
+def nobody_knows(first_packet: int) -> bool:
+    """Return False: of a log nobody knows which connections are open."""
+    return False
 
 
 def deaf(how: int, signals: set[int]) -> None:

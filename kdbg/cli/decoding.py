@@ -96,6 +96,7 @@ class Run(Captures):
                 for chunk in drive.chunks():
                     self.head(chunk, render)
                     output.add(chunk)
+                    self.hand_on(chunk)
                     if engine.findings:
                         output.wait()
                         self.tell(engine, name)

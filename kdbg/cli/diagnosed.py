@@ -36,8 +36,10 @@ class DiagnosedRun(InterfaceRun):
             ledgers = self.ledgers = Ledgers(drive.engine.names_then)
             for chunk in drive.chunks():
                 ledgers.take(chunk)
+                self.hand_on(chunk)
         if self.judge.whole(ledgers, "") and not self.status:
             self.status = UNDECODED
+        self._tell_found()
 
     def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
@@ -53,6 +55,11 @@ class DiagnosedRun(InterfaceRun):
     def _look(self, ledgers: Ledgers) -> None:
         began = monotonic()
         self.judge.news(ledgers, "")
+        self._tell_found()
         self.writer.flush()
         self._looked = monotonic()
         self._cost = self._looked - began
+
+    def _tell_found(self) -> None:
+        for outlet in self.outlets:
+            outlet.judged(self.judge.found)

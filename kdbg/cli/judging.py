@@ -21,10 +21,13 @@ class Judge:
         self.writer: Writer = writer
         self.notes: bool = notes
         self._told: set[tuple[object, ...]] = set()
+        self.found: list[Case] = []
+        """All that was found when it was last looked."""
 
     def whole(self, ledgers: Ledgers, file: str, *, named: bool = False) -> bool:
         """Write all that is found; return whether something above a note is. `named`: JSON says of which capture."""
-        return self.tell(diagnose(ledgers), file, file if named else None)
+        self.found = diagnose(ledgers)
+        return self.tell(self.found, file, file if named else None)
 
     def tell(self, cases: Sequence[Case], file: str, name: str | None) -> bool:
         """Write cases; return whether one is above a note.
@@ -42,7 +45,8 @@ class Judge:
 
     def news(self, ledgers: Ledgers, file: str) -> bool:
         """Write the causes above a note that were not written before; return whether there are any."""
-        new = [case for case in diagnose(ledgers) if case.severity is not Severity.NOTE and self._is_new(case)]
+        self.found = diagnose(ledgers)
+        new = [case for case in self.found if case.severity is not Severity.NOTE and self._is_new(case)]
         for case in new:
             if self.format == "json":
                 self.writer.write(case_line(case))

@@ -21,6 +21,7 @@ from .output import (
 )
 from .screened import screen_options
 from .sending.options import security_options
+from .signalling import metrics_option, otlp_option
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -55,6 +56,8 @@ from .sending.options import security_options
 @click.option("--fault-log", metavar="FILE", help="Write the rules, the seed and each fault that was done, as JSON.")
 @click.option("--write", metavar="FILE.pcap", help="Save all that is said as a capture: in the clear, passwords too.")
 @click.option("--no-decode", is_flag=True, help="Show nothing: only pass on.")
+@otlp_option
+@metrics_option
 @screen_options
 @click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
 @click.option("--listen-ca", metavar="FILE", help="Speak TLS with clients, by a certificate made now, and write its "
@@ -82,14 +85,21 @@ def command(format: str, color: str, full: bool, show_secrets: bool, hide_values
     kdbg proxy --broker localhost:9092 -f tree --api produce --errors
     kdbg proxy --broker localhost:9092 --fault 'FindCoordinator: close 2 times'
     kdbg proxy --broker localhost:9092 --write session.pcap --no-decode
+    kdbg proxy --broker localhost:9092 --otlp http://127.0.0.1:4318
     kdbg proxy --broker localhost:9092 --tui
     """
     from . import proxying
     from .proxying import options_of, run
+    from .signalling import outlets, refuse_beside
 
     tui, light = given.pop("tui"), given.pop("light")
+    for option, said in (("--tui", tui), ("--no-decode", given["no_decode"])):
+        if said:
+            refuse_beside(option, given)
+    otlp, metrics = given.pop("otlp"), given.pop("metrics")
     shape = without_values(on_screen(look(color, full, show_secrets, meanings), format, given), hide_values)
     options = options_of(given)
     if tui:
         return proxying.on_screen(options, shape, take_filters(given), light=light)
-    return run(options, format, shape, take_filters(given))
+    filters = take_filters(given)
+    return run(options, format, shape, filters, lambda: outlets(otlp, metrics, links=not hide_values))

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
@@ -29,6 +29,7 @@ from ..render.look import Look
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED
 from .faulting import READY, FaultLog, Marked, rules_of
+from .outlets import Outlet
 from .output import Writer
 from .sending.live import addresses as clusters
 from .sending.options import Options as SendOptions
@@ -149,8 +150,14 @@ def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) ->
     return 0
 
 
-def run(options: Options, format: str, look: Look, filters: Filters) -> int:
-    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status."""
+def run(
+    options: Options, format: str, look: Look, filters: Filters,
+    outlets: Callable[[], AbstractContextManager[Sequence[Outlet]]] = lambda: nullcontext(()),
+) -> int:  # fmt: skip
+    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status.
+
+    `outlets` makes those that exchanges go to beside, once the process that relays is another one.
+    """
     if not options.decode:
         return relay(options, None)
     relaying = apart(options)
@@ -159,7 +166,8 @@ def run(options: Options, format: str, look: Look, filters: Filters) -> int:
     child, shown, marked = relaying
     marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
     try:
-        return marking.watch(os.fdopen(shown, "rb", buffering=0))
+        with outlets() as beside:
+            return marking.beside(beside).watch(os.fdopen(shown, "rb", buffering=0))
     finally:
         end(child)
         os.waitpid(child, 0)

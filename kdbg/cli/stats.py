@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
 from .output import Writer, jobs_option, latency_option, look, look_options, merge_option, raw_option
+
+if TYPE_CHECKING:
+    from ..filters.chosen import Filters
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -41,8 +44,8 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 )  # fmt: skip
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N rows; the rest are one row.")
 @click.option(
-    "--format", "-f", "format", type=click.Choice(["table", "csv", "json"]), default="table",
-    help="csv and json (a line a row) have all measures; table if not said.",
+    "--format", "-f", "format", type=click.Choice(["table", "csv", "json", "prometheus"]), default="table",
+    help="csv and json (a line a row) have all measures; prometheus is its text; table if not said.",
 )  # fmt: skip
 @latency_option
 @raw_option
@@ -67,14 +70,34 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     kdbg stats captures/errors.pcap --by error,topic --format csv
     kdbg stats captures/errors.pcap --by api,client --latency
     kdbg stats captures/first-contact.pcap --api produce --by minute --format json
+    kdbg stats captures/errors.pcap --format prometheus
     """
-    from .counting import StatsRun, Wanted
-
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
+    if format == "prometheus":
+        if by or sort is not None or top is not None:
+            raise click.UsageError("--by, --sort and --top are for tables, not for prometheus")
+        return as_metrics(files, wanted, Writer(live=live), merge)
+    from .counting import StatsRun, Wanted
+
     asked = Wanted(by, sort, top, format, raw)
     run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
     run.merge = merge
     run.timed = latency
+    run.captures(files)
+    return run.status
+
+
+def as_metrics(files: tuple[str, ...], filters: Filters, writer: Writer, merge: bool | None) -> int:
+    """Write the numbers of captures as Prometheus' text; return the exit status."""
+    from ..signals.metrics import Metrics
+    from ..signals.prometheus import check, text
+    from .handing import HandingRun
+    from .outlets import MetricsOutlet
+
+    check()
+    counted = Metrics()
+    run = HandingRun(filters, writer, [MetricsOutlet(counted)], "shallow", lambda: text(counted))
+    run.merge = merge
     run.captures(files)
     return run.status

@@ -11,7 +11,7 @@ from ..capture.files import Lost
 from ..engine.driver import Fits, Pairing
 from ..logs.log import Log
 from ..tcp.table import Connection
-from .captures import LOST, Captures, number
+from .captures import LOST, Captures, number, totals
 from .owned import Owned
 
 PAUSE = 0.025
@@ -36,6 +36,8 @@ class Streaming(Captures):
             if self.engine.findings:
                 self.tell(self.engine, self.name)
             self._tell_lost(capture.lost)
+            for outlet in self.outlets:
+                outlet.tick(totals(capture, self.engine), idle=not packets)
             if self.owned is not None:
                 self.owned.look(idle=not packets)
 

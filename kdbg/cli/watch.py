@@ -22,6 +22,7 @@ from .output import (
 )
 from .readers import reader_options, take_readers
 from .screened import screen_options
+from .signalling import metrics_option, otlp_option
 from .sizes import Rolling, Size
 
 
@@ -46,6 +47,8 @@ from .sizes import Rolling, Size
 )
 @click.option("--buffer", type=Size(), default="64MB", metavar="SIZE", help="Of packets that wait in the kernel.")
 @click.option("--diagnose", is_flag=True, help="Say what goes wrong, and why, in place of exchanges.")
+@otlp_option
+@metrics_option
 @screen_options
 @view_option("summary")
 @filter_options
@@ -59,7 +62,7 @@ from .sizes import Rolling, Size
 def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
             path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, color: str, full: bool,
             show_secrets: bool, hide_values: bool, meanings: bool, diagnose: bool, tui: bool, light: bool,
-            **filters: Any) -> int:  # fmt: skip
+            otlp: str | None, metrics: str | None, **filters: Any) -> int:  # fmt: skip
     """Show what is said on an interface, while it is said. Ctrl-C ends it, and what is left is shown.
 
     Kafka is recognised on any port; --port has the kernel leave out all others. --write writes all that is captured,
@@ -69,12 +72,14 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     kdbg watch -i lo --port 9092
     kdbg watch --errors -f tree
     kdbg watch --port 9092 --diagnose
+    kdbg watch --port 9092 --otlp http://127.0.0.1:4318 --metrics 9464
     kdbg watch --via ssh:broker-3 --port 9092
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
     from .decode import READ_IN
     from .interface import InterfaceRun, Wanted, expression, feed, owners, screen
     from .screened import needs_screen
+    from .signalling import outlets, refuse_beside
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
@@ -85,16 +90,18 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     shape = without_values(shape, hide_values)
     chosen = take_filters(filters)
     if tui:
+        refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
         needs_screen("kdbg watch")
     wanted = Wanted(interface, expression(bpf, chosen.port or (), via), snaplen, buffer, path, rotate)
     known = owners(pid, container, via)
     with feed(wanted, via) as source:
         if tui:
             return screen(source, known, shape, chosen, light=light)
-        if diagnose:
-            from .diagnosed import DiagnosedRun
-            from .judging import Judge
+        with outlets(otlp, metrics, links=not hide_values) as beside:
+            if diagnose:
+                from .diagnosed import DiagnosedRun
+                from .judging import Judge
 
-            judged = DiagnosedRun(format, shape, Writer(live=True), chosen, source, known)
-            return judged.judged_by(Judge(format, shape, judged.writer)).run(wanted)
-        return InterfaceRun(format, shape, Writer(live=True), chosen, source, known).run(wanted)
+                judged = DiagnosedRun(format, shape, Writer(live=True), chosen, source, known)
+                return judged.judged_by(Judge(format, shape, judged.writer)).beside(beside).run(wanted)
+            return InterfaceRun(format, shape, Writer(live=True), chosen, source, known).beside(beside).run(wanted)

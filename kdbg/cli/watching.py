@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from ..capture import Capture
 from ..capture.source import open_source
@@ -25,6 +25,7 @@ from ..render.look import Look
 from . import INTERRUPTED, drop_output
 from .captures import LOST
 from .decoding import Run
+from .outlets import Outlet
 from .output import Writer
 from .streaming import Streaming
 
@@ -47,6 +48,11 @@ class Watching(Streaming, Run):
         self.name, self.stop = name, stop
         self.stopped: float | None = None
         """When the first Ctrl-C came, by the monotonic clock."""
+
+    def beside(self, outlets: Sequence[Outlet]) -> Self:
+        """Hand exchanges to outlets, too, which know where their time went; return the run."""
+        self.outlets, self.timed = outlets, bool(outlets)
+        return self
 
     def watch(self, stream: BinaryIO) -> int:
         """Show all of the stream; print the closing line, and return the exit status.

@@ -31,6 +31,11 @@ class Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
+    def is_open(self, first_packet: int) -> bool:
+        """Return whether no end of a connection, told by its first packet, has hung up; of an old one nobody knows."""
+        path = self._paths.begun_by(first_packet)
+        return path is not None and not path.ended
+
     def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that blocks of packets complete, those of a block together."""
         for chunk in self._engine.chunks(self._seen(blocks)):

@@ -100,7 +100,7 @@ OWNERS = {
 PURE = (
     "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "tls", "render",
     "tables", "records", "values", "compare", "stats", "redact", "pasted", "logs",
-    "ledgers", "diagnosis", "places",
+    "ledgers", "diagnosis", "places", "signals",
 )  # fmt: skip
 """Rooms that open nothing."""
 LONGEST = 400

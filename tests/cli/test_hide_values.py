@@ -33,7 +33,7 @@ OTHERS = {
     "report": "its page is of counts, times and names: nothing of what records hold",
     "pipeline": "writes what records hold into tables only with --values",
     **dict.fromkeys(("diagnose", "story", "readiness", "lint"), "tells of names, numbers and times"),
-    "export": "copies packets as they were captured, and shows none",
+    "export": "copies packets as they were captured, and shows none; spans hold nothing of what is in records",
     "redact": "takes the values out",
     "mock": "says which requests it answered, and nothing of what is in them",
     "encode": "shows bytes of what its caller gave",
@@ -125,6 +125,7 @@ def test_commands_without_the_option_show_no_values(cli: Cli, write: Callable[..
     for call in (
         ("diagnose", path), ("story", path), ("story", path, "--topic", "orders"), ("readiness", path),
         ("stats", path), ("stats", path, "--by", "topic", "-f", "csv"), ("report", path, "-o", page),
+        ("stats", path, "-f", "prometheus"), ("export", path, "--otlp", "-"),
         ("export", path, tmp_path / "part.pcap"), ("redact", path, tmp_path / "shared.pcap"),
     ):  # fmt: skip
         outcome = cli(*call)

@@ -35,6 +35,8 @@ ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
 PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.report", "kdbg.tables"}
 ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
+SENDING = {"opentelemetry", "requests", "google", "asyncio", "multiprocessing", "ssl"}
+"""requests and the SDK bring the others."""
 QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.query", "kdbg.tables"}
 """pyarrow looks for pandas."""
 TLS = CAPTURES / "tls" / "real-tls-1.2.pcap"
@@ -97,6 +99,9 @@ TABLE = [
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),
     Row("export", (CAPTURE, os.devnull, "--api", "fetch"), MESSAGES),
+    Row("export", (CAPTURE, "--otlp", os.devnull), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("export", (CAPTURE, "--otlp", "http://127.0.0.1:1"), {*MESSAGES, *SENDING, "orjson", "kdbg.segments"}, status=2),
+    Row("stats", (CAPTURE, "-f", "prometheus"), {*MESSAGES, "prometheus_client", "ssl"}),
     Row("redact", (CAPTURE, os.devnull), MESSAGES),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
     Row("browse", (CAPTURE,), status=2),

@@ -74,6 +74,8 @@ def calls(path: Path, out: Path) -> Iterator[tuple[object, ...]]:
     if path.suffix == ".pcap":
         yield "stats", path
         yield "stats", path, "-f", "csv", "--by", "topic"
+        yield "stats", path, "-f", "prometheus"
+        yield "export", path, "--otlp", "-"
         yield "diff", path, path, "--all"
         for name in ("diagnose", "story", "readiness", "lint"):
             yield name, path

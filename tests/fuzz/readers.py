@@ -35,6 +35,10 @@ from kdbg.places.telling import PlacedEngine
 from kdbg.render.cases import CaseView
 from kdbg.render.look import Look
 from kdbg.render.views import VIEWS
+from kdbg.signals.metrics import Metrics
+from kdbg.signals.otlp_json import line
+from kdbg.signals.prometheus import text
+from kdbg.signals.traces import Traces
 from kdbg.wire.language.types import At
 from kdbg.wire.readings.compiled import UNREADABLE, reader
 from kdbg.wire.readings.extent import end_of
@@ -93,6 +97,19 @@ def diagnosed(data: bytes) -> None:
     for kind, subject in subjects(ledgers):
         for event in tell(ledgers, kind, subject.name) or ():
             event_object(kind, subject.name, event)
+
+
+def signals(data: bytes) -> None:
+    """Make spans and metrics of what a capture holds."""
+    engine, traces, metrics = Engine(), Traces(), Metrics()
+    with open_capture(io.BytesIO(data)) as found:
+        traces.begin("made", 0, engine.names_then)
+        metrics.begin(engine.names_then, lambda first_packet: True)
+        for exchanges in engine.chunks(found.blocks()):
+            line([span for exchange in exchanges for span in traces.take(exchange)], {})
+            metrics.take(exchanges)
+        line(traces.finish(), {})
+    text(metrics)
 
 
 def packets(data: bytes) -> None:

@@ -48,6 +48,7 @@ TARGETS: dict[str, Target] = {
         seconds=SEVEN,
     ),
     "diagnosis": Target(readers.diagnosed, seeds.pcaps, ("diagnosis", "ledgers", "tcp/paths.py"), short=10),
+    "signals": Target(readers.signals, seeds.pcaps, ("signals/traces.py", "signals/metrics.py"), short=6),
     "redact": Target(readers.redacted, seeds.pcaps, ("redact",), short=6),
     "messages": Target(
         readers.message, seeds.messages, ("wire/readings/spans.py", "render/drawn", "tables/straight.py"),

@@ -1,4 +1,4 @@
-"""The parts of the manual that are made from the code: the tables' columns and the filters."""
+"""The parts of the manual that are made from the code: the tables' columns, the filters, the metrics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from kdbg.filters.table import FILTERS
 from kdbg.filters.where.vocabulary import TERMS
 from kdbg.guide import text
+from kdbg.signals.families import FAMILIES
 from kdbg.tables import columns
 
 YES = {True: "yes", False: ""}
@@ -37,10 +38,20 @@ def names() -> str:
     return "\n".join(["| name | what it is |", "| --- | --- |", *rows, ""])
 
 
+def families() -> str:
+    """Return the table of metrics."""
+    rows = [
+        f"| `{one.full_name}` | {one.type.value} | {', '.join(f'`{label}`' for label in one.labels)} | {one.help} |"
+        for one in FAMILIES.values()
+    ]
+    return "\n".join(["| metric | type | labels | what it is |", "| --- | --- | --- | --- |", *rows, ""])
+
+
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("tables", "tables"): tables,
     ("filters", "filters"): filters,
     ("where", "names"): names,
+    ("telemetry", "families"): families,
 }
 """By (topic, marker), what makes the text between `<!-- marker -->` and `<!-- /marker -->`."""
 

@@ -47,6 +47,8 @@ def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | No
     kdbg export captures/errors.pcap --otlp http://127.0.0.1:4318
     """
     if otlp is not None:
+        if tls_plain or not whole:
+            raise click.UsageError("--only-exchanges and --tls-plain are for captures, not for --otlp")
         return as_spans(files, otlp, take_filters(filters))
     from .exporting import MODES, ExportRun
 

@@ -46,6 +46,7 @@ class Collector:
         """Send spans, for some seconds again where that may help; raise `CannotConnect` or `WrongAnswer`."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
+        self._asking.forget()
         if self._exporter.export([self._made(span) for span in spans]) is SpanExportResult.SUCCESS:
             return
         if self._asking.answer:

@@ -19,12 +19,16 @@ class Asking(Session):
 
     def __init__(self) -> None:
         super().__init__()
-        self.answer = self.problem = ""
         self._ever = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what came of what was asked before."""
+        self.answer = self.problem = ""
 
     def request(self, *given: Any, **named: Any) -> Response:
         """Ask; raise `Nobody`, or what `Session` raises where somebody has answered before."""
-        self.answer = self.problem = ""
+        self.forget()
         try:
             found = super().request(*given, **named)
         except RequestException as error:

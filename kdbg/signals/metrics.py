@@ -22,7 +22,10 @@ from .families import BUCKETS
 Labels: TypeAlias = tuple[str, ...]
 MOST: Final[Mapping[str, int]] = {"client_id": 100, "topic": 200, "api": 128, "version": 64, "error": 256}
 """Values that a label may have; what comes later is counted under `OTHERS`."""
+SETS: Final = 10_000
+"""Sets of labels that a metric may have."""
 OTHERS: Final = "(others)"
+ALL: Final = "(all)"
 UNKNOWN: Final = "(unknown)"
 NONE: Final = "(none)"
 OPEN: Final = 1 << 16
@@ -184,10 +187,19 @@ class Metrics:
         return found
 
     def _add(self, name: str, labels: Labels, count: int = 1) -> None:
-        self._numbers.setdefault(name, Counter())[labels] += count
+        found = self._numbers.setdefault(name, Counter())
+        found[self._among(found, labels)] += count
 
     def _spread(self, name: str, labels: Labels, nanoseconds: int) -> None:
         found = self._spreads.setdefault(name, {})
+        labels = self._among(found, labels)
         if labels not in found:
             found[labels] = Spread.empty()
         found[labels].add(nanoseconds)
+
+    def _among(self, known: Mapping[Labels, object], labels: Labels) -> Labels:
+        """Return labels, or, where that many sets of them are known already, others in their place."""
+        if labels in known or len(known) < SETS:
+            return labels
+        self._folded[ALL,] += 1
+        return (OTHERS,) * len(labels)

@@ -15,7 +15,7 @@ from .metrics import Labels, Metrics, Spread
 LOCAL: Final = "127.0.0.1"
 
 
-class Registry:
+class Collected:
     """What the library asks for all metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
@@ -39,7 +39,7 @@ def text(metrics: Metrics) -> bytes:
     check()
     from prometheus_client import generate_latest
 
-    return generate_latest(Registry(metrics))
+    return generate_latest(_registry(metrics))
 
 
 def serve(metrics: Metrics, host: str, port: int) -> Any:
@@ -51,7 +51,7 @@ def serve(metrics: Metrics, host: str, port: int) -> Any:
     from prometheus_client import start_http_server
 
     try:
-        server, _ = start_http_server(port, host, Registry(metrics))
+        server, _ = start_http_server(port, host, _registry(metrics))
     except OSError as error:
         raise InputError(f"{host}:{port}: metrics cannot be served there ({error.strerror or error})") from None
     return server
@@ -78,6 +78,14 @@ def check() -> None:
         import prometheus_client  # noqa: F401
     except ImportError:
         raise InputError(f"metrics are written by Prometheus' client library: {install('prometheus')}") from None
+
+
+def _registry(metrics: Metrics) -> Any:
+    from prometheus_client import CollectorRegistry
+
+    found = CollectorRegistry()
+    found.register(Collected(metrics))
+    return found
 
 
 def _made(family: Family, numbers: Mapping[Labels, float], spreads: Mapping[Labels, Spread]) -> Any:

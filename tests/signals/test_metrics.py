@@ -134,6 +134,18 @@ def test_labels_have_few_values_and_what_is_folded_is_counted(cli: Cli, write: C
     assert found["kdbg_folded_total"][(("label", "client_id"),)] == 7
 
 
+def test_a_metric_has_so_many_sets_of_labels(
+    cli: Cli, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SETS", 3)
+    talks = [Talk(client=("10.0.0.1", 20_000 + n), client_id=f"client {n}").ask("Metadata", 1).answer()
+             for n in range(8)]  # fmt: skip
+    found = counted(cli, write(*talks))
+    assert len(found["kdbg_exchanges_total"]) == 4
+    assert by(found["kdbg_exchanges_total"], "client_id")[(module.OTHERS,)] == 5
+    assert found["kdbg_folded_total"][(("label", module.ALL),)] >= 5
+
+
 def test_hostile_names_are_escaped(cli: Cli, write: Callable[..., Path]) -> None:
     found = counted(cli, write(Talk(client_id='a"b\\c\nd\x1b').ask("Metadata", 1).answer()))
     assert by(found["kdbg_exchanges_total"], "client_id") == {('a"b\\\\c\\nd\\x1b',): 1}
@@ -173,6 +185,8 @@ def test_they_are_served() -> None:
         counts.total(Totals(packets=7))
         with urllib.request.urlopen(url) as answer:
             assert samples(answer.read().decode())["kdbg_packets_total"][()] == 7
+        with urllib.request.urlopen(f"{url}?name[]=kdbg_packets") as answer:
+            assert answer.status == 200
         with pytest.raises(InputError, match="cannot be served there"):
             serve(counts, "127.0.0.1", server.server_port)
     finally:

@@ -20,6 +20,7 @@ from kdbg.signals.span import Event, Kind, Link, Span
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome, call
 from .received import Receiver, collecting, request_of
+from .test_spans import CONTEXT, TRACE, carrying, produced
 
 Cli = Callable[..., Outcome]
 ERRORS = CAPTURES / "errors.pcap"
@@ -45,14 +46,19 @@ def test_a_receiver_gets_what_a_file_holds(cli: Cli, receiver: Receiver, path: P
     assert set(receiver.paths) == {"/v1/traces"}
 
 
-def test_the_collector_gets_and_reads_what_a_file_holds(collector: Path, tmp_path: Path) -> None:
+def test_the_collector_gets_and_reads_what_a_file_holds(
+    collector: Path, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    linked = write(produced([carrying(CONTEXT)]))
+    files = ERRORS, CAPTURES / "transactions.pcap", linked
     written, received = tmp_path / "spans.jsonl", tmp_path / "received.jsonl"
     with collecting(collector, free_port(), received) as url:
-        sent = call("export", ERRORS, CAPTURES / "transactions.pcap", "--otlp", url)
+        sent = call("export", *files, "--otlp", url)
         assert sent.status in (0, 1), sent.err
-    assert call("export", ERRORS, CAPTURES / "transactions.pcap", "--otlp", written).status == sent.status
+    assert call("export", *files, "--otlp", written).status == sent.status
     read = subprocess.run([collector, "read", written], capture_output=True, check=True)
-    assert read.stdout.count(b"\n") == 2
+    assert read.stdout.count(b"\n") == len(files)
+    assert TRACE.encode() in read.stdout
     assert received.read_bytes() == read.stdout
 
 

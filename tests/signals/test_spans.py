@@ -126,6 +126,8 @@ def test_a_long_connection_is_several_traces_that_follow_each_other(
     spans = exported(cli, write(talk))
     roots = sorted(of_connections(spans), key=lambda one: one.attributes["kafka.connection.part"])
     assert [one.attributes["kafka.exchanges"] for one in roots] == [3, 3, 2]
+    assert [one.attributes["kafka.connection.part"] for one in roots] == [1, 2, 3]
+    assert len({one.span["traceId"] for one in roots}) == 3
     assert "links" not in roots[0].span
     for before, after in pairwise(roots):
         (link,) = after.span["links"]

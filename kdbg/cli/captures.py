@@ -276,10 +276,13 @@ class Captures:
         engine.findings.clear()
 
     def tell_attempts(self, name: str) -> None:
-        """Say who asked for connections in vain: all together, for clients try again and again."""
+        """Say who asked for connections in vain: all together, for clients try again and again.
+
+        Where exchanges were asked for they are counted in the closing line alone.
+        """
         from ..render.attempts import attempts_text
 
-        for found in self.tried.found:
+        for found in () if self.filters.asks else self.tried.found:
             self.say(f"{name}: {attempts_text(found)}")
 
     def say(self, text: str) -> None:

@@ -93,6 +93,7 @@ def seen(request: pytest.FixtureRequest, brokers: Any, tmp_path_factory: pytest.
     broker: Broker = brokers.cluster(request.param).brokers[0]
     older = [] if broker.release.number >= KIP_848 else ["older"]
     command = [sys.executable, "-m", "tests.brokers.bookkeeping", broker.bootstrap, *older]
+    before = names_on(broker)
     with ExitStack() as stack:
         with recording(folder / "all.pcap", [broker.port], nanoseconds=True):
             clients = stack.enter_context(
@@ -107,7 +108,7 @@ def seen(request: pytest.FixtureRequest, brokers: Any, tmp_path_factory: pytest.
             for name in ("bean-committed", "bean-aborted"):
                 assert java_clients[name].wait(MINUTE) == 0
             until(lambda: settled(broker, java_clients), lambda: "Java's clients are not where they are to be")
-        said = asked(broker)
+        said = asked(broker, before)
     names = {topic["topic_id"]: topic["name"] for topic in said["topics"]}
     return Seen(folder / "all.pcap", said, names)
 
@@ -127,27 +128,34 @@ def settled(broker: Broker, clients: dict[str, subprocess.Popen[bytes]]) -> bool
     return joined and open_one["transaction_state"] == "Ongoing"
 
 
-def asked(broker: Broker) -> Json:
-    """Return what the broker says of groups, offsets, producers and transactions."""
+def ask(broker: Broker, api: str, **body: Any) -> Json:
+    found: Json = send(broker, api, "--direct", "--body", json.dumps(body), "-f", "json").body
+    return found
 
-    def ask(api: str, **body: Any) -> Json:
-        found: Json = send(broker, api, "--direct", "--body", json.dumps(body), "-f", "json").body
-        return found
 
-    groups = [one["group_id"] for one in ask("ListGroups")["groups"]]
-    ids = [one["transactional_id"] for one in ask("ListTransactions")["transaction_states"]]
+def names_on(broker: Broker) -> tuple[list[str], list[str]]:
+    """Return the groups and the transactional ids that a broker knows; other tests leave some behind."""
+    groups = [one["group_id"] for one in ask(broker, "ListGroups")["groups"]]
+    return groups, [one["transactional_id"] for one in ask(broker, "ListTransactions")["transaction_states"]]
+
+
+def asked(broker: Broker, before: tuple[list[str], list[str]]) -> Json:
+    """Return what the broker says of groups, offsets, producers and transactions that it did not know before."""
+    groups, ids = (
+        [name for name in now if name not in known] for now, known in zip(names_on(broker), before, strict=True)
+    )
     newer = broker.release.number >= KIP_848
     return {
-        "topics": ask("Metadata", topics=None)["topics"],
-        "classic": {one["group_id"]: one for one in ask("DescribeGroups", groups=groups)["groups"]
+        "topics": ask(broker, "Metadata", topics=None)["topics"],
+        "classic": {one["group_id"]: one for one in ask(broker, "DescribeGroups", groups=groups)["groups"]
                     if not one["error_code"]},
-        "newer": {one["group_id"]: one for one in ask("ConsumerGroupDescribe", group_ids=groups)["groups"]
+        "newer": {one["group_id"]: one for one in ask(broker, "ConsumerGroupDescribe", group_ids=groups)["groups"]
                   if not one["error_code"]} if newer else {},
         "offsets": {one["group_id"]: one for one in ask(
-            "OffsetFetch", groups=[{"group_id": group, "topics": None} for group in groups])["groups"]},
+            broker, "OffsetFetch", groups=[{"group_id": group, "topics": None} for group in groups])["groups"]},
         "transactions": {one["transactional_id"]: one for one in ask(
-            "DescribeTransactions", transactional_ids=ids)["transaction_states"]},
-        "producers": ask("DescribeProducers", topics=[
+            broker, "DescribeTransactions", transactional_ids=ids)["transaction_states"]},
+        "producers": ask(broker, "DescribeProducers", topics=[
             {"name": topic, "partition_indexes": [*range(PARTITIONS)]} for topic in TOPICS]),
         "generations": generations(broker),
     }  # fmt: skip

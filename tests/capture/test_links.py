@@ -27,6 +27,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
+from kdbg.capture.fragments import Fragment
 from kdbg.capture.links import LINKS, Found, dissector
 from kdbg.capture.packet import endpoint, reverse
 from kdbg.capture.tunnels import require
@@ -304,7 +305,7 @@ def test_a_damaged_packet_raises_nothing(sample: bytes, changes: list[tuple[int,
     for place, value in changes:
         damaged[place % len(damaged)] = value
     result = found(bytes(damaged[: len(damaged) - cut % len(damaged)]))
-    if result:
+    if result and not isinstance(result, Fragment):
         assert len(result[4]) <= result[5]
 
 

@@ -56,16 +56,23 @@ def test_json_with_what_tcp_tells_has_an_object_that_is_of_no_exchange(capture: 
 
 @pytest.mark.parametrize(
     "chosen",
-    [("--api", "metadata"), ("--limit", "10"), (), ("-f", "summary")],
-    ids=["filter", "limit", "an exchange a line of JSON", "an exchange a line"],
+    [("--limit", "10"), (), ("-f", "summary")],
+    ids=["limit", "an exchange a line of JSON", "an exchange a line"],
 )
-def test_beside_exchanges_that_were_chosen_they_are_said(capture: Path, chosen: tuple[str, ...]) -> None:
+def test_beside_exchanges_they_are_said(capture: Path, chosen: tuple[str, ...]) -> None:
     made = call("decode", capture, "-f", "json", *chosen)
     if "summary" in chosen:
         assert len(made.out.splitlines()) == 2
     else:
         assert [line["number"] for line in made.lines] == [1]
     assert f"kdbg: {capture}: {REFUSED}\n" in made.err
+
+
+@pytest.mark.parametrize("view", ["tree", "summary", "json"])
+def test_where_exchanges_are_asked_for_they_are_counted(capture: Path, view: str) -> None:
+    made = call("decode", capture, "-f", view, "--api", "metadata")
+    assert REFUSED not in made.out + made.err
+    assert "3 findings (refused 2, unreached 1)" in made.closing
 
 
 @pytest.mark.parametrize("command", [("stats",), ("records",), ("lint",)], ids=lambda command: command[0])

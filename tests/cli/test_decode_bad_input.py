@@ -76,6 +76,7 @@ class TestNoCapture:
         assert [line.split(":")[1].strip() for line in outcome.err.splitlines()[:-1]] == [
             str(bad),
             str(tmp_path / "none"),
+            str(ERRORS),  # a connection that was refused
         ]
         assert outcome.closing.startswith("315 packets")
 

@@ -20,7 +20,7 @@ ROOT = Path(kdbg.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "findings")
 FACTS = get_args(of.Facts)
 OF_A_FINDING = {"length", "side", "sender"}
-SHOWING = {"cli", "client", "errors.py", "query", "render", "report", "spark", "tables"}
+SHOWING = {"cli", "client", "errors.py", "query", "render", "report", "signals", "spark", "tables"}
 """Where something is shown to a person, or raised to them."""
 SURGERY = {
     "endswith", "find", "index", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",

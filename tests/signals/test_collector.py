@@ -23,7 +23,7 @@ from .received import Receiver, collecting, request_of
 from .test_spans import CONTEXT, TRACE, carrying, produced
 
 Cli = Callable[..., Outcome]
-ERRORS = CAPTURES / "errors.pcap"
+ERRORS, FIRST = CAPTURES / "errors.pcap", CAPTURES / "first-contact.pcap"
 LINK = Link(b"l" * 16, b"k" * 8)
 SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", Kind.CLIENT, 1, 2, {"a": "b"}, (Event("e", 1),), (LINK,))
 
@@ -72,7 +72,7 @@ def test_what_the_sdk_is_told_by_variables_is_heard(receiver: Receiver) -> None:
 
 
 def test_a_dead_collector_is_one_line(cli: Cli) -> None:
-    outcome = cli("export", ERRORS, "--otlp", f"http://127.0.0.1:{free_port()}")
+    outcome = cli("export", FIRST, "--otlp", f"http://127.0.0.1:{free_port()}")
     assert outcome.status == 2
     (line,) = outcome.err.splitlines()
     assert "cannot be reached (Connection refused); is a collector there?" in line
@@ -81,7 +81,7 @@ def test_a_dead_collector_is_one_line(cli: Cli) -> None:
 @pytest.mark.parametrize("status", [400, 404])
 def test_a_refusal_is_one_line(cli: Cli, receiver: Receiver, status: int) -> None:
     receiver.answers = [status]
-    outcome = cli("export", ERRORS, "--otlp", receiver.url)
+    outcome = cli("export", FIRST, "--otlp", receiver.url)
     assert (outcome.status, len(outcome.err.splitlines())) == (2, 1)
     assert f"/v1/traces: answered {status} " in outcome.err
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
 import ssl
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,6 +16,7 @@ from ..errors import InputError
 from .addresses import Address
 
 BACKLOG = 1024
+TURNS = 5
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,26 @@ class Ports:
         """Return the address that clients are told of a socket."""
         host = self._listening.host
         return self._listening.advertised or ("127.0.0.1" if is_everywhere(host) else host), sock.getsockname()[1]
+
+
+async def stop_listening(servers: Iterable[asyncio.Server]) -> None:
+    """Take no more connections; those that were just accepted become the servers' own before these are closed.
+
+    Python's own `close` leaves the socket of such a one open (python/cpython#109564).
+    """
+    loop = asyncio.get_running_loop()
+    for server in servers:
+        for sock in server.sockets:
+            loop.remove_reader(sock)
+    await turns()
+    for server in servers:
+        server.close()
+
+
+async def turns() -> None:
+    """Let the event loop do what it has at hand, such as closing what was broken off."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0.001)
 
 
 def is_everywhere(host: str) -> bool:

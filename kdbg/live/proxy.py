@@ -17,11 +17,10 @@ from ..errors import KdbgError
 from ..messages.peers import Peers
 from .addresses import Address, Addresses
 from .holding import Desk
-from .listening import BACKLOG, Listening, Ports, allow_many_files
+from .listening import BACKLOG, Listening, Ports, allow_many_files, stop_listening, turns
 from .relay import Meddler
 from .session import ROOM, Session, Tap
 
-TURNS = 5
 GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
 
@@ -79,9 +78,7 @@ class Proxy:
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
         self._closed = True
-        for server in self._servers:
-            server.close()
-        await self._turns()  # who was just accepted becomes a session
+        await stop_listening(self._servers)
         for session in list(self._sessions):
             session.hang_up()
         end = asyncio.get_running_loop().time() + GRACE
@@ -92,12 +89,7 @@ class Proxy:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._turns()  # the event loop closes what was broken off
-
-    @staticmethod
-    async def _turns() -> None:
-        for _ in range(TURNS):
-            await asyncio.sleep(0.001)
+        await turns()
 
     def _open(self, broker: Address, *, strict: bool = False) -> Address:
         """Listen for a broker at once, so that the first who connects is taken; serve it from the next turn on."""

@@ -172,6 +172,7 @@ class End(asyncio.BufferedProtocol):
         self._closing = False
         self._timer: asyncio.TimerHandle | None = None
         self._plain: int | None = None
+        self._waits = False
 
     @property
     def is_done(self) -> bool:
@@ -179,10 +180,10 @@ class End(asyncio.BufferedProtocol):
         return self.has_ended and self._end_sent
 
     def work_off(self) -> None:
-        """Do what stands in the queue, up to where time must pass."""
+        """Do what stands in the queue, up to where time must pass, or the socket takes no more."""
         if self.transport is None or self._timer is not None:
             return
-        while self.out and self._timer is None:
+        while self.out and self._timer is None and not self._waits:
             effect = self.out.popleft()
             if isinstance(effect, Send):
                 self.write(effect)
@@ -205,24 +206,40 @@ class End(asyncio.BufferedProtocol):
                 pass
 
     def write(self, effect: Send) -> None:
-        """Send bytes; what the client gets, the tap is told of."""
+        """Send bytes; what the client gets, the tap is told of. What the socket does not take stays in the queue."""
         if self.transport is None or self.transport.is_closing():
             return
         if self.is_client and effect.seen:
             self.session.told(False, effect.seen)
         data = effect.data
-        if isinstance(data, memoryview):
-            data = self._written(data)
-        if data:
+        if self._plain is None or not data:
             self.transport.write(bytes(data))
+            return
+        try:
+            written = os.write(self._plain, data)
+        except BlockingIOError:
+            written = 0
+        except OSError:  # the transport meets it as well, and tells of it
+            self.transport.write(bytes(data))
+            return
+        if written < len(data):
+            own = data if isinstance(data, memoryview) and isinstance(data.obj, bytes) else memoryview(bytes(data))
+            self.out.appendleft(Send(own[written:], b""))
+            self._wait(True)
 
-    def _written(self, data: memoryview) -> memoryview:
-        """Send as much as the socket takes at once, without copying it; return what is left."""
-        assert self.transport is not None
-        if self._plain is not None and not self.transport.get_write_buffer_size():
-            with suppress(OSError):  # it takes nothing for now; what else it may be, the transport meets as well
-                return data[os.write(self._plain, data) :]
-        return data
+    def _wait(self, wanted: bool) -> None:
+        """Wait, or no more, until the socket takes bytes again; until then it is full."""
+        if self._plain is not None and wanted != self._waits:
+            self._waits = self.is_full = wanted
+            loop = asyncio.get_running_loop()
+            if wanted:
+                loop.add_writer(self._plain, self._takes_more)
+            else:
+                loop.remove_writer(self._plain)
+
+    def _takes_more(self) -> None:
+        self._wait(False)
+        self.session.pump()
 
     def read_while(self, wanted: bool) -> None:
         """Read this end only while that is wanted."""
@@ -266,7 +283,7 @@ class End(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         if transport.get_extra_info("sslcontext") is None:
-            self._plain = transport.get_extra_info("socket").fileno()
+            self._plain = os.dup(transport.get_extra_info("socket").fileno())  # the transport waits on its own alone
         self.transport.set_write_buffer_limits(high=BUFFER)
         self.session.connected(self)
 
@@ -290,6 +307,10 @@ class End(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.is_lost = True
+        if self._plain is not None:
+            self._wait(False)
+            os.close(self._plain)
+            self._plain = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import random
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -20,6 +22,8 @@ import pytest
 
 import kdbg
 from kdbg.client.mock import mock_cluster
+from kdbg.live.listening import Listening, turns
+from kdbg.live.proxy import Proxy, Upstream
 from kdbg.live.running import RunningProxy
 
 CONNECTIONS = 1000
@@ -430,3 +434,21 @@ def test_a_client_gets_the_error_that_a_fault_makes(
     found = set(produced(proxy.address, 3, **settings))
     assert found & results, found
     assert bool(proxy.applied) == (results != {"ok"})
+
+
+@pytest.mark.parametrize("passed", range(8))
+def test_a_client_that_connects_as_the_proxy_closes_leaves_nothing_open(passed: int) -> None:
+    async def run() -> None:
+        proxy = Proxy(Listening(), Upstream())
+        [address] = proxy.listen([("127.0.0.1", 1)])
+        await turns()
+        with socket.create_connection(address):
+            for _ in range(passed):  # from not accepted yet to a session
+                await asyncio.sleep(0)
+            await proxy.close()
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(run())
+        gc.collect()
+    assert not [one for one in said if issubclass(one.category, ResourceWarning)]

@@ -14,7 +14,7 @@ from ...client.settings import show
 from ...engine.requests import read_header
 from ..addresses import Addresses
 from ..frames import FRONT, Decision, Frames
-from ..listening import BACKLOG, Listening, Ports, allow_many_files
+from ..listening import BACKLOG, Listening, Ports, allow_many_files, stop_listening, turns
 from ..session import Tap
 from .answers import Answers, Reply
 from .recording import Recording
@@ -22,7 +22,6 @@ from .recording import Recording
 SIZE = struct.Struct(">i")
 MOST_WAITING = 1000
 """Answers of a connection that wait for their time before it is read no further."""
-TURNS = 5
 
 
 class Mock:
@@ -56,15 +55,13 @@ class Mock:
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
-        for server in self._servers:
-            server.close()
+        await stop_listening(self._servers)
         for talk in list(self._open_ones):
             talk.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for _ in range(TURNS):  # the event loop closes what was broken off
-            await asyncio.sleep(0.001)
+        await turns()
 
     def _open(self, broker: Endpoint, *, strict: bool = False) -> Endpoint:
         """Listen in a broker's place at once; serve it from the next turn on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import NamedTuple
 
 from .groups import Group
@@ -51,12 +52,14 @@ class Kept(NamedTuple):
     """What a partition remembers of a producer id.
 
     `sequence` is that of its last record, -1 for none since its epoch began, None for not known: a request without an
-    answer, or one that was not read closely. `start` is the offset where its open transaction begins, -1 for none.
+    answer, or one that was not read closely. `start` is the offset where its open transaction begins, -1 for none; it
+    was written at `since`.
     """
 
     epoch: int
     sequence: int | None
     start: int | None
+    since: int
     time: int
     connection: int
 
@@ -121,7 +124,9 @@ class Transactional:
         """Those of them that have the marker of its end."""
         self.groups_added: bool = False
         """Whether offsets are a part of it, which are a partition of __consumer_offsets."""
-        self._offsets: dict[tuple[str, str, int], tuple[Group, int]] = {}
+        self._ends: list[tuple[int, bool]] = []
+        """When transactions ended, and whether they were committed, in order: the last MOST_EVENTS."""
+        self._offsets: dict[tuple[str, str, int], tuple[Group, int, int]] = {}
 
     def who(self, producer_id: int, epoch: int) -> None:
         """Note the producer id and the epoch; older ones are passed over."""
@@ -135,21 +140,23 @@ class Transactional:
 
     def offset(self, group: Group, topic: str, partition: int, offset: int, mark: Mark) -> None:
         """Take an offset that is committed when the transaction is."""
-        if self.ended is not None and mark.time < self.ended[0]:
-            if self.ended[1]:
-                group.holds(topic, partition, offset, self.ended[0])
+        end = next((end for end in self._ends if mark.time <= end[0]), None)
+        if end is not None:
+            if end[1]:
+                group.holds(topic, partition, offset, end[0])
         elif len(self._offsets) < MOST_PARTITIONS:
-            self._offsets[group.name, topic, partition] = group, offset
+            self._offsets[group.name, topic, partition] = group, offset, mark.time
 
     def over(self, time: int, committed: bool) -> None:
         """Note the end of the transaction; its offsets are committed, or forgotten."""
-        if self.ended is not None and self.ended[0] >= time:
-            return
-        self.ended = time, committed
-        for (_, topic, partition), (group, offset) in self._offsets.items():
-            if committed:
-                group.holds(topic, partition, offset, time)
-        self._offsets.clear()
+        insort(self._ends, (time, committed))
+        del self._ends[:-MOST_EVENTS]
+        self.ended = self._ends[-1]
+        for key, (group, offset, asked) in list(self._offsets.items()):
+            if asked <= time:  # those of a later one are told before this end, where connections come in any order
+                del self._offsets[key]
+                if committed:
+                    group.holds(*key[1:], offset, time)
 
     def opened(self, mark: Mark) -> None:
         """Note that something was written in a transaction; of one that ended later it is a part."""

@@ -60,7 +60,7 @@ class ProducerNow(NamedTuple):
     topic: str
     partition: int
     producer_id: int
-    epoch: int
+    epoch: int | None
     sequence: int | None
     start: int | None
     unknown: frozenset[Unknown]
@@ -120,7 +120,7 @@ def _classic(group: Group, now: int) -> GroupNow:
     elif found.listed is not None and not members:
         state, epoch, protocol = "Empty", found.number + 1, ""
     elif group.moved > found.formed:
-        state = "PreparingRebalance"
+        state, epoch = ("PreparingRebalance", epoch) if members or found.listed is not None else (None, None)
     elif found.given:
         state = "Stable"
     elif found.listed is not None:
@@ -218,6 +218,7 @@ def producers(book: Accounts) -> list[ProducerNow]:
 def _producer(book: Accounts, topic: str, partition: int, producer: Producer, kept: Kept) -> ProducerNow:
     session = book.sessions.get(kept.connection)
     unknown = set[Unknown]()
+    epoch: int | None = kept.epoch
     sequence, start = kept.sequence, kept.start
     if session is not None and session.sampled:
         unknown.add("closely")
@@ -226,34 +227,37 @@ def _producer(book: Accounts, topic: str, partition: int, producer: Producer, ke
         unknown.add("answer")
     txn = book.producers.transactional.get(producer.transactional_id or "")
     if txn is not None and start != -1:
-        start = _start(txn, start, kept.time, unknown)
-    return ProducerNow(topic, partition, producer.producer_id, kept.epoch, sequence, start, frozenset(unknown))
+        start = _start(txn, kept, unknown)
+        if "markers" in unknown and txn.epoch > kept.epoch:  # the markers have the new epoch (KIP-890)
+            epoch = sequence = None
+    return ProducerNow(topic, partition, producer.producer_id, epoch, sequence, start, frozenset(unknown))
 
 
-def _start(txn: Transactional, start: int | None, written: int, unknown: set[Unknown]) -> int | None:
+def _start(txn: Transactional, kept: Kept, unknown: set[Unknown]) -> int | None:
     """Return where a partition's open transaction begins, as far as that was seen."""
-    if txn.ended is not None and txn.ended[0] > written:
+    if txn.ended is not None and txn.ended[0] > kept.since:
         unknown.add("markers")
         return None
     if txn.now is None and txn.ended is None:
         unknown.add("beginning")
         return None
-    return start
+    return kept.start
 
 
 def transactions(book: Accounts) -> list[TransactionNow]:
     """Return all transactional ids, by name."""
-    return [transaction_now(book.producers.transactional[name]) for name in sorted(book.producers.transactional)]
+    names, found = _late_names(book), book.producers.transactional
+    return [transaction_now(found[name], names) for name in sorted(found)]
 
 
-def transaction_now(txn: Transactional) -> TransactionNow:
-    """Return how a transactional id stands."""
+def transaction_now(txn: Transactional, names: Names = NO_NAMES) -> TransactionNow:
+    """Return how a transactional id stands; `names` are of topics that were told by their ids before."""
     unknown: set[Unknown] = set() if txn.now is not None else {"beginning"}
     last = txn.transactions[-1] if txn.transactions else None
     partitions = frozenset[tuple[str, int]]()
     state: str | None = None
     if last is not None and last.ended is None:
-        state, partitions = "Ongoing", frozenset(txn.partitions)
+        state, partitions = "Ongoing", frozenset((names.get(topic, topic), one) for topic, one in txn.partitions)
         if txn.now is None and txn.ended is None:
             unknown.add("beginning")
         if txn.groups_added and not any(topic == OFFSETS_TOPIC for topic, _ in partitions):

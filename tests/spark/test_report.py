@@ -24,10 +24,14 @@ from .conftest import Run
 
 NAMES = ("errors.pcap", "group-rebalance.pcap", "real-4.4.0-transactions.pcap", "real-sasl-scram.pcap")
 
+SPENT = ("Where the time went, by API", "Where the time went, by client")
+"""What tables of the pipeline do not tell: packets do."""
+
 
 def told(found: Report) -> dict[str, Any]:
     """All that a page shows, but for the names of files, which the pipeline spells out, and what tables do not tell."""
-    sections = {section.id: (section.charts, section.tables) for section in found.sections
+    sections = {section.id: (section.charts, [table for table in section.tables if table.caption not in SPENT])
+                for section in found.sections
                 if section.id not in ("files", "worth")}  # fmt: skip
     return {"tiles": found.tiles, "span": found.span, **sections}
 

@@ -101,15 +101,20 @@ def _keeps(
         return
     epoch, first = batch.get("producer_epoch", -1), batch.get("base_sequence", -1)
     start: int | None = -1
+    since = mark.end
     txn = book.producers.transactions_of(transactional) if transactional else None
     if txn is not None and answer is not None:
         txn.who(producer.producer_id, epoch)
         txn.holds(name, index, mark)
         before = producer.kept.get((name, index))
-        open_since = before.start if before is not None and before.epoch == epoch else -1
-        start = open_since if open_since != -1 else answer.get("base_offset", -1)
+        over = before is None or before.epoch != epoch or (txn.ended is not None and before.time < txn.ended[0])
+        if before is not None and not over and before.start != -1:
+            start, since = before.start, before.since
+        else:
+            start = answer.get("base_offset", -1)
     last = None if answer is None else first + batch.get("last_offset_delta", 0) & 0x7FFF_FFFF
-    producer.keeps(name, index, Kept(epoch, last, start if last is not None else None, mark.end, mark.connection))
+    start = start if last is not None else None
+    producer.keeps(name, index, Kept(epoch, last, start, since, mark.end, mark.connection))
 
 
 def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:

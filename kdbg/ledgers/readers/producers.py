@@ -92,7 +92,7 @@ def markers(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
             before = producer.kept.get((topic, partition)) if producer is not None else None
             if producer is not None and before is not None:
                 sequence = before.sequence if before.epoch == epoch else -1
-                producer.keeps(topic, partition, Kept(epoch, sequence, -1, mark.end, before.connection))
+                producer.keeps(topic, partition, Kept(epoch, sequence, -1, mark.end, mark.end, before.connection))
         for txn in book.producers.transactional.values():
             if txn.producer_id != producer_id:
                 continue

@@ -1,8 +1,9 @@
 """What the proxy costs: librdkafka's producer, and single requests one after the other, beside a direct connection.
 
 The broker is the one that KDBG_BROKER names; without it, librdkafka's mock cluster in a process of its own, which is
-faster than any real one: what the proxy adds counts for more there. The ways take turns, and each is held against the direct run of its own
-round. A machine that does other work too disturbs that; CPU time for each GB is what is left to trust then.
+faster than any real one: what the proxy adds counts for more there. The ways take turns, and each is held against the
+direct run of its own round. A machine that does other work too disturbs that; CPU time for each GB is what is left to
+trust then.
 `python -m tests.benchmarks.proxied client ADDRESS WHAT` is one run of a client.
 """
 

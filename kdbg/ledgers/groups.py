@@ -176,6 +176,11 @@ class Group:
         if before is not None or self.offsets.entry((topic, partition), lambda: Offset(offset, time)) is not None:
             self.offsets[topic, partition] = Offset(offset, time)
 
+    def forgets(self, topic: str, partition: int, time: int) -> None:
+        """Take back what was noted of this time: it was not committed, and what was before is not known any more."""
+        if (topic, partition) in self.offsets and self.offsets[topic, partition].time == time:
+            del self.offsets[topic, partition]
+
     def member(self, member_id: str, client_id: str = "", host: str = "") -> Member | None:
         """Return the entry of a member."""
         entry = self.members.entry(member_id, lambda: Member(member_id))

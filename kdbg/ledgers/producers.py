@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, bisect_right, insort
+from operator import attrgetter
 from typing import NamedTuple
 
 from .groups import Group
@@ -99,6 +100,23 @@ class Producer:
             self.next[key] = sequence + records & 0x7FFF_FFFF
 
 
+class TxnOffset(NamedTuple):
+    """An offset that was told at `asked`, in nanoseconds: a group holds it when the transaction is committed."""
+
+    asked: int
+    group: Group
+    topic: str
+    partition: int
+    offset: int
+
+    def commit(self, time: int) -> None:
+        """Have the group hold it, from this time on."""
+        self.group.holds(self.topic, self.partition, self.offset, time)
+
+
+_asked = attrgetter("asked")
+
+
 class Transactional:
     """One transactional id."""
 
@@ -126,7 +144,8 @@ class Transactional:
         """Whether offsets are a part of it, which are a partition of __consumer_offsets."""
         self._ends: list[tuple[int, bool]] = []
         """When transactions ended, and whether they were committed, in order: the last MOST_EVENTS."""
-        self._offsets: dict[tuple[str, str, int], tuple[Group, int, int]] = {}
+        self._told: list[TxnOffset] = []
+        """The last MOST_PARTITIONS, in the order of their times."""
 
     def who(self, producer_id: int, epoch: int) -> None:
         """Note the producer id and the epoch; older ones are passed over."""
@@ -140,23 +159,30 @@ class Transactional:
 
     def offset(self, group: Group, topic: str, partition: int, offset: int, mark: Mark) -> None:
         """Take an offset that is committed when the transaction is."""
-        end = next((end for end in self._ends if mark.time <= end[0]), None)
-        if end is not None:
-            if end[1]:
-                group.holds(topic, partition, offset, end[0])
-        elif len(self._offsets) < MOST_PARTITIONS:
-            self._offsets[group.name, topic, partition] = group, offset, mark.time
+        told = TxnOffset(mark.time, group, topic, partition, offset)
+        insort(self._told, told, key=_asked)
+        del self._told[:-MOST_PARTITIONS]
+        place = bisect_left(self._ends, (told.asked, False))
+        if place < len(self._ends) and self._ends[place][1]:
+            told.commit(self._ends[place][0])
 
     def over(self, time: int, committed: bool) -> None:
-        """Note the end of the transaction; its offsets are committed, or forgotten."""
-        insort(self._ends, (time, committed))
+        """Note the end of the transaction; its offsets are committed, or forgotten.
+
+        Ends may be told in any order: what was taken for a part of a later transaction is one of this.
+        """
+        place = bisect_left(self._ends, (time, committed))
+        before = self._ends[place - 1][0] if place else -1
+        later = self._ends[place] if place < len(self._ends) else (0, False)
+        mine = self._told[bisect_right(self._told, before, key=_asked) : bisect_right(self._told, time, key=_asked)]
+        for told in mine:
+            if later[1]:
+                told.group.forgets(told.topic, told.partition, later[0])
+            if committed:
+                told.commit(time)
+        self._ends.insert(place, (time, committed))
         del self._ends[:-MOST_EVENTS]
         self.ended = self._ends[-1]
-        for key, (group, offset, asked) in list(self._offsets.items()):
-            if asked <= time:  # those of a later one are told before this end, where connections come in any order
-                del self._offsets[key]
-                if committed:
-                    group.holds(*key[1:], offset, time)
 
     def opened(self, mark: Mark) -> None:
         """Note that something was written in a transaction; of one that ended later it is a part."""

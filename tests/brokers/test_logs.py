@@ -93,7 +93,8 @@ def test_what_a_log_tells_is_what_the_capture_has(logged: Path, dialect: str) ->
         real = captured.get(told["log"][0]["line"])
         if real is None:
             continue
-        for half in ("request", "response"):
+        cut = {one["side"] for one in real["findings"] if one["kind"] == "truncated"}  # a client that left half way
+        for half in {"request", "response"} - cut:
             if told[half] is not None and real[half] is not None and told["api_version"] is not None:
                 assert told[half]["size"] in (None, real[half]["size"])
                 compared += agrees(told[half]["body"] or {}, real[half]["body"], (told["api"], half))

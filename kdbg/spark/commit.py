@@ -44,7 +44,7 @@ class Output:
         self.out: str = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
         self.started: datetime = datetime.now(UTC)
-        self.run: str = f"{self.started:%Y%m%dT%H%M%S}-{platform.node()}-{os.getpid()}"
+        self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
 

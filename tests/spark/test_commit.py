@@ -183,3 +183,7 @@ def test_following_begins_anew_where_nothing_was_committed(tmp_path: Path) -> No
     (commits / "0").write_text("v1\n{}")
     with pytest.raises(SparkError, match="tables that are gone"):
         Followed(str(out)).recover()
+
+
+def test_runs_that_begin_in_the_same_second_have_names_of_their_own(tmp_path: Path) -> None:
+    assert len({Output(str(tmp_path)).run for _ in range(20)}) == 20, "a run's files are told by its name"

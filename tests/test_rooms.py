@@ -30,11 +30,12 @@ ARROWS: dict[str, set[str]] = {
     "messages": {"grammars", "wire"},
     "jobs": {"messages"},
     "logs": {"capture", "messages", "grammars", "wire"},
-    "engine": {"messages", "tls", "tcp", "grammars", "wire", "capture.packet"},
+    "engine": {"mistakes", "messages", "tls", "tcp", "grammars", "wire", "capture.packet"},
     "ledgers": {"tcp", "messages", "grammars", "wire", "capture.packet"},
-    "diagnosis": {"ledgers", "tcp", "messages", "grammars", "wire"},
+    "diagnosis": {"ledgers", "mistakes", "tcp", "messages", "grammars", "wire"},
     "places": {"engine", "messages", "capture.packet"},
-    "guess": {"engine", "messages", "grammars", "wire"},
+    "mistakes": {"messages", "grammars", "wire"},
+    "guess": {"engine", "mistakes", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
     "compare": {"stats", "messages", "wire"},
     "values": {"wire"},
@@ -49,7 +50,7 @@ ARROWS: dict[str, set[str]] = {
         "tls.made",
     },
     "render": {
-        "engine", "messages", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
+        "engine", "messages", "mistakes", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
         "compare", "stats", "pasted", "diagnosis",
     },
     "tables": {"render", "engine", "messages", "filters", "tcp", "grammars", "wire", "capture", "ledgers"},
@@ -98,7 +99,8 @@ OWNERS = {
 }
 """Packages, and the rooms that alone may import them."""
 PURE = (
-    "wire", "grammars", "definitions", "messages", "engine", "guess", "filters", "segments", "tcp", "tls", "render",
+    "wire", "grammars", "definitions", "messages", "mistakes", "engine", "guess", "filters", "segments", "tcp",
+    "tls", "render",
     "tables", "records", "values", "compare", "stats", "redact", "pasted", "logs",
     "ledgers", "diagnosis", "places", "signals",
 )  # fmt: skip

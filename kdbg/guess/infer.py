@@ -20,6 +20,7 @@ from ..errors import Truncated
 from ..grammars import apis
 from ..messages.message import explain, forms, grammar_of, header_grammar, read
 from ..messages.score import number, rarity, score
+from ..messages.weigh import weigh
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct
@@ -30,7 +31,6 @@ from .begun import ends_in_client_id, header_so_far, int32, names_client
 from .headerless import known_headerless
 from .reason import Reason
 from .told import Extent, Guess, Told
-from .weigh import weigh
 from .wider import CUT, SMALLEST, wider
 
 MOST_LEFT = 16

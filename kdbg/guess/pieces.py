@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..engine.requests import prove, search
+from ..mistakes import Mistake
 from ..wire import Api
 from .begun import int32
 from .infer import NOTHING, infer
-from .mistakes import Cause, Mistake, cause
+from .intended import mistake_of
 from .told import Guess, Told
 
 EMPTY, ENDING = 16, 12
@@ -22,8 +23,8 @@ class Piece(NamedTuple):
     start: int
     end: int
     guesses: list[Guess]
-    cause: Cause | None = None
-    """The mistake of its writer that is the likely reason why it does not read."""
+    mistake: Mistake | None = None
+    """The mistake of its writer that explains why it is not valid."""
     empty: bool = False
     """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
 
@@ -47,8 +48,8 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
             guesses, end = [], _junk(rest)
         if guesses and guesses[0].direction == "request" and guesses[0].header:
             asked[int32(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
-        why = cause(rest, guesses) if told.header and not told.cut else None
-        if why is not None and why.mistake is Mistake.LITTLE_ENDIAN:
+        why = mistake_of(rest, guesses) if told.header and not told.cut else None
+        if why is not None and why.kind.startswith("little-endian"):
             guesses, end = [], len(rest)
         yield Piece(start, start + end, guesses, why)
         start += end

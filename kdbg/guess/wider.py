@@ -13,13 +13,13 @@ from typing import NamedTuple
 from ..grammars import apis, plain
 from ..messages.message import grammar_of, header_grammar
 from ..messages.score import rarity
+from ..messages.weigh import Weight, weigh
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import Node, WireStruct
 from .alone import arrays_of, files, items_of, keyless, payload_api, payloads_for, registry_framing
 from .reason import Reason
 from .told import Extent, Guess, Told
-from .weigh import Weight, weigh
 
 CUT, WHOLE_THOUGH_CUT = 36.0, 10.0
 """Bits for a message that ends early though nothing says so, and for one that does not though something does."""

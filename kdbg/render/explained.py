@@ -26,7 +26,7 @@ from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
-from .mistakes import cause_lines
+from .mistakes import intended, mistake_lines
 from .tree import Tree
 from .values import escape, quote
 from .without_values import shown_body
@@ -190,8 +190,8 @@ def hex_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
         return _unknown(data, piece, look), piece.empty
     found = Explained(data, piece)
     lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look)]
-    mended = cause_lines(piece.cause, piece.start, look) if piece.cause else []
-    return "\n".join([*lines, *mended, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
+    mistake = mistake_lines(piece, look)
+    return "\n".join([*lines, *mistake, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
 
 
 def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
@@ -228,7 +228,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
     broken = found.broken
     tree.lines += [finding_line(finding, look) for finding in found.findings if finding is not broken]
     tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
-    tree.lines += cause_lines(piece.cause, piece.start, look) if piece.cause else []
+    tree.lines += mistake_lines(piece, look)
     tree.lines += [*_abouts(found, look), *found.fits(look)]
     return tree.take(), found.clean
 
@@ -266,16 +266,16 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     known, size = recognise(inside), count(len(inside), "byte")
     if piece.empty:
         return look.paint("dim", f"{size} behind it, all zero: {REST}") + "\n"
-    if piece.cause is not None:
-        said = [look.paint("heading", f"{size}, likely {piece.cause.name}, written wrong")]
+    if piece.mistake is not None:
+        said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
     elif known:
         said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
     elif len(inside) < len(data):
         said = [look.paint("heading", f"{size} that belong to no message")]
     else:
         said = [look.paint("heading", f"{size} that no known layout reads to the end"), *_wrapped(HINT, look)]
-    mended = cause_lines(piece.cause, piece.start, look) if piece.cause else []
-    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mended]) + "\n"
+    mistake = mistake_lines(piece, look)
+    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mistake]) + "\n"
 
 
 def _wrapped(text: str, look: Look) -> list[str]:

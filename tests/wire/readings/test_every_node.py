@@ -20,12 +20,12 @@ from kdbg.filters.chosen import Filters
 from kdbg.grammars.meanings import Host, Port
 from kdbg.grammars.payloads import consumer_protocol, subscription
 from kdbg.grammars.records import Records
-from kdbg.guess.weigh import weigh
 from kdbg.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.messages.message import NO_HEADER, explain
 from kdbg.messages.payloads import may_hold_payloads
 from kdbg.messages.peers import Peers
 from kdbg.messages.score import score
+from kdbg.messages.weigh import weigh
 from kdbg.render.jsonlines import record_sets
 from kdbg.render.look import Look
 from kdbg.render.views import view

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..errors import WireError
-from ..messages.score import NONSENSE, number, number_bits, text_bits
 from ..wire.nodes import (
     Fixed,
     Length,
@@ -29,6 +28,7 @@ from ..wire.nodes import (
     WireStruct,
 )
 from ..wire.records.node import RecordsNode
+from .score import NONSENSE, number, number_bits, text_bits
 
 BATCH = 49
 """The shortest batch, without its offset and length."""

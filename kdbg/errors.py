@@ -4,6 +4,7 @@
       + CaptureError        a file, a pipe or an interface that packets should come from
       |   + UnknownCapture    neither pcap nor pcapng
       |   + CaptureRefused    missing, a directory, no permission
+      + WriteError          a file cannot be written: full disk, no permission
       + GrammarError        a question the grammars cannot answer
       |   + UnknownApi
       |   + UnknownPayload
@@ -66,6 +67,20 @@ class CaptureRefused(CaptureError, OSError):
 
     def __str__(self) -> str:
         return CaptureError.__str__(self)
+
+
+class WriteError(KdbgError, OSError):
+    """The operating system does not let kdbg write the file `target`; nothing of that name is new or changed."""
+
+    target: str
+    problem: str
+
+    def __init__(self, target: str, problem: str) -> None:
+        super().__init__(target, problem)
+        self.target, self.problem = target, problem
+
+    def __str__(self) -> str:
+        return f"{self.target}: cannot be written: {self.problem}"
 
 
 class GrammarError(KdbgError, LookupError):

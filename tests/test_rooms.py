@@ -22,8 +22,12 @@ ARROWS: dict[str, set[str]] = {
     "wire": set(),
     "grammars": {"wire"},
     "definitions": {"wire", "grammars"},
-    "capture": set(),
-    "live": {"compare", "library", "client", "reading", "filters", "engine", "messages", "grammars", "wire", "capture"},
+    "atomic": set(),
+    "capture": {"atomic"},
+    "live": {
+        "compare", "library", "client", "reading", "filters", "engine", "messages", "grammars", "wire", "capture",
+        "atomic",
+    },
     "pasted": {"capture"},
     "tcp": {"capture.packet"},
     "tls": {"tcp"},
@@ -46,8 +50,8 @@ ARROWS: dict[str, set[str]] = {
     "records": {"values", "segments", "messages", "grammars", "wire"},
     "segments": {"guess", "messages", "grammars", "wire"},
     "client": {
-        "values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet", "capture.write",
-        "tls.made",
+        "values", "engine", "messages", "grammars", "wire", "definitions", "tcp", "capture.packet", "tls.made",
+        "atomic",
     },
     "render": {
         "engine", "messages", "mistakes", "guess", "segments", "grammars", "wire", "definitions", "records", "values",
@@ -71,6 +75,7 @@ ARROWS: dict[str, set[str]] = {
         "filters", "grammars", "wire", "definitions", "reading", "library", "encode", "decode", "read", "jobs",
         "guide", "records", "values", "compare", "schemas", "stats", "query", "redact", "tcp",
         "pasted", "live", "logs", "tui", "ledgers", "diagnosis", "signals",
+        "atomic",
     },
     "tui": {"stats", "render", "filters", "messages", "wire"},
     "guide": set(),

@@ -5,36 +5,29 @@ Nothing else of the file that they came from is kept: no comments, names, interf
 
 from __future__ import annotations
 
-import os
-import stat
 import struct
 from types import TracebackType
-from typing import BinaryIO
 
+from kdbg.atomic import AtomicFile
 from kdbg.capture import blocks
 from kdbg.capture.frames import Frame
 from kdbg.capture.pcap import file_header
-from kdbg.capture.write import private
-from kdbg.errors import CaptureError, CaptureRefused
+from kdbg.errors import CaptureError
 
 
 class FrameWriter:
-    """A context manager; a file that was left with an exception is taken away again.
+    """A context manager: writes frames into `output`, which decides what becomes of them.
 
-    Raise `CaptureRefused` where the file cannot be made; `add` raises `CaptureError` where no more can be written, or
-    the format has no room for the frame.
+    `add` raises `CaptureError` where the format has no room for the frame.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, pcapng: bool) -> None:
-        self.name: str = os.fspath(path)
+    def __init__(self, output: AtomicFile, *, pcapng: bool) -> None:
+        self.name: str = output.name
         self.pcapng = pcapng
+        self._output = output
         self._links: list[int] = []
-        try:
-            self._file: BinaryIO = open(path, "wb", opener=private)  # noqa: SIM115 - `__exit__` closes it
-        except OSError as error:
-            raise CaptureRefused(self.name, f"cannot be written: {error.strerror}") from None
         if pcapng:
-            self._write(blocks.section())
+            output.write(blocks.section())
 
     def __enter__(self) -> FrameWriter:
         return self
@@ -42,13 +35,8 @@ class FrameWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if not self.pcapng and not self._links and kind is None:
-                self._write(file_header(1))
-        finally:
-            self._file.close()
-            if kind is not None and stat.S_ISREG(os.lstat(self.name).st_mode):  # not /dev/null, nor a pipe
-                os.unlink(self.name)  # noqa: PTH108 - a name as good as a path
+        if not self.pcapng and not self._links and kind is None:
+            self._output.write(file_header(1))
 
     def add(self, frame: Frame) -> None:
         """Write a frame."""
@@ -57,12 +45,12 @@ class FrameWriter:
         else:
             if not self._links:
                 self._links.append(frame.link)
-                self._write(file_header(frame.link))
+                self._output.write(file_header(frame.link))
             if frame.link != self._links[0]:
                 problem = f"a pcap file has one link type, and packets of {self._links[0]} and {frame.link} are due"
                 raise CaptureError(self.name, problem, "name it .pcapng")
             data = self._record(frame)
-        self._write(data)
+        self._output.write(data)
 
     def _record(self, frame: Frame) -> bytes:
         """Return a packet as a pcap file has it, whose times end in 2106."""
@@ -75,11 +63,5 @@ class FrameWriter:
         """Return the number of the interface with this link type; describe it first where it is new."""
         if link not in self._links:
             self._links.append(link)
-            self._write(blocks.interface(link))
+            self._output.write(blocks.interface(link))
         return self._links.index(link)
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-        except OSError as error:
-            raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None

@@ -8,7 +8,6 @@ nanoseconds, its packets begin with their IP header.
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import TracebackType
 from typing import TypeAlias
 
+from kdbg.atomic import private
 from kdbg.capture.packet import ACK, FIN, PSH, SYN, Endpoint
 from kdbg.capture.pcap import file_header, packet_record
 from kdbg.errors import CaptureError, CaptureRefused
@@ -71,10 +71,13 @@ class Talks:
 
 
 class CaptureWriter:
-    """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns."""
+    """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name: str = os.fspath(path)
+    Errors call the file `name`, where it is not complete and has another one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, name: str = "") -> None:
+        self.name: str = name or os.fspath(path)
         self._talks = Talks()
         self._time = 0
         try:
@@ -126,22 +129,6 @@ class CaptureWriter:
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) or 0 :]
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file so that it is its owner's alone, for there may be passwords in it; return its descriptor.
-
-    One that was there is made so too; devices and pipes stay as they are.
-    """
-    found = os.open(path, flags, 0o600)
-    try:
-        said = os.fstat(found)
-        if stat.S_ISREG(said.st_mode) and said.st_mode & 0o077:
-            os.fchmod(found, 0o600)
-    except OSError:
-        os.close(found)
-        raise
-    return found
 
 
 class MadeUp:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from ..capture import Capture
 from ..capture.files import Lost
 from ..engine.driver import PAUSE, Drive, Fits, Pairing
@@ -117,6 +119,16 @@ class Captures:
     def has_read(self) -> bool:
         """Whether there is anything to tell of."""
         return bool(self.files)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was named could be read, to its end."""
+        return self.status not in (REFUSED, INTERRUPTED)
+
+    def end_unless_complete(self) -> None:
+        """End the command with its exit status where a file that it writes would lack what could not be read."""
+        if not self.is_complete:
+            raise click.exceptions.Exit(self.status)
 
     def capture(self, file: str, *, named: bool) -> None:
         """Read one file; raise `CaptureError` where it cannot be read. `named`: there are several."""

@@ -71,4 +71,5 @@ def as_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
     with spans(where) as outlet:
         run = HandingRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
         run.captures(files)
+        run.end_unless_complete()
     return run.status

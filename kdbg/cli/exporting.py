@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from ..atomic import AtomicFile
 from ..capture import Capture
 from ..capture.frames import Dissectors, Frame, Frames
 from ..capture.packet import SYN, Packet
@@ -94,8 +95,10 @@ class ExportRun(Captures):
         """Write the file; return the exit status."""
         for file in files:
             refuse_same(file, self.target)
-        with FrameWriter(self.target, pcapng=is_pcapng(self.target, otherwise=True)) as self.out:
-            self.captures(files)
+        with AtomicFile(self.target, private=True) as output:
+            with FrameWriter(output, pcapng=is_pcapng(self.target, otherwise=True)) as self.out:
+                self.captures(files)
+            self.end_unless_complete()
         return self.status
 
     def read(self, capture: Capture | Log, name: str) -> None:
@@ -141,4 +144,4 @@ class ExportRun(Captures):
             self.say(f"{number(dissectors.lost, 'IP fragment')} left out: nothing says whose they are")
 
     def other_parts(self) -> list[str]:
-        return [f"{number(self.written, 'packet')} written"]
+        return [f"{number(self.written, 'packet')} written"] if self.is_complete else ["nothing written"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import click
 
 from ..filters.chosen import Filters
 from ..reading.files import chosen
@@ -37,5 +40,6 @@ def export(
 ) -> Iterator[str]:
     """Write exchanges of files, told by their numbers, as a capture; yield what to say of it."""
     run = MarkedRun(target, filters, {files[file]: numbers for file, numbers in wanted.items()})
-    run.export([files[file] for file in wanted])
+    with suppress(click.exceptions.Exit):  # it said why
+        run.export([files[file] for file in wanted])
     yield f"{target}: {run.written:,} packets written" if run.status != REFUSED else "; ".join(run.said)

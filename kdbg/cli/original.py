@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ..atomic import AtomicFile
 from ..capture import Capture
 from ..capture.packet import Packet, endpoint
 from ..capture.write import CaptureWriter
@@ -122,7 +123,7 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
             else:
                 found.append(exchange)
     if found:
-        with CaptureWriter(target) as writer:
+        with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
             for exchange in found:
                 save(exchange, writer)
     said = [f"{target}: {number(len(found), 'exchange')} written"] if found else []

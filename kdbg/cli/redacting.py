@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import click
 
+from ..atomic import AtomicFile
 from ..capture import Capture, open_capture
 from ..capture.frames import Dissectors, Frames
 from ..capture.packet import Packet
@@ -104,7 +105,11 @@ class Redaction:
             if self.in_pieces:
                 with Frames(again()) as frames:
                     self.put_together(frames, locator)
-            with Frames(again()) as frames, FrameWriter(target, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
+            with (
+                Frames(again()) as frames,
+                AtomicFile(target, private=True, staged=True) as output,
+                FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer,
+            ):
                 count = self.write(frames, locator, writer)
         self.tell(count, frames.problem)
         return UNDECODED if self.lost else 0

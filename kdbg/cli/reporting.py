@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..atomic import AtomicFile
 from ..capture import open_capture
 from ..errors import CaptureError, InputError
 from ..extras import install
@@ -106,25 +105,13 @@ def made(ask: Ask, sources: list[str], output: str, judged: Judged | None = None
     from ..report.sections import report
 
     found = report(ask, judged)
-    with target(output) as write:
-        write(page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace"))
-    return found.undecoded
-
-
-@contextmanager
-def target(output: str) -> Iterator[Any]:
-    """Yield a function that writes to stdout or to a file; the file takes its name once it is complete."""
+    text = page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace")
     if output == "-":
-        yield sys.stdout.buffer.write
-        return
-    path = Path(output)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            yield file.write
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        sys.stdout.buffer.write(text)
+        return found.undecoded
+    with AtomicFile(output) as file:
+        file.write(text)
+    return found.undecoded
 
 
 def check(path: Path) -> None:

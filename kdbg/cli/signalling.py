@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from ..errors import InputError
+from ..atomic import AtomicFile, private
+from ..errors import InputError, WriteError
 from .outlets import MetricsOutlet, Outlet, SpanOutlet
 
 if TYPE_CHECKING:
@@ -61,12 +62,16 @@ def _sink(where: str, live: bool) -> Iterator[Sink]:
             raise InputError("--otlp -: what is shown goes to stdout; name a file")
         yield FileSink("stdout", sys.stdout.buffer, resource)
         return
-    try:
-        descriptor = os.open(where, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    except OSError as error:
-        raise InputError(f"{where}: cannot be written ({error.strerror})") from None
-    with os.fdopen(descriptor, "wb") as file:
+    with _growing(where) if live else AtomicFile(where, private=True) as file:
         yield FileSink(where, file, resource)
+
+
+def _growing(where: str) -> BinaryIO:
+    """Open a file that is written as long as the command runs."""
+    try:
+        return open(where, "wb", opener=private)
+    except OSError as error:
+        raise WriteError(where, error.strerror or str(error)) from None
 
 
 @contextmanager

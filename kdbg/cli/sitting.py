@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..atomic import AtomicFile
 from ..capture import Capture
 from ..capture.source import open_source
 from ..capture.write import CaptureWriter
@@ -197,7 +198,7 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
     """Write exchanges, told by their numbers, as a capture; yield what to say of it."""
     left = {one for numbers in wanted.values() for one in numbers}
     written = 0
-    with CaptureWriter(target) as writer:
+    with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
         for chunk in SpoolWalk(spool, start):
             for exchange in chunk.exchanges:
                 if exchange.number in left:

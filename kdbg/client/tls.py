@@ -7,9 +7,8 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 
-from ..capture.write import private
+from ..atomic import AtomicFile, private
 from ..errors import CannotConnect, Closed, InputError
 from ..extras import install
 from .settings import Address, Tls, show
@@ -52,16 +51,14 @@ def server_context(certificate: str, key: str | None) -> ssl.SSLContext:
 
 def made_context(hosts: Sequence[str], path: str) -> ssl.SSLContext:
     """Return the TLS context of a listener with a certificate for these hosts that is made now; its authority, for
-    clients to trust, is written to a file. `InputError` without `cryptography`, or where that cannot be written."""
+    clients to trust, is written to a file. `InputError` without `cryptography`, `WriteError` for that file."""
     if find_spec("cryptography") is None:
         raise InputError(f"making a certificate needs cryptography: {install('tls')}")
     from ..tls.made import made
 
     found = made(hosts)
-    try:
-        Path(path).write_bytes(found.authority)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({_reason(error)})") from None
+    with AtomicFile(path) as authority:
+        authority.write(found.authority)
     with tempfile.NamedTemporaryFile() as file:  # nobody else may read it; contexts load files alone
         file.write(found.certificate)
         file.flush()

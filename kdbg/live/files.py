@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from kdbg.capture.write import private
+from kdbg.atomic import private
 from kdbg.errors import CaptureError, CaptureRefused
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..errors import ClientError
 from .otlp_json import line
@@ -39,10 +39,17 @@ class Sink(Protocol):
         """Have all taken where it goes, as far as that can be."""
 
 
+class Writable(Protocol):
+    """A file that is open for writing bytes."""
+
+    def write(self, data: bytes, /) -> object: ...
+    def flush(self) -> None: ...
+
+
 class FileSink:
     """Writes spans into a file that is open: a line for those that come together."""
 
-    def __init__(self, target: str, file: BinaryIO, resource: Attributes) -> None:
+    def __init__(self, target: str, file: Writable, resource: Attributes) -> None:
         self.target, self._file, self._resource = target, file, resource
         self.sent = self.lost = 0
 

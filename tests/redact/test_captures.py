@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kdbg.atomic import AtomicFile
 from kdbg.capture import open_capture
 from kdbg.capture.frames import Dissectors, Frames
 from kdbg.capture.saved import FrameWriter
@@ -130,7 +131,7 @@ def test_bytes_of_other_connections_and_packets_are_blank(tmp_path: Path) -> Non
 def test_tls_is_blank_and_told_whether_its_secrets_stand_in_the_capture_or_not(tmp_path: Path) -> None:
     path, made = CAPTURES / "tls" / "real-tls-1.3.pcap", tmp_path / "shared.pcapng"
     held = tmp_path / "held.pcapng"
-    with Frames(path) as frames, FrameWriter(held, pcapng=True) as writer:
+    with Frames(path) as frames, AtomicFile(held) as output, FrameWriter(output, pcapng=True) as writer:
         for frame in frames:
             writer.add(frame)
     keys = path.with_suffix(".keys").read_bytes()

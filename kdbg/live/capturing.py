@@ -1,7 +1,8 @@
 """The process that captures: packets of an interface go into files, and into a pipe to the process that shows them.
 
-It waits for nobody but the disk: while it is at work, the kernel keeps packets in a ring, and counts those that do not
-fit. It ends when its line to the process that began it is closed, for whatever reason.
+It waits only for the disk: while it is at work, the kernel keeps packets in a ring, and counts those that do not fit.
+What is captured faster than it is shown waits in memory, then in temporary files. It ends when its line to the process
+that began it is closed, for whatever reason.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from kdbg.errors import KdbgError
 from kdbg.live.files import Files, Rotation
 from kdbg.live.interface import ANY, Opened, open_interface
 from kdbg.live.outflow import Outflow
+from kdbg.live.overflow import LIMIT
 from kdbg.live.ring import HAND_OVER, Ring, Taken
 
 AT_ONCE = 8
 """Blocks of the ring that are taken before the pipe is looked after."""
 LAST = 3 * HAND_OVER
 """Milliseconds that are waited for the kernel's last block."""
+PRIORITY = -10
+"""The nice value of the capturing process, where the user may set it: the kernel's ring is not to fill up."""
 COUNT_EVERY = 1.0
 """Seconds between two looks at what the kernel has dropped, while packets come."""
 
@@ -64,8 +68,10 @@ def capture(wanted: Wanted, packets: int, control: int, report: int) -> None:
     except (KdbgError, OSError) as error:
         tell(report, {"problem": str(error)})
         return
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     tell(report, {"problem": ""})
-    capturing = Capturing(wanted.interface, opened, ring, Outflow(packets), files)
+    capturing = Capturing(wanted.interface, opened, ring, Outflow(packets, disk=LIMIT), files)
     try:
         capturing.until_closed(control)
     except KdbgError as error:

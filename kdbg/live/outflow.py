@@ -16,9 +16,10 @@ from contextlib import suppress
 from kdbg.capture import blocks
 from kdbg.capture.pcapng import Counted
 from kdbg.capture.write import Buffer, Parted
+from kdbg.live.overflow import Overflow
 
 MOST = 64 << 20
-"""Bytes that wait, at most."""
+"""Bytes that wait in memory, at most."""
 PIPE = 1 << 20
 """Bytes that the pipe is made to hold, and that are given to it at once."""
 PIECES = 1000
@@ -28,9 +29,10 @@ PIECES = 1000
 class Outflow:
     """Takes packets by `packet`, and writes by `pump` as much as the pipe takes; neither ever waits.
 
-    `pipe` is the descriptor to write to, and stays the caller's. More than `most` bytes do not wait: packets are left
-    out then, until half of them are gone. `taken` counts all packets, `unread` those that were left out; `dropped`,
-    those that the system lost before, is set by whoever knows. `closed`: the reader has gone, and nothing is kept.
+    `pipe` is the descriptor to write to, and stays the caller's. More than `most` bytes do not wait in memory, nor more
+    than `disk` bytes in temporary files: packets are left out then, until half of either is gone. `taken` counts all
+    packets, `unread` those that were left out; `dropped`, those that the system lost before, is set by the caller.
+    `closed`: the reader has gone, and nothing is kept. `size` counts the bytes that wait in memory.
     """
 
     taken: int
@@ -41,8 +43,9 @@ class Outflow:
     most: int
     size: int
 
-    def __init__(self, pipe: int, most: int = MOST) -> None:
+    def __init__(self, pipe: int, most: int = MOST, disk: int = 0) -> None:
         self.pipe, self.most = pipe, most
+        self._overflow = Overflow(disk)
         self.taken = self.unread = self.dropped = 0
         self.closed = False
         self.size = 0
@@ -73,6 +76,7 @@ class Outflow:
     def borrow(self, interface: int, time: int, packets: Iterable[Parted]) -> bool:
         """Take packets in two parts, which are not copied if the pipe takes them now, and the caller's again behind.
 
+        Only for an outflow without `disk`.
         Return whether something waits for the pipe.
         """
         begun = len(self._waiting)
@@ -95,9 +99,12 @@ class Outflow:
 
     def add(self, block: bytes) -> None:
         """Take a block of whatever kind, whether there is room or not."""
-        self._waiting.append(block)
-        self.size += len(block)
-        self._full = self.size >= self.most
+        if self._overflow.size or (self.size >= self.most and not self._overflow.full):
+            self._overflow.put(block)
+        else:
+            self._waiting.append(block)
+            self.size += len(block)
+        self._full = self._full or (self.size >= self.most and self._overflow.full)
 
     def tell(self, time: int) -> None:
         """Tell the reader what is missing, if that has changed, and there is room for packets."""
@@ -118,10 +125,10 @@ class Outflow:
                 self.let_go()
                 return False
             self.size -= written
-            if self._full and self.size <= self.most // 2:
-                self._full = False
             if written < size:
                 self._put_back(pieces, written)
+            self._refill()
+            if written < size:
                 return True
         return False
 
@@ -137,7 +144,17 @@ class Outflow:
         """Keep nothing, from now on: nobody reads."""
         self.closed = self._full = True
         self._waiting.clear()
+        self._overflow.clear()
         self.size = 0
+
+    def _refill(self) -> None:
+        """Move blocks from disk to memory; take packets again once there is room."""
+        while self._overflow.size and self.size <= self.most // 2:
+            chunk = self._overflow.take()
+            self._waiting.append(chunk)
+            self.size += len(chunk)
+        if self._full and (self.size <= self.most // 2 or not self._overflow.full):
+            self._full = False
 
     def _pieces(self) -> tuple[list[Buffer], int]:
         """Take out what is to be written next; return how many bytes it has as well."""

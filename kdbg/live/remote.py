@@ -20,6 +20,7 @@ from kdbg.errors import CaptureError, InputError, KdbgError
 from kdbg.live.capturing import Outcome, Wanted, tell
 from kdbg.live.files import Files
 from kdbg.live.outflow import Outflow
+from kdbg.live.overflow import LIMIT
 
 OVER = -1
 SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"
@@ -79,7 +80,7 @@ def relay(command: Sequence[str], wanted: Wanted, packets: int, control: int, re
         tell(report, {"problem": f"{command[0]} cannot be run: {error.strerror}"})
     else:
         tell(report, {"problem": ""})
-        tell(report, Relaying(command[0], process, Outflow(packets), files, control).outcome()._asdict())
+        tell(report, Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control).outcome()._asdict())
 
 
 def hear() -> None:

@@ -49,7 +49,7 @@ class Ring:
     of Ethernet, into which VLAN tags, which the kernel takes out, are put back.
     """
 
-    dropped: int
+    dropped: int = 0
     ethernet: bool
 
     def __init__(self, sock: socket.socket, buffer: int, *, ethernet: bool) -> None:
@@ -61,6 +61,7 @@ class Ring:
         sock.setsockopt(SOL_PACKET, RX_RING, request)
         self._memory = mmap.mmap(sock.fileno(), size)
         self._next = 0
+        self.count()  # the kernel has counted what the socket could not hold before it had the ring
         self.dropped = 0
 
     def take(self) -> list[Taken] | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -12,6 +15,7 @@ from scapy.utils import PcapNgReader, RawPcapNgReader
 
 from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
+from kdbg.live import overflow
 from kdbg.live.outflow import Outflow
 from tests.traffic import RAW_IP, Talk
 
@@ -133,3 +137,47 @@ def test_a_reader_that_has_gone_costs_nothing(ends: Ends) -> None:
     assert ends.outflow.size == 0
     assert ends.outflow.unread == 10
     os.dup2(ends.outflow.pipe, ends.reading)  # for the fixture to close
+
+
+def test_a_reader_that_is_slow_for_a_while_misses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What memory does not hold waits on disk, in its order, and the disk is free again once it was read."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(overflow, "SEGMENT", 4 << 20)
+    reading, writing = os.pipe()
+    outflow = Outflow(writing, most=1 << 20, disk=1 << 30)
+    outflow.interface(RAW_IP)
+    expected = []
+    for number in range(1_500):
+        data = PACKETS[number % len(PACKETS)] + number.to_bytes(4, "big") * 5_000
+        expected.append(data)
+        outflow.packet(0, START + number, data, len(data))
+        if not number % 300:
+            outflow.pump()
+    assert outflow.size < 3 << 20
+    with RawPcapNgReader(io.BytesIO(Ends(reading, outflow).read())) as reader:
+        assert [data for data, _ in reader] == expected
+    assert outflow.unread == 0
+    assert not [fd for fd in Path("/proc/self/fd").iterdir() if fd.exists() and str(tmp_path) in str(fd.readlink())]
+    os.close(reading)
+
+
+@pytest.mark.parametrize("disk", [4 << 20, 1 << 30], ids=["bound", "disk full"])
+def test_what_the_disk_does_not_take_is_counted(disk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packets that are left out are counted where they are missing, and no block is damaged."""
+    if disk > 4 << 20:
+        monkeypatch.setattr(os, "pwrite", refused)
+    reading, writing = os.pipe()
+    outflow = Outflow(writing, most=1 << 20, disk=disk)
+    outflow.interface(RAW_IP)
+    give(outflow, 2_000, bytes(10_000))
+    outflow.tell(START)
+    data = Ends(reading, outflow).read()
+    with open_capture(io.BytesIO(data)) as capture:
+        list(capture)
+        assert capture.packets == outflow.taken - outflow.unread
+    assert 0 < outflow.unread < 2_000
+    os.close(reading)
+
+
+def refused(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -14,6 +14,7 @@ from shutil import which
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from kdbg.cli.watch import command
 
@@ -139,6 +140,21 @@ def test_nobody_reads_and_nothing_is_held_up(watching: Any, broker: str, tmp_pat
     assert names(call("decode", written, "-f", "json").lines)["Produce"] == 3000
     assert out.count(b"\n") < 3000
     assert "packets not shown" in err.decode()
+
+
+def test_a_screen_that_stands_still_for_a_while_misses_nothing(watching: Any, broker: str) -> None:
+    """More than memory holds waits in temporary files: 160 MB here, and 64 MB are what memory holds."""
+    watch = watching("--port", port(broker), "-f", "summary")
+    watch.process.send_signal(signal.SIGSTOP)
+    producer = Producer({"bootstrap.servers": broker, "batch.num.messages": 1, "message.max.bytes": 1 << 20})
+    for _ in range(180):
+        producer.produce("orders", os.urandom(900_000))
+    assert producer.flush(60) == 0
+    watch.process.send_signal(signal.SIGCONT)
+    watch.process.send_signal(signal.SIGINT)
+    out, err = watch.process.communicate(timeout=60)
+    assert sum(b" Produce " in line for line in out.splitlines()) == 180
+    assert "nothing lost" in err.decode()
 
 
 def test_without_the_right_a_line_says_what_to_do() -> None:

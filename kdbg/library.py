@@ -89,12 +89,13 @@ def read(
     *,
     where: str | Callable[[Any], bool] | None = None,
     **filters: Unpack[Plain],
-) -> Reading[Any]:
+) -> Reading[Exchange]:
     """Read a capture (pcap or pcapng, also .gz and .zst; "-" is the standard input) or a file of a broker's disk.
 
     A capture gives its exchanges, a `kdbg.Exchange` each, in the order in which they were completed; a broker's file
     gives its entries, a `kdbg.LogEntry` each. `read_capture` and `read_log` are the same for those who know which it
-    is, and want it to be checked. Streaming: memory does not grow with the file.
+    is, and want it to be checked. To a type checker, what comes back is a reading of exchanges: `read_log` has the type
+    of entries. Streaming: memory does not grow with the file.
 
     `filters` are those of `kdbg decode`, by their names (kdbg/filters/table.py): `slower_than` is in milliseconds,
     `since` and `until` are datetimes, times of day of the capture's first day, or seconds since the epoch. `where`

@@ -30,3 +30,29 @@ def test_types_are_complete() -> None:
     unknown = [one["name"] for one in found["symbols"] if one["isExported"] and not one["isTypeKnown"]]
     assert found["exportedSymbolCounts"]["withKnownType"] > 1000
     assert found["completenessScore"] >= COMPLETE, unknown[:50]
+
+
+PROGRAM = """
+from typing import assert_type
+
+import kdbg
+
+for exchange in kdbg.read("a.pcap"):
+    assert_type(exchange, kdbg.Exchange)
+assert_type(kdbg.read("a.pcap", api="fetch"), kdbg.Reading[kdbg.Exchange])
+assert_type(next(kdbg.read_log("0.log")), kdbg.LogEntry)
+"""
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_program_knows_the_type_of_what_it_reads(checker: str, tmp_path: Path) -> None:
+    """Where it is `Any`, a checker finds no mistake in a program that uses exchanges."""
+    if find_spec(checker) is None:
+        pytest.skip(f"{checker} is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-m", checker, str(program)], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(TOP), "PYTHONPATH": str(TOP), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

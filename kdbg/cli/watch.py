@@ -45,7 +45,9 @@ from .sizes import Rolling, Size
 @click.option(
     "--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES", help="Bytes of a packet, at most."
 )
-@click.option("--buffer", type=Size(), default="128MB", metavar="SIZE", help="Size of the ring of packets in the kernel.")
+@click.option(
+    "--buffer", type=Size(), default="128MB", metavar="SIZE", help="Size of the ring of packets in the kernel."
+)
 @click.option("--diagnose", is_flag=True, help="Say what goes wrong, and why, in place of exchanges.")
 @otlp_option
 @metrics_option

@@ -89,7 +89,7 @@ class _Segment:
     """A temporary file of chunks: `sizes` are those of the chunks that were not taken, `end` is where the last ends."""
 
     def __init__(self) -> None:
-        self.file: BinaryIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115: closed when its last byte is taken
+        self.file: BinaryIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         self.sizes: deque[int] = deque()
         self.begin = self.end = 0
 

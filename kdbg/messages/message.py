@@ -43,6 +43,7 @@ class Message:
 
     `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID; what could not be read is missing
     from it and named in `findings`. `header` is None for a body that stood alone. `grammar` is the layout that fitted.
+    `data` are the bytes from the header or the body on; None where only a text of the message was read.
     """
 
     api: Api
@@ -61,6 +62,7 @@ class Message:
     """Whether the records of its batches were left unread."""
     suspicious: bool = field(default=False, compare=False)
     """Whether it is odd, and secrets seem to stand in its bytes though its grammar has none."""
+    data: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def misaligned(self) -> bool:
@@ -90,7 +92,9 @@ def read(
             continue
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
             notes = (form.finding(direction, body),) if form.name else ()
-            return Message(api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow)
+            return Message(
+                api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow, data=data
+            )
         more = more or end < len(data)
     too_long = read_too_long(api, version, direction, data, header=header) if more else None
     return too_long if too_long is not None else read_slowly(api, version, direction, data, header=header)
@@ -113,7 +117,7 @@ def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, 
         return None
     finding = Finding(Kind.LEFTOVER, direction, "", end, left, LeftoverFault(left))
     finding = left_over(api, version, finding, body, data)
-    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left)
+    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left, data=data)
 
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
@@ -122,7 +126,7 @@ def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, he
     grammar, inspection = explain(api, version, direction, data, header=header, spans=places)
     head, body, findings = inspection.header, inspection.value or {}, tuple(inspection.findings)
     odd, left = is_suspicious(grammar, data, findings), inspection.unexplained
-    return Message(api, version, direction, head, body, grammar, len(data), findings, left, suspicious=odd)
+    return Message(api, version, direction, head, body, grammar, len(data), findings, left, suspicious=odd, data=data)
 
 
 def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding]) -> bool:

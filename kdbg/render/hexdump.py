@@ -15,15 +15,17 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from ..errors import InputError
 from ..findings import Finding, Kind
 from ..findings.facts import SizeWrong
 from ..findings.text import beside
-from ..messages.message import explain, header_grammar
+from ..messages.message import Message, explain, header_grammar
 from ..messages.payloads import Context, open_inspection
 from ..wire import Api
 from ..wire.language.api import Direction
 from ..wire.nodes import WireStruct
 from ..wire.readings.spans import Inspection, Span
+from ..wire.readings.topic_names import Topics
 from . import values
 from .beside import ByteLine, Describer, count
 from .findings import finding_line, style
@@ -105,6 +107,15 @@ def unknown_spans(data: bytes) -> list[Span]:
 def hexdump(*message: Any, **how: Any) -> list[str]:
     """Return the lines for one message, as `pieces` yields them."""
     return [*pieces(*message, **how)]
+
+
+def message_hexdump(message: Message, look: Look, topics: Topics) -> str:
+    """Return the lines of one message; raise `InputError` where only a text of it was read."""
+    if message.data is None:
+        raise InputError(f"no hexdump of this {message.api.name} {message.direction}: its bytes are not known")
+    header = message.header is not None
+    lines = hexdump(message.data, message.api, message.version, message.direction, look, topics, header=header)
+    return "\n".join(lines) + "\n"
 
 
 def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:

@@ -1,4 +1,4 @@
-"""What kdbg has read, as text: any view of an exchange or of an entry of a file, a tree or JSON of one message."""
+"""What kdbg has read, as text: any view of an exchange, of an entry of a file, or of one message."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from ..errors import InputError
 from ..messages.exchange import Exchange as CapturedExchange
 from ..messages.message import Message
 from ..wire.readings.topic_names import ALWAYS
-from .jsonlines import dump, json_body
 from .look import Look
-from .tree import Tree
-from .views import view
-from .without_values import shown_body
+from .views import VIEWS, view
 
 
 class HasText(Protocol):
@@ -37,10 +34,10 @@ def render(
 ) -> str:
     """Return an exchange, an entry of a broker's file or a message as `kdbg decode` shows it.
 
-    `width` is in columns; `full` shows long arrays and values whole; `topics` tells the names of topic ids. A message
-    knows nothing of its bytes any more: it has no view but tree and json.
+    `width` is in columns; `full` shows long arrays and values whole; `topics` has the names of topic ids. The
+    summary is a view of exchanges only; a message of a log line has no hexdump, because its bytes are not known.
 
-    Raises `InputError` for a view that there is not, or that does not show this.
+    Raises `InputError` for an unknown view, or one that does not show this.
     """
     look = Look("TRUECOLOR" if color else "", width, full, show_secrets, long_lines=full)
     shown = view(format)
@@ -48,14 +45,10 @@ def render(
         return _text(shown.exchange(look, topics)(what))
     if not isinstance(what, Message):
         return what.text(format, look=look)
-    if format not in ("tree", "json"):
-        raise InputError(f"a message has no view {format!r}; there are tree and json")
-    if shown.data:
-        return _text(dump(json_body(what, look), show_secrets=show_secrets))
-    tree = Tree(look, topics)
-    body = shown_body(what, look)
-    tree.struct(what.grammar)(body, f"{what.api.name} {what.direction} v{what.version}", "")
-    return tree.take()
+    if shown.message is None:
+        views = ", ".join(name for name, each in VIEWS.items() if each.message is not None)
+        raise InputError(f"the view {format!r} shows exchanges, not single messages; views of a message: {views}")
+    return _text(shown.message(what, look, topics))
 
 
 def html(text: str) -> str:

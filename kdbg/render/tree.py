@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
+from ..messages.message import Message
 from ..values.read import ReadValue
 from ..wire.language.payload import Opened
 from ..wire.nodes import (
@@ -33,6 +34,7 @@ from ..wire.records.sets import RecordFormat
 from . import values
 from .look import Look
 from .meanings import sentence
+from .without_values import shown_body
 
 Topics = Mapping[uuid.UUID, str]
 Show = Callable[[Any], str]
@@ -299,6 +301,14 @@ class Tree:
             return f"{on}{values.quote(text, most)}{off}"
 
         return show
+
+
+def message_tree(message: Message, look: Look, topics: Topics) -> str:
+    """Return the lines of one message, its name above them."""
+    tree = Tree(look, topics)
+    name = f"{message.api.name} {message.direction} v{message.version}"
+    tree.struct(message.grammar)(shown_body(message, look), name, "")
+    return tree.take()
 
 
 def is_plain(node: Node) -> bool:

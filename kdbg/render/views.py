@@ -52,8 +52,9 @@ class View:
 
     `exchange` makes what renders exchanges; `header` is what stands above the first of them, given when that was, in
     nanoseconds since 1970, None where there is none. `piece` does so for the
-    pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `explained` renders a
-    piece of pasted bytes and says whether all of it could be explained. `shallow`: it needs no records and no payloads.
+    pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `message` renders one
+    message; None where only an exchange can be shown. `explained` renders a piece of pasted bytes and says whether all
+    of it could be explained. `shallow`: it needs no records and no payloads.
     `data`: it is for programs, and nothing but its lines is printed. `attempts` tells of connections that were asked
     for in vain, below the last exchange of a capture; None where each line is an exchange.
     """
@@ -63,6 +64,7 @@ class View:
     header: Callable[[Look, int | None], str] = lambda look, time: ""
     piece: Callable[[Look, File, str], PieceView] | None = None
     piece_header: Callable[[Look, File], str] = lambda look, file: ""
+    message: Callable[[Message, Look, Topics], Text] | None = None
     explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
     shallow: bool = False
     data: bool = False
@@ -162,22 +164,49 @@ def _json_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
     return json_line(data, piece, look)
 
 
+def _tree_message(message: Message, look: Look, topics: Topics) -> Text:
+    from .tree import message_tree
+
+    return message_tree(message, look, topics)
+
+
+def _hex_message(message: Message, look: Look, topics: Topics) -> Text:
+    from .hexdump import message_hexdump
+
+    return message_hexdump(message, look, topics)
+
+
+def _json_message(message: Message, look: Look, topics: Topics) -> Text:
+    from .jsonlines import dump, json_body
+
+    return dump(json_body(message, look), show_secrets=look.show_secrets)
+
+
 VIEWS: dict[str, View] = {
     "tree": View(
         "every field with its name and meaning",
         _tree,
         piece=_tree_pieces,
+        message=_tree_message,
         explained=_tree_explained,
         attempts=_attempts,
     ),
     "summary": View(
         "a line an exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
     ),
-    "hex": View("every byte with its field", _hex, piece=_hex_pieces, explained=_hex_explained, attempts=_attempts),
+    "hex": View(
+        "every byte with its field",
+        _hex,
+        piece=_hex_pieces,
+        message=_hex_message,
+        explained=_hex_explained,
+        attempts=_attempts,
+    ),
     "json": View(
         "an object a line, lossless",
         _json,
         piece=_json_pieces,
+        message=_json_message,
         explained=_json_explained,
         data=True,
         attempts=_attempts_json,

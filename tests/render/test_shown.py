@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
 import kdbg
+from kdbg import decode
 from kdbg.errors import InputError
 from kdbg.render.look import Look
 from kdbg.render.shown import html, render
@@ -46,10 +48,24 @@ def test_a_message_is_shortened_to_a_width_if_it_need_not_be_whole() -> None:
     assert "more" in wide
 
 
-@pytest.mark.parametrize("format", ["summary", "hex"])
-def test_a_message_has_no_other_view(format: str) -> None:
-    with pytest.raises(InputError, match=f"a message has no view '{format}'; there are tree and json"):
-        render(message(), format)
+def test_a_message_is_a_hexdump_that_counts_from_its_first_byte() -> None:
+    """With and without its header; secrets are redacted there, too."""
+    data = b"\0\x0c\0\0\0\0\0\7\xff\xff" + b"\0\1g" + bytes(4) + b"\0\1m"
+    whole = decode(data, api="heartbeat", version=0, direction="request")
+    body = decode(data[10:], api="heartbeat", version=0, direction="request", header=False)
+    starts = [[line[:4] for line in render(each, "hex").splitlines()] for each in (whole, body)]
+    assert starts == [["0000", "0002", "0004", "0008", "000a", "000d", "0011"], ["0000", "0003", "0007"]]
+    assert "73 33" not in render(message(), "hex")
+    assert "00 00 00 06 73 33 63 72" in render(message(), "hex", show_secrets=True)
+
+
+def test_what_a_view_does_not_show_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="'summary' shows exchanges, not single messages; views of a message: tree, hex, json"
+    ):
+        render(message(), "summary")
+    with pytest.raises(InputError, match="no hexdump of this SaslAuthenticate request: its bytes are not known"):
+        render(replace(message(), data=None), "hex")
 
 
 def test_what_has_a_text_of_its_own_gives_it() -> None:

@@ -14,15 +14,20 @@ from ..wire.nodes.leaves import UuidNode
 from ..wire.readings.inspection import Inspection, Span
 from ..wire.records.node import RecordsNode
 from .fields import Holds, holds, is_kept
+from .layers import TEXT
 from .substitutes import Substitutes, blank
 
 PREAMBLE = 17
 """Bytes of an entry that is cut off which say that it is one: offset, length, epoch or CRC, magic."""
+MAGIC = 16
 LENGTH = 5
 """Bytes of the longest length in front of a text."""
 FEW = 8
 """Bytes left over behind a message up to which it is taken to be read rightly: some clients send spare ones."""
-JSON_TEXT = re.compile(rb'(:\s*")((?:[^"\\]|\\.)*)', re.DOTALL)
+JSON_TOKEN = re.compile(rb'"(?P<text>(?:[^"\\]|\\.)*)"(?P<key>\s*:)?|[{}\[\],\s]+|true|false|null', re.DOTALL)
+JSON_KEYS = frozenset({b"status", b"scope", b"openid-configuration"})
+"""Keys of the error that a broker sends for a token (RFC 7628)."""
+JSON_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PLAIN = (Fixed, Varint, UuidNode, DerLength, ObjectId)
 """Numbers and ids, which stay."""
 HEADER = frozenset({"api_key", "api_version", "correlation_id", "client_id"})
@@ -66,11 +71,18 @@ def _kept(span: Span, inspection: Inspection) -> int:
     if any(is_spare(one) and one.start == span.start and not span.buffer for one in inspection.findings):
         return span.end - span.start  # a known pattern of zeros and ones
     if broken is not None and span.path == broken.path and not span.buffer:
-        return min(max(broken.start - span.start, 0), LENGTH)
+        kept = min(max(broken.start - span.start, 0), LENGTH)
+        return 0 if TEXT.search(inspection.buffers[0].data, span.start, span.start + kept) else kept
     if _is_inside(span, inspection):
         return 0
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)
-    return PREAMBLE if span.path.endswith("]") and not is_told else 0
+    return PREAMBLE if span.path.endswith("]") and not is_told and _is_preamble(span, inspection) else 0
+
+
+def _is_preamble(span: Span, inspection: Inspection) -> bool:
+    """Return whether an entry begins here, and nobody's bytes: by its magic, offset and length, and no text in them."""
+    front = inspection.buffers[span.buffer].data[span.start : min(span.start + PREAMBLE, span.end)]
+    return len(front) == PREAMBLE and front[MAGIC] <= 2 and not (front[0] or front[8]) and not TEXT.search(front)
 
 
 def _is_inside(span: Span, inspection: Inspection) -> bool:
@@ -131,15 +143,29 @@ def _replaced(span: Span, made: Substitutes) -> Edit:
     return Edit(span.buffer, span.end - len(data), span.end, *_substitute(span, data, made))
 
 
+def _json_blanked(data: bytes) -> bytes:
+    """Return JSON without its texts, numbers and unknown keys; what is no JSON is blank from there on."""
+    made, place = b"", 0
+    while (found := JSON_TOKEN.match(data, place)) is not None and found.end() > place:
+        text, token = found["text"], found[0]
+        is_known = text is None or (found["key"] is not None and text in JSON_KEYS)
+        made += token if is_known else b'"' + blank(len(text)) + token[len(text) + 1 :]
+        place = found.end()
+        if number := JSON_NUMBER.match(data, place):
+            made += b"1" * len(number[0])
+            place = number.end()
+    return made + blank(len(data) - place)
+
+
 def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool]:
     """Return what stands in place of a text or of bytes, and whether anything else would do."""
     assert span.node is not None
     if span.node.kind == "address" and len(data) in (4, 16):
         return made.address(data), False
     held = holds(span.path, span.node)
-    if held is Holds.JSON and data.startswith(b"{"):
-        return JSON_TEXT.sub(lambda found: found[1] + blank(len(found[2])), data), False
-    if held in (Holds.VALUE, Holds.JSON):
+    if held is Holds.JSON:
+        return _json_blanked(data), False
+    if held is Holds.VALUE:
         return blank(len(data)), not span.node.kind
     if is_kept(held, str(span.value)):
         return data, False

@@ -27,8 +27,10 @@ class Holds(Enum):
     """The key of a setting or quota, kept if it looks like Kafka's: `retention.ms`."""
     JSON = auto()
     """JSON, of which texts are blank and keys stay."""
-    KEPT = auto()
-    """What software calls itself and its version, marks of SASL messages: kept."""
+    SOFTWARE = auto()
+    """What software calls itself and its version, kept if it is what brokers accept (KIP-511)."""
+    MARK = auto()
+    """A mark in a SASL message, kept if it is one that the RFCs name."""
 
 
 WORDS = frozenset({
@@ -48,6 +50,17 @@ WORDS = frozenset({
 })  # fmt: skip
 SETTING = re.compile(r"[a-z][a-z0-9]*([._-][a-z0-9]+)+")
 """What Kafka's settings and quotas look like."""
+PATTERNS = {
+    Holds.SETTING: SETTING,
+    Holds.SOFTWARE: re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?"),
+    Holds.MARK: re.compile(
+        r"[ny]|biws|eSws|true|[0-9]{4,6}|p=(?:tls-unique|tls-server-end-point|tls-exporter)|(?:invalid-encoding|"
+        r"extensions-not-supported|invalid-proof|channel-bindings-dont-match|server-does-support-channel-binding|"
+        r"channel-binding-not-supported|unsupported-channel-binding-type|unknown-user|invalid-username-encoding|"
+        r"no-resources|other-error)"
+    ),
+}
+"""What is kept of such a field: for marks channel bindings, rounds and errors (RFC 5802, RFC 9266)."""
 EVERYWHERE = frozenset({"", "*", *TOPICS})
 """Texts that are kept in any field: nothing, any, and the names of Kafka's own topics, by which records are read."""
 
@@ -68,9 +81,9 @@ FIELDS: Mapping[str, Holds] = {
     "group_type": Holds.WORD, "states_filter": Holds.WORD, "state_filters": Holds.WORD, "types_filter": Holds.WORD,
     "unknown_state_filters": Holds.WORD, "transaction_state": Holds.WORD, "principal_type": Holds.WORD,
     "owner_principal_type": Holds.WORD, "token_requester_principal_type": Holds.WORD,
-    "client_software_name": Holds.KEPT, "client_software_version": Holds.KEPT, "channel_binding": Holds.KEPT,
-    "tokenauth": Holds.KEPT, "iterations": Holds.KEPT, "auth_bytes.error": Holds.KEPT,
-    "token.error": Holds.KEPT,
+    "client_software_name": Holds.SOFTWARE, "client_software_version": Holds.SOFTWARE,
+    "channel_binding": Holds.MARK, "tokenauth": Holds.MARK, "iterations": Holds.MARK, "auth_bytes.error": Holds.MARK,
+    "token.error": Holds.MARK,
     "acknowledge_error_message": Holds.VALUE, "batch_index_error_message": Holds.VALUE, "error_message": Holds.VALUE,
     "documentation": Holds.VALUE, "reason": Holds.VALUE, "status_detail": Holds.VALUE, "json": Holds.JSON,
     "committed_metadata": Holds.VALUE, "metadata": Holds.VALUE, "configs.value": Holds.VALUE,
@@ -95,8 +108,9 @@ def holds(path: str, node: Node) -> Holds:
 
 def is_kept(held: Holds, text: str) -> bool:
     """Return whether a text may stay as it is in a field that holds this."""
-    if text in EVERYWHERE or held is Holds.KEPT:
+    if text in EVERYWHERE:
         return True
     if held is Holds.WORD:
         return all(word in WORDS for word in text.split(","))
-    return held is Holds.SETTING and SETTING.fullmatch(text) is not None
+    pattern = PATTERNS.get(held)
+    return pattern is not None and pattern.fullmatch(text) is not None

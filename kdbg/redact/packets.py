@@ -8,35 +8,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ..capture.frames import Piece
-from ..capture.links import IPV4, IPV6, RAW, TCP, UDP, VLAN_TAGS, VXLAN_PORTS
+from ..capture.links import RAW, TCP, UDP
 from ..capture.packet import Packet
 from ..capture.write import checksum
+from .layers import TEXT, Layers, Network, read_network
 from .substitutes import Substitutes
 
-LINKS = {0: 4, 1: 14, 12: 0, 14: 0, 101: 0, 108: 4, 113: 16, 228: 0, 229: 0, 276: 20}
-"""Bytes of a link's header, by its type; of any other nothing stays but the TCP segment's own headers."""
-HARDWARE = {1: ((0, 6), (6, 12)), 113: ((6, 14),), 276: ((12, 20),)}
-"""Where hardware addresses stand."""
-KINDS = {1: 12, 113: 14, 276: 0}
-"""Where an ethertype says what follows; other links say it by the IP version."""
-VXLAN, UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 8, 16, 6, 10
+UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
 FRAGMENT = 44
 """The header of IPv6 in front of a piece."""
 UNCHECKED = b"\0\0"
-
-
-class Network(NamedTuple):
-    """An IP header: where it begins and ends, where its addresses stand, what it carries and where that ends."""
-
-    start: int
-    end: int
-    addresses: tuple[int, int]
-    """Where the source begins, and bytes of an address."""
-    carries: int
-    stop: int
 
 
 def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, made: Substitutes) -> bytes:
@@ -44,19 +27,32 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
 
     `packet` is what was found in it: None for what is no TCP, of which only headers stay.
     """
-    networks, known = _networks(link, data)
-    new = bytearray(data[:known]) + bytearray(len(data) - known)
-    segment = _segment_at(data, packet) if packet is not None else None
-    if segment is not None and packet is not None:
-        begin = _behind_header(data, segment)
-        new[:begin] = data[:begin]
-        new[begin : begin + len(payload)] = payload
-        inner = _network(data, data.rfind(packet[2][:-4], 0, segment) - (12 if len(packet[2]) == 12 else 8))
-        networks += [inner] if inner is not None and inner not in networks else []
-    _hide(new, link, networks, made)
+    layers = Layers(link, data)
+    new, networks, body = layers.kept, layers.networks, layers.body
+    if packet is not None:
+        segment = _segment_at(data, packet)
+        if segment is not None and segment != layers.segment:
+            body = _foreign(new, data, packet, segment, networks)
+        if segment is not None:
+            new[body : body + len(payload)] = payload
+    _hide(new, layers.hardware, networks, made)
     for network in reversed(networks):
         _prove(new, data, network)
     return bytes(new)
+
+
+def _foreign(new: bytearray, data: bytes, packet: Packet, segment: int, networks: list[Network]) -> int:
+    """Keep the headers in front of a segment that only scapy finds, without texts; return where the segment's end."""
+    start = data.rfind(packet[2][:-4], 0, segment) - (12 if len(packet[2]) == 12 else 8)
+    inner = read_network(data, start)
+    end = _behind_header(data, segment)
+    front = TEXT.sub(bytes(4), data[: inner.start if inner is not None else segment])
+    new[: len(front)] = front
+    if inner is not None:
+        headers = Layers(RAW, data[inner.start :])
+        new[inner.start : end] = headers.kept[: end - inner.start]
+        networks.append(inner)
+    return end
 
 
 def pieces_rewritten(
@@ -66,72 +62,18 @@ def pieces_rewritten(
 
     A frame is left out in which nothing says where its piece begins.
     """
-    network = _network(whole, 0)
+    network = read_network(whole, 0)
     new = rewritten(RAW, whole, packet, payload, made)
     for frame, fragment in pieces:
-        networks, _ = _networks(frame.link, frame.data)
+        networks = Layers(frame.link, frame.data).networks
         stop = networks[-1].stop if networks else 0
         start = stop - len(fragment.data)
         if network is None or frame.data[max(start, 0) : stop] != fragment.data:
             continue
         place = network.end + fragment.offset
-        data = bytearray(frame.data[:start] + new[place : place + len(fragment.data)] + bytes(len(frame.data) - stop))
-        _hide(data, frame.link, networks, made)
-        for each in reversed(networks):
-            _prove(data, frame.data, each)
+        data = bytearray(rewritten(frame.link, frame.data, None, b"", made))
+        data[start:stop] = new[place : place + len(fragment.data)]
         yield frame.number, bytes(data)
-
-
-def _networks(link: int, data: bytes) -> tuple[list[Network], int]:
-    """Return the IP headers, the outermost first, and up to where headers are understood."""
-    found: list[Network] = []
-    start = LINKS.get(link)
-    if start is None or start > len(data):
-        return found, 0
-    kind = KINDS.get(link)
-    place: int | None = _behind_tags(data, start, b"" if kind is None else data[kind : kind + 2])
-    known = start
-    while place is not None and (network := _network(data, place)) is not None and len(found) < 8:
-        found.append(network)
-        known, place = _carried(data, network)
-    return found, min(known, len(data))
-
-
-def _behind_tags(data: bytes, start: int, kind: bytes) -> int | None:
-    """Return where an IP header begins behind VLAN tags; None where something else is announced."""
-    while kind in VLAN_TAGS:
-        kind = data[start + 2 : start + 4]
-        start += 4
-    return start if kind in (b"", IPV4, IPV6) else None
-
-
-def _network(data: bytes, start: int) -> Network | None:
-    """Read an IP header; None where there is none, or not all of it."""
-    version = data[start] >> 4 if start < len(data) else 0
-    if version == 4 and start + 20 <= len(data):
-        end = start + (data[start] & 15) * 4
-        total, fragment, carries = struct.unpack_from(">H2xHxB", data, start + 2)
-        stop = start + total if total else len(data)
-        return Network(start, end, (start + 12, 4), -1 if fragment & 0x3FFF else carries, min(stop, len(data)))
-    if version == 6 and start + 40 <= len(data):
-        length, carries = struct.unpack_from(">HB", data, start + 4)
-        stop = start + 40 + length if length else len(data)
-        return Network(start, start + 40, (start + 8, 16), carries, min(stop, len(data)))
-    return None
-
-
-def _carried(data: bytes, network: Network) -> tuple[int, int | None]:
-    """Return up to where what an IP header carries is understood, and where another IP header begins in it."""
-    end = network.end
-    if network.carries in (4, 41):
-        return end, end
-    if network.carries == UDP and end + UDP_HEADER <= len(data):
-        if struct.unpack_from(">H", data, end + 2)[0] in VXLAN_PORTS:
-            inner = end + UDP_HEADER + VXLAN
-            behind = _behind_tags(data, inner + 14, data[inner + 12 : inner + 14])
-            return min(behind or inner, len(data)), behind
-        return end + UDP_HEADER, None
-    return end, None
 
 
 def _segment_at(data: bytes, packet: Packet) -> int | None:
@@ -151,11 +93,11 @@ def _behind_header(data: bytes, segment: int) -> int:
     return min(segment + (data[segment + 12] >> 4) * 4, len(data)) if segment + 12 < len(data) else len(data)
 
 
-def _hide(new: bytearray, link: int, networks: list[Network], made: Substitutes) -> None:
+def _hide(new: bytearray, hardware: list[tuple[int, int]], networks: list[Network], made: Substitutes) -> None:
     """Write other addresses into the headers, where that is wanted."""
     if not made.addresses:
         return
-    for start, end in HARDWARE.get(link, ()):
+    for start, end in hardware:
         new[start:end] = made.hardware(bytes(new[start:end]))
     for network in networks:
         start, size = network.addresses

@@ -67,7 +67,7 @@ class Places:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._starts, self._ends, self._kept = array("Q"), array("Q"), array("Q")
+        self._starts, self._ends, self._kept, self._sizes = array("Q"), array("Q"), array("Q"), array("Q")
         self._fronts, self._texts = array("Q"), list[bytes]()
 
     def put(self, fronts: Iterable[Front]) -> None:
@@ -81,23 +81,28 @@ class Places:
         self._starts.append(start)
         self._ends.append(start + message.length)
         self._kept.append(message.kept + message.length)
+        self._sizes.append(message.length + message.missing)
 
     def settle(self) -> None:
         """Put the messages in the order of their positions."""
         order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
-        for name in ("_starts", "_ends", "_kept"):
+        for name in ("_starts", "_ends", "_kept", "_sizes"):
             values = getattr(self, name)
             setattr(self, name, array("Q", [values[i] for i in order]))
 
     def replaced(self, start: int, data: bytes) -> bytes:
-        """Return what stands in place of the bytes from a position on: sizes stay, what is in no message is blank."""
+        """Return what stands in place of the bytes from a position on: sizes of messages, their bytes, else blanks.
+
+        Sizes are those that were read: another copy of the segment may hold anything there.
+        """
         made, end = bytearray(UNREAD * len(data)), start + len(data)
         place = max(bisect_right(self._starts, start) - 1, 0)
         while place < len(self._starts) and self._starts[place] - SIZE < end:
             first, last = self._starts[place], self._ends[place]
             low, high = max(first - SIZE, start), min(first, end)
             if low < high:
-                made[low - start : high - start] = data[low - start : high - start]
+                size = self._sizes[place].to_bytes(SIZE)
+                made[low - start : high - start] = size[low - first + SIZE : high - first + SIZE]
             low, high = max(first, start), min(last, end)
             if low < high:
                 self._file.seek(self._kept[place] + low - first)

@@ -1,8 +1,9 @@
 """What stands in place of what is taken out: always of the same length in bytes, and the same for the same seed.
 
 A blank is a row of `x`. A pseudonym is made piece by piece, so that `orders-eu` and `orders-us` still begin alike:
-letters become a word that can be spoken, long numbers other numbers; numbers of up to three digits and what separates
-the pieces stay. An address keeps the number of digits of each of its parts, so that it is as long as text, too.
+letters become a word that can be spoken, numbers other numbers; what separates the pieces stays, and so does the only
+number of a name, if it has up to three digits. An address keeps the number of digits of each of its parts, so that it
+is as long as text, too.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ BLANK = b"x"
 CONSONANTS, VOWELS, LETTERS, DIGITS = "bdfghjklmnprstvz", "aeio", "abcdefghijklmnopqrstuvwxyz0123456789", "0123456789"
 TRIES = 64
 """Pseudonyms tried until one is free: those of few letters run out."""
-SHORT_NUMBER = 3
-_PIECE = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9.])|[0-9]+|[0-9A-Za-z\x80-\U0010ffff]+")
-"""An IPv4 address, a number, or what is no ASCII punctuation; bytes that are no UTF-8 are part of it."""
+_PIECE = re.compile(
+    r"(?<![0-9.])[0-9]{1,3}([-._])[0-9]{1,3}\1[0-9]{1,3}\1[0-9]{1,3}(?![0-9.])|[0-9]+|[0-9A-Za-z\x80-\U0010ffff]+"
+)
+"""An IPv4 address, also as `10-1-2-3`, a number, or what is no ASCII punctuation; bytes that are no UTF-8 are part."""
+_SHORT_NUMBER = re.compile(r"[^0-9]*[0-9]{1,3}[^0-9]*")
+"""A name whose only number tells it from others: `broker-1`. Several numbers can be an address or an identifier."""
 _CLASSES4 = ((1, 10), (10, 100), (100, 256))
 _FIRST4 = ((1, 10), (10, 100), (100, 224))
 """Numbers with as many digits; no unicast address begins with 224 or more."""
@@ -45,7 +49,10 @@ class Substitutes:
         """Return what stands for a name: a pseudonym, or a blank."""
         if not self.names:
             return blank(len(text.encode("utf-8", "surrogateescape")))
-        made = self._text_of(text) or _PIECE.sub(lambda found: self._piece(found[0]), text)
+        keeps_number = _SHORT_NUMBER.fullmatch(text) is not None
+        made = self._text_of(text) or _PIECE.sub(
+            lambda found: found[0] if keeps_number and _is_number(found[0]) else self._piece(found[0]), text
+        )
         return made.encode("utf-8", "surrogateescape")
 
     def noise(self, length: int, turn: int, *, dense: bool = False) -> bytes:
@@ -77,11 +84,10 @@ class Substitutes:
 
     def _made(self, piece: str) -> str:
         """Return a pseudonym that is free, if there is one."""
-        if "." in piece:
-            return self._text_of(piece) or "".join("0" if letter.isdigit() else letter for letter in piece)
-        is_number = piece.isascii() and piece.isdigit()
-        if is_number and len(piece) <= SHORT_NUMBER:
-            return piece
+        mark = next((letter for letter in "-._" if letter in piece), "")
+        if mark:
+            return self._text_of(piece.replace(mark, ".")).replace(".", mark) or re.sub("[0-9]", "0", piece)
+        is_number = _is_number(piece)
         length, made = len(piece.encode("utf-8", "surrogateescape")), piece
         for turn in range(2 * TRIES):
             asked = f"{self._seed}\0{turn}\0{piece}".encode("utf-8", "surrogateescape")
@@ -120,6 +126,10 @@ class Substitutes:
 def blank(length: int) -> bytes:
     """Return so many bytes that say nothing."""
     return BLANK * length
+
+
+def _is_number(piece: str) -> bool:
+    return piece.isascii() and piece.isdigit()
 
 
 def _pairs(said: bytes, alphabets: tuple[str, ...]) -> list[tuple[int, str]]:

@@ -1,0 +1,327 @@
+"""Captures that hold secrets where a redaction may overlook them, each with the secrets: `CASES`, by name."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import kdbg
+from kdbg.capture import blocks
+from kdbg.wire.records.compression import compress
+
+from ..traffic import RAW_IP, START, Talk, client_hello, framed, ip, packed, pcap
+from .seen import seen
+
+WHO, WHERE = "10.99.98.97", "10.99.98.98"
+SECRET = b"warehouse-secret"
+PACKED = bytes([10, 99, 98, 97])
+MAC = bytes.fromhex("02cafe4711aa")
+ETHERNET, SLL = 1, 113
+
+
+class Case(NamedTuple):
+    """A capture, and what must not be found in it once it is redacted."""
+
+    capture: bytes
+    secrets: tuple[bytes, ...]
+    suffix: str = ".pcap"
+
+    @property
+    def is_of_names(self) -> bool:
+        """Whether it is about texts alone, which are replaced without `--addresses` as well."""
+        return not any(one in (MAC, PACKED) for one in self.secrets)
+
+    def remaining(self, folder: Path, redact: Callable[[Path, Path], object]) -> list[bytes]:
+        """Redact the capture; return the secrets that are left. A run that is refused leaves none."""
+        path, made = folder / f"leak{self.suffix}", folder / f"shared{self.suffix}"
+        path.write_bytes(self.capture)
+        made.unlink(missing_ok=True)
+        redact(path, made)
+        if not made.exists():
+            return []
+        data = [made.read_bytes().lower(), *(one.lower() for one in seen(made).inside)]
+        return [one for one in self.secrets if any(one.lower() in piece for piece in data)]
+
+
+def of(*frames: bytes, link: int = ETHERNET) -> bytes:
+    """A capture of these frames."""
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, link)
+    return head + b"".join(struct.pack("<IIII", START + i, 0, len(one), len(one)) + one for i, one in enumerate(frames))
+
+
+def talk(**more: Any) -> Talk:
+    return Talk((WHO, 51514), (WHERE, 9092), **more)
+
+
+def ethernet(packet: bytes, kind: int = 0x0800) -> bytes:
+    return MAC + MAC + struct.pack(">H", kind) + packet
+
+
+def carried(wrap: Callable[[bytes], bytes]) -> bytes:
+    """A capture of an exchange whose IP packets are put into others."""
+    one = talk().ask("Heartbeat", 0, group_id=SECRET.decode(), member_id="m").answer().end()
+    return of(*(ethernet(wrap(segment.data)) for segment in one.segments))
+
+
+def outer(protocol: int, body: bytes) -> bytes:
+    made = ip("192.0.2.7", "192.0.2.8", body)
+    return made[:9] + bytes([protocol]) + made[10:]
+
+
+def udp(port: int, body: bytes) -> bytes:
+    return outer(17, struct.pack(">HHHH", 50_000, port, 8 + len(body), 0) + body)
+
+
+def with_options(packet: bytes, ip_options: bytes = b"", tcp_options: bytes = b"") -> bytes:
+    """An IPv4 packet with TCP in it, with options, whose bytes are as many as four times some number."""
+    body = packet[20:]
+    tcp = body[:12] + bytes([(5 + len(tcp_options) // 4) << 4]) + body[13:20] + tcp_options + body[20:]
+    total = struct.pack(">H", 20 + len(ip_options) + len(tcp))
+    return bytes([0x45 + len(ip_options) // 4]) + packet[1:2] + total + packet[4:20] + ip_options + tcp
+
+
+def named(host: str) -> bytes:
+    """A capture of Metadata that names a host."""
+    one = talk().ask("Metadata", 1, topics=[])
+    return pcap(one.answer(brokers=[{"node_id": 1, "host": host, "port": 9092}]).end())
+
+
+def fetched(records: bytes, version: int = 4) -> bytes:
+    """A capture of a Fetch whose record set are these bytes."""
+    one = talk().ask("Fetch", version, topics=[{"topic": "t", "partitions": [{"partition": 0}]}])
+    part = struct.pack(">ihqqii", 0, 0, 5, 5, -1, len(records)) + records
+    body = struct.pack(">ii", 0, 1) + packed(b"t") + struct.pack(">i", 1) + part
+    return pcap(one.answer_bytes(body).end())
+
+
+def snapshot(data: bytes) -> bytes:
+    one = talk().ask("FetchSnapshot", 0, topics=[{"name": "__cluster_metadata", "partitions": [{"partition": 0}]}])
+    part: dict[str, Any] = {"index": 0, "size": 10_000, "position": 5000, "unaligned_records": b""}
+    body = kdbg.encode(
+        {"topics": [{"name": "__cluster_metadata", "partitions": [part]}]},
+        api="FetchSnapshot", version=0, direction="response",
+    )  # fmt: skip
+    at = body.rindex(b"\1\0\0\0") if b"\1\0\0\0" in body[-5:] else len(body) - 4
+    return pcap(one.answer_bytes(body[:at] + bytes([len(data) + 1]) + data + body[at + 1 :]).end())
+
+
+def sasl(mechanism: str, *tokens: tuple[bytes, bytes]) -> bytes:
+    one = talk().ask("SaslHandshake", 1, mechanism=mechanism).answer(mechanisms=[mechanism])
+    for sent, answered in tokens:
+        one.ask("SaslAuthenticate", 0, auth_bytes=sent).answer(auth_bytes=answered)
+    return pcap(one.end())
+
+
+def oauth(error: object) -> bytes:
+    return sasl("OAUTHBEARER", (b"n,,\x01auth=Bearer abcdef\x01\x01", json.dumps(error).encode()))
+
+
+def scram(iterations: bytes) -> bytes:
+    first = b"r=abcdefghijklmnop,s=c2FsdHNhbHQ=,i=" + iterations
+    return sasl("SCRAM-SHA-256", (b"n,,n=bob,r=abcdefgh", first))
+
+
+def retransmitted() -> bytes:
+    """A message behind a plain one, of whose segment a first copy with other bytes at its size is in the capture."""
+    one = talk().ask("Metadata", 1, topics=[]).answer(brokers=[])
+    whole = len(one.segments)
+    one.ask("Heartbeat", 0, group_id="group", member_id="m")
+    last = one.segments[whole]
+    other = last.data[:40] + SECRET[:4] + last.data[44:]
+    one.segments.append(last._replace(data=other, at=last.at))
+    return pcap(one.answer().end())
+
+
+def produced(data: bytes, version: int = 3) -> bytes:
+    """A capture of a Produce whose record set are these bytes."""
+    body = struct.pack(">hhii", -1, 1, 1000, 1) + packed(b"topic") + struct.pack(">iiI", 1, 0, len(data)) + data
+    return pcap(talk().ask_bytes("Produce", version, body).answer().end())
+
+
+def broken_batch(codec: int) -> bytes:
+    """A batch whose compressed bytes are cut off in the middle, with a secret right behind."""
+    packed_records = compress(codec, SECRET * 4)[:-9] + SECRET
+    tail = struct.pack(">hiqqqhii", codec, 0, 0, 0, -1, -1, -1, 1) + packed_records
+    return struct.pack(">qiibI", 0, len(tail) + 9, 0, 2, 0) + tail
+
+
+def ng(*more: bytes) -> bytes:
+    """A pcapng file of a small exchange with other blocks in it."""
+    one = talk().ask("Heartbeat", 0, group_id="group", member_id="m").answer().end()
+    packets = [blocks.enhanced(0, (START + i) * 10**9, one.data, len(one.data)) for i, one in enumerate(one.segments)]
+    return blocks.section() + blocks.interface(RAW_IP) + b"".join(more) + b"".join(packets)
+
+
+def block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    size = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + size + body + size
+
+
+def option(code: int, data: bytes) -> bytes:
+    return struct.pack("<HH", code, len(data)) + data + bytes(-len(data) % 4) + bytes(4)
+
+
+def arp(kind: int = 0x0806) -> bytes:
+    return ethernet(struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1) + (MAC + PACKED) * 2, kind)
+
+
+def dhcp() -> bytes:
+    return udp(67, bytes(12) + PACKED * 2 + bytes(8) + MAC + SECRET)
+
+
+def quoted() -> bytes:
+    """ICMP's "port unreachable" with the packet that it is about."""
+    return outer(1, b"\x03\x03\0\0\0\0\0\0" + talk().ask("Heartbeat", 0, group_id=SECRET.decode()).segments[-1].data)
+
+
+def extended(header: int, data: bytes) -> bytes:
+    """An exchange over IPv6 with an extension header that holds these bytes, padded to whole eights."""
+    one = Talk(("2001:db8::1", 51514), ("2001:db8::2", 9092)).ask("Heartbeat", 0, group_id="g").answer().end()
+    data += bytes((-len(data) - 2) % 8)
+    more = bytes([6, (len(data) + 2) // 8 - 1]) + data
+    found = []
+    for segment in one.segments:
+        whole = segment.data
+        length = struct.pack(">H", len(whole) - 40 + len(more))
+        found.append(ethernet(whole[:4] + length + bytes([header]) + whole[7:40] + more + whole[40:], 0x86DD))
+    return of(*found)
+
+
+def option_everywhere(ip_options: bytes = b"", tcp_options: bytes = b"") -> bytes:
+    return carried(lambda data: with_options(data, ip_options, tcp_options))
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    dashed, mac = (b"10-99-98-97",), (MAC,)
+    for host in ("ip-10-99-98-97.ec2.internal", "ip-10-99-98-97.eu-west-1.compute.internal", "node_10_99_98_97"):
+        yield f"host {host}", Case(named(host), (host[-20:].encode(), b"10-99-98-97", b"10_99_98_97"))
+    yield "ssn", Case(named("ssn-078-05-1120"), (b"078-05", b"05-1120"))
+    yield "phone", Case(named("call-030-12-34"), (b"030-12", b"12-34"))
+    yield "hex in uuid", Case(named("550e8400-e29b-41d4-a716-446655440000"), (b"550e", b"41d4", b"716"))
+    yield "letters beside an address", Case(named("h10.99.98.97x"), (b"10.99.98.97",))
+    yield "address with too many digits", Case(named("10.99.98.97.1"), (b"10.99.98.97",))
+    yield "client host", Case(_described(f"/{WHO}"), (WHO.encode(),))
+    yield "version-like", Case(named("078.05.11"), (b"078.05",))
+    for size in (4, 8, 12, 16, 17, 30):
+        yield f"records of {size} bytes", Case(fetched(SECRET[:size].ljust(size, b"s")), (SECRET[:size][:8],))
+    yield "records with a magic", Case(fetched(SECRET + b"\2more of it"), (SECRET[:6], b"more"))
+    for size in (5, 12, 16, 40):
+        yield f"snapshot of {size} bytes", Case(snapshot((SECRET * 3)[:size]), (SECRET[: min(size, 6)],))
+    yield "oauth list", Case(oauth({"status": "x", "scopes": ["warehouse-secret", "b"]}), (SECRET,))
+    yield "oauth nested", Case(oauth({"status": "x", "a": {"b": [["warehouse-secret"]]}}), (SECRET,))
+    yield "oauth key", Case(oauth({"status": "x", "warehouse-secret": "x"}), (SECRET,))
+    yield "oauth number", Case(oauth({"status": "x", "ssn": 78051120}), (b"78051120",))
+    yield "oauth escapes", Case(oauth({"status": "x", "a": ['"warehouse-secret']}), (SECRET,))
+    yield (
+        "oauth text behind",
+        Case(sasl("OAUTHBEARER", (b"n,,\x01auth=Bearer ab\x01\x01", b'{"status":"x"} warehouse-secret')), (SECRET,)),
+    )
+    yield "scram i", Case(scram(b"warehouse-secret"), (SECRET,))
+    yield "scram i and text", Case(scram(b"4096warehouse-secret"), (SECRET,))
+    yield "scram i of an identifier", Case(scram(b"078051120"), (b"078051120",))
+    yield "scram extension", Case(scram(b"4096,x=warehouse-secret"), (SECRET,))
+    binding = b"p=warehouse-secret,,n=bob,r=abcdefgh"
+    yield "scram channel binding", Case(sasl("SCRAM-SHA-256", (binding, b"e=other-error")), (SECRET,))
+    yield (
+        "scram tokenauth",
+        Case(sasl("SCRAM-SHA-256", (b"n,,n=bob,r=abcdefgh,tokenauth=warehouse-secret", b"e=other-error")), (SECRET,)),
+    )
+    error = b"e=warehouse-secret"
+    yield "scram e", Case(sasl("SCRAM-SHA-256", (b"n,,n=bob,r=abcdefgh", error)), (SECRET,))
+    yield "software name", Case(_software("10.99.98.97 warehouse-secret"), (SECRET,))
+    yield "vxlan", Case(carried(lambda data: udp(4789, b"\x08\0\0\0\0\0\x07\0" + ethernet(data))), mac)
+    geneve = b"\0\0\x65\x58\0\0\x07\0"
+    yield "geneve", Case(carried(lambda data: udp(6081, geneve + ethernet(data))), mac)
+    options = b"\x05\0\x65\x58\0\0\x07\0" + b"\1\2\3\4" + SECRET
+    yield "geneve options", Case(carried(lambda data: udp(6081, options + ethernet(data))), (*mac, SECRET))
+    yield "gre", Case(carried(lambda data: outer(47, b"\0\0\x65\x58" + ethernet(data))), mac)
+    yield "gre key", Case(carried(lambda data: outer(47, b"\x20\0\x08\0ware" + data)), (b"ware",))
+    yield "gre ip", Case(carried(lambda data: outer(47, b"\0\0\x08\0" + data)), (PACKED,))
+    yield "mpls", Case(of(*(ethernet(b"\0\1\1\x40" + one.data, 0x8847) for one in _plain())), (MAC, PACKED))
+    pppoe = [
+        ethernet(b"\x11\0\0\1" + struct.pack(">HH", len(one.data) + 2, 0x21) + one.data, 0x8864) for one in _plain()
+    ]
+    yield "pppoe", Case(of(*pppoe), (MAC, PACKED))
+    yield "vlan", Case(of(*(ethernet(b"\0\7\x08\0" + one.data, 0x8100) for one in _plain())), (MAC, PACKED))
+    yield "ip options", Case(option_everywhere(b"\x44\x0c\x09\x03" + PACKED * 2), (PACKED,))
+    yield "record route", Case(option_everywhere(b"\x07\x0b\x0c" + PACKED * 2 + b"\0"), (PACKED,))
+    yield "text in ip options", Case(option_everywhere(b"\x88\x12" + SECRET + b"\0\0"), (SECRET,))
+    yield "text in tcp options", Case(option_everywhere(b"", b"\xfd\x12" + SECRET + b"\0\0"), (SECRET,))
+    yield "text in a tcp timestamp", Case(option_everywhere(b"", b"\1\1\x08\x0a" + SECRET[:8]), (SECRET[:8],))
+    yield "text behind tcp options' end", Case(option_everywhere(b"", b"\0\0" + SECRET + b"\0\0"), (SECRET,))
+    yield "ipv6 options", Case(extended(60, b"\x1e\x10" + SECRET), (SECRET,))
+    yield "ipv6 routing", Case(extended(43, b"\0\1\0\0\0\0" + SECRET), (SECRET,))
+    yield "arp", Case(of(arp(), *(ethernet(one.data) for one in _plain())), (MAC, PACKED))
+    yield "lldp", Case(of(ethernet(SECRET + MAC + PACKED, 0x88CC)), (SECRET, MAC, PACKED))
+    yield "dhcp", Case(of(ethernet(dhcp())), (SECRET, MAC, PACKED))
+    yield "dns", Case(of(ethernet(udp(53, bytes(12) + b"\x10" + SECRET + PACKED))), (SECRET, PACKED))
+    yield "icmp", Case(of(ethernet(quoted())), (SECRET, PACKED))
+    yield "trailer", Case(of(*(ethernet(one.data) + SECRET for one in _plain())), (SECRET,))
+    yield "cooked", Case(of(*(_cooked(one.data) for one in _plain()), link=SLL), (MAC, PACKED))
+    yield "ppp with text", Case(of(*(b"\xff\x03\0\x21" + one.data for one in _plain()), link=9), (PACKED,))
+    yield "802.11", Case(of(*(_wireless(one.data) for one in _plain()), link=105), (MAC, PACKED))
+    yield "tls", Case(_tls(), (SECRET,))
+    yield "other tcp", Case(pcap(talk().send(b"GET /" + SECRET)), (SECRET,))
+    yield "fin with payload", Case(_odd(1), (SECRET,))
+    yield "rst with payload", Case(_odd(4), (SECRET,))
+    yield "syn with payload", Case(_odd(2), (SECRET,))
+    yield "urgent", Case(_odd(0x38), (SECRET,))
+    yield "retransmitted", Case(retransmitted(), (SECRET[:4],))
+    yield "unknown api", Case(pcap(talk().ask_bytes(999, 0, SECRET).answer_bytes(SECRET)), (SECRET,))
+    yield "unknown version", Case(pcap(talk().ask("Metadata", 1, topics=[]).answer(brokers=[]).send(
+        framed(struct.pack(">hhi", 3, 99, 2) + packed(b"kdbg") + SECRET))), (SECRET,))  # fmt: skip
+    yield "trailing bytes", Case(pcap(talk().ask_bytes("Heartbeat", 0, packed(b"g") + bytes(4) + packed(b"m") + SECRET
+        ).answer().end()), (SECRET,))  # fmt: skip
+    for codec in (1, 3, 4):
+        yield f"broken batch {codec}", Case(produced(broken_batch(codec)), (SECRET,))
+    yield "pcapng comment", Case(ng(block(10, SECRET)), (SECRET,), ".pcapng")
+    names = struct.pack("<HH", 1, 4 + len(SECRET)) + PACKED + SECRET + bytes(4)
+    yield "pcapng names", Case(ng(block(4, names)), (SECRET,), ".pcapng")
+    yield "pcapng custom", Case(ng(block(0xBAD, struct.pack("<I", 7) + SECRET)), (SECRET,), ".pcapng")
+    interface = struct.pack("<HHI", RAW_IP, 0, 0) + option(2, SECRET)
+    yield "pcapng interface", Case(ng(block(1, interface)), (SECRET,), ".pcapng")
+    packet = struct.pack("<IIIII", 0, 0, 0, 4, 4) + bytes(4) + option(1, SECRET)
+    yield "pcapng packet comment", Case(ng(block(6, packet)), (SECRET,), ".pcapng")
+    yield "dashed", Case(named("gw-10-99-98-97"), dashed)
+
+
+def _plain() -> list[Any]:
+    return talk().ask("Heartbeat", 0, group_id="group", member_id="m").answer().end().segments
+
+
+def _described(host: str) -> bytes:
+    member = {"member_id": "m", "client_id": "c", "client_host": host}
+    one = talk().ask("DescribeGroups", 0, groups=["group"])
+    return pcap(one.answer(groups=[{"group_id": "group", "members": [member]}]).end())
+
+
+def _software(name: str) -> bytes:
+    one = talk().ask("ApiVersions", 3, client_software_name=name, client_software_version="1.0")
+    return pcap(one.answer(api_keys=[]).end())
+
+
+def _cooked(data: bytes) -> bytes:
+    return struct.pack(">HHH", 4, 1, 6) + MAC + b"\0\0" + b"\x08\0" + data
+
+
+def _wireless(data: bytes) -> bytes:
+    return b"\x08\x01\0\0" + MAC * 3 + b"\0\0" + bytes.fromhex("aaaa030000000800") + data
+
+
+def _tls() -> bytes:
+    one = talk().send(client_hello(SECRET.decode()))
+    return pcap(one.reply(b"\x16\x03\x03\0\x20" + SECRET * 2))
+
+
+def _odd(flags: int) -> bytes:
+    """A packet with these flags and bytes that belong to no exchange."""
+    one = talk().ask("Heartbeat", 0, group_id="group", member_id="m").answer()
+    one._packet(0, flags | 0x10 * (flags != 2), SECRET)
+    return pcap(one)
+
+
+CASES = dict(cases())

@@ -158,6 +158,10 @@ MISTAKES: Final[dict[str, MistakeKind]] = {
 PREFIXES: Final[dict[str, str]] = {Sure.CERTAIN: "", Sure.LIKELY: "probably ", Sure.GUESS: "possibly "}
 
 
-def mistake_sentence(kind: str, sure: str, **values: object) -> str:
-    """Return the sentence of a mistake: `probably` is its first word if it is likely, `possibly` if it is a guess."""
-    return PREFIXES[sure] + MISTAKES[kind].sentence.format(**values)
+def mistake_sentence(kind: str, sure: str, others: int = 0, **values: object) -> str:
+    """Return the sentence of a mistake: `probably` is its first word if it is likely, `possibly` if it is a guess.
+
+    `others` counts the other fields with the same mistake.
+    """
+    also = f"; {others:,} more {'field has' if others == 1 else 'fields have'} it" if others else ""
+    return PREFIXES[sure] + MISTAKES[kind].sentence.format(**values) + also

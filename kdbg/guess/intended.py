@@ -32,7 +32,7 @@ def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Mistake | None:
     """Return the mistake that explains best why bytes are no valid message; None where none does."""
     first = guesses[0] if guesses else None
     if first is not None and first.exact and not first.faults and not _is_any(first):
-        return None
+        return _find(data, _intended(first)) if first.direction == "request" and _is_known(first) else None
     if (found := find_frame_mistake(data)) is not None:
         return found
     intended = [*_claimed(data), *(_intended(guess) for guess in guesses if _is_known(guess))]

@@ -55,7 +55,7 @@ class _Ended(Exception):
     """The bytes end inside the message."""
 
 
-class _Impossible(Exception):
+class Impossible(Exception):
     """No message has these bytes in this place."""
 
 
@@ -65,30 +65,70 @@ def weigh(nodes: Iterable[Node], data: bytes, start: int, most: float, announced
     `most` is what a reading may cost before it is given up. `announced` is where the message ends by its size: what
     would go beyond that is impossible.
     """
-    weigher = _Weigher(data, start, most, announced)
+    weigher = Weigher(data, start, most, announced)
     try:
         for node in nodes:
-            weigher.read(node, "")
+            weigher.todo = Todo(Weigher.read, node, ROOT, None)
+            weigher.run()
     except _Ended:
         return Weight(weigher.bits, weigher.faults, len(data), True)
-    except (_Impossible, RecursionError):
+    except (Impossible, RecursionError):
         return None
     return Weight(weigher.bits, weigher.faults, weigher.at, False)
 
 
-class _Weigher:
-    """Where a reading stands in the bytes, and what it has cost so far."""
+Path = tuple[Any, str | int, str]
+"""Where a node stands: (the path around it, its key or index, the name of the nearest field)."""
+ROOT: Path = (None, "", "")
+
+
+def path_text(path: Path | None) -> str:
+    """Return a path as it is shown: `topics[0].name`."""
+    parts: list[str] = []
+    while path:
+        around, key, _ = path
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{key}" if key else "")
+        path = around
+    return "".join(reversed(parts)).lstrip(".")
+
+
+class Todo(NamedTuple):
+    """What is to be read, then `next`: immutable, so that a reading can go on from any earlier place."""
+
+    read: Callable[[Weigher, Any, Path], None]
+    node: Any
+    path: Path
+    next: Todo | None
+
+
+class Weigher:
+    """Where a reading is in the bytes, what it has cost, and what is still to be read."""
+
+    plain_varints = False
+    """Whether signed varints are read without zigzag."""
 
     def __init__(self, data: bytes, start: int, most: float, announced: int | None) -> None:
         self.data, self.at, self.most = data, start, most
         self.end = len(data)
         self.announced = announced
         self.bits, self.faults = 0.0, 0
+        self.todo: Todo | None = None
 
-    def read(self, node: Node, name: str) -> None:
-        _READS.get(type(node), _Weigher.other)(self, node, name)
-        if self.bits > self.most:
-            raise _Impossible
+    def run(self) -> None:
+        """Read all that is to be read; raise `Impossible` where no message has these bytes."""
+        while (todo := self.todo) is not None:
+            self.todo = todo.next
+            todo.read(self, todo.node, todo.path)
+            if self.bits > self.most:
+                raise Impossible
+
+    def then(self, read: Callable[[Any, Any, Path], None], node: Any, path: Path) -> None:
+        """Put something before all else that is to be read."""
+        self.todo = Todo(read, node, path, self.todo)
+
+    def read(self, node: Node, path: Path) -> None:
+        """Read one node; what is inside of it is put before all else."""
+        _READS.get(type(node), Weigher.other)(self, node, path)
 
     def fault(self, bits: float = NONSENSE) -> None:
         self.bits += bits
@@ -98,25 +138,25 @@ class _Weigher:
         """Raise `_Ended` where fewer bytes are left, with their cost."""
         if self.at + wanted > self.end:
             if self.announced is not None and self.at + wanted > self.announced:
-                raise _Impossible
+                raise Impossible
             self.bits += 4.0 * (self.end - self.at)
             self.at = self.end
             raise _Ended
 
-    def fixed(self, node: Fixed, name: str) -> None:
+    def fixed(self, node: Fixed, path: Path) -> None:
         self.left(node.size)
         value = node.unpack(self.data[self.at : self.at + node.size])[0]
         self.at += node.size
         if node.boolean and value > 1:
             self.fault()
-        self.priced(number_bits(node, value, name), 8.0 * node.size)
+        self.priced(number_bits(node, value, path[2]), 8.0 * node.size)
 
     def priced(self, bits: float, raw: float) -> None:
         """Add the cost of a value; more than its bytes and nonsense make it a fault."""
         self.bits += bits
         self.faults += bits >= raw + NONSENSE
 
-    def varint(self, node: Varint, name: str) -> None:
+    def varint(self, node: Varint, path: Path) -> None:
         self.bits += number(self.number(node))
 
     def number(self, node: Node) -> int:
@@ -141,10 +181,10 @@ class _Weigher:
             if byte < 0x80:
                 break
             if shift >= node.bits:
-                raise _Impossible
+                raise Impossible
         if raw >> node.bits or (not byte and shift > 7):
-            raise _Impossible
-        return (raw >> 1) ^ -(raw & 1) if node.signed else raw
+            raise Impossible
+        return (raw >> 1) ^ -(raw & 1) if node.signed and not self.plain_varints else raw
 
     def parsed(self, node: Node) -> Any:
         stream = io.BytesIO(self.data)
@@ -152,33 +192,36 @@ class _Weigher:
         try:
             value = node._parse(stream, None, "")
         except UNTIDY:
-            raise _Impossible from None
+            raise Impossible from None
         self.bits += 8.0 * (stream.tell() - self.at)
         self.at = stream.tell()
         return value
 
-    def other(self, node: Node, name: str) -> None:
+    def other(self, node: Node, path: Path) -> None:
         for base in type(node).__mro__[1:]:
             if base in _READS:
-                _READS[base](self, node, name)
+                _READS[base](self, node, path)
                 return
         self.parsed(node)
 
     def length(self, length: Length, nullable: bool) -> int:
         size = self.number(length.number) - length.bias
         if size < -1:
-            raise _Impossible
+            raise Impossible
         if size < 0 and not nullable:
             self.fault()
         return size
 
     def beyond(self, size: int) -> None:
-        """Raise `_Impossible` where so many bytes do not fit in what the size in front announces."""
+        """Raise `Impossible` where so many bytes do not fit in what the size in front announces."""
         if self.announced is not None and self.at + size > self.announced:
-            raise _Impossible
+            raise Impossible
 
-    def sized(self, node: Sized, name: str) -> None:
-        size = self.length(node.length, node.nullable)
+    def sized(self, node: Sized, path: Path) -> None:
+        self.contents(node, self.length(node.length, node.nullable), path)
+
+    def contents(self, node: Sized, size: int, path: Path) -> None:
+        """Read what follows a length."""
         if size <= 0:
             self.bits += 4.0 if node.text else 3.0
             return
@@ -186,7 +229,7 @@ class _Weigher:
         data = self.data[self.at : self.at + size]
         cut = len(data) < size
         if node.text:
-            self.text(data, size, node.kind, name, cut)
+            self.text(data, size, node.kind, path[2], cut)
         else:
             self.bits += number(size) + 8.0 * len(data)
         self.at += len(data)
@@ -207,8 +250,11 @@ class _Weigher:
         if self.bits - before > 12.0 * len(data) + NONSENSE:
             self.faults += 1
 
-    def array(self, node: WireArray, name: str) -> None:
-        count = self.length(node.length, node.nullable)
+    def array(self, node: WireArray, path: Path) -> None:
+        self.elements(node, self.length(node.length, node.nullable), path)
+
+    def elements(self, node: WireArray, count: int, path: Path) -> None:
+        """Read what follows a count."""
         if count <= 0:
             self.bits += 4.0
             return
@@ -216,64 +262,81 @@ class _Weigher:
         self.bits += number(count) + max(2.0 * math.log2(count / FEW), 0.0)
         if count > MANY:
             self.fault()
-        for _ in range(count):
-            self.read(node.item, name)
+        self.then(Weigher.items, (node.item, 0, count), path)
 
-    def struct(self, node: WireStruct, name: str) -> None:
+    def items(self, rest: tuple[Node, int, int], path: Path) -> None:
+        item, at, count = rest
+        if at + 1 < count:
+            self.then(Weigher.items, (item, at + 1, count), path)
+        self.read(item, (path, at, path[2]))
+
+    def struct(self, node: WireStruct, path: Path) -> None:
         if node.front:
-            self.other_struct(node)
+            self.parsed(node)  # as no release has them
+        else:
+            self.fields((node, 0), path)
+
+    def fields(self, rest: tuple[WireStruct, int], path: Path) -> None:
+        node, at = rest
+        if at < len(node.fields):
+            self.then(Weigher.fields, (node, at + 1), path)
+            field = node.fields[at]
+            self.read(field.node, (path, field.name, field.name))
+        else:
+            self.tags(node, path)
+
+    def tags(self, node: WireStruct, path: Path) -> None:
+        """Read the tagged fields that end a structure, if its version has them."""
+        if node.tags is None:
             return
-        for field in node.fields:
-            self.read(field.node, field.name)
-        if node.tags is not None:
-            self.tags(node)
-
-    def other_struct(self, node: WireStruct) -> None:
-        """Read a structure with optional fields in front, as no release has them, as a value."""
-        self.parsed(node)
-
-    def tags(self, node: WireStruct) -> None:
-        count, last = self.number(_UVARINT), -1
+        count = self.number(_UVARINT)
         self.bits += 0.5 if not count else 8.0
         if count > 32:
-            raise _Impossible
-        for _ in range(count):
-            tag, size = self.number(_UVARINT), self.number(_UVARINT)
-            self.beyond(size)
-            if tag <= last:
-                raise _Impossible
-            last, end = tag, self.at + size
-            known = (node.tags or {}).get(tag)
-            if known is None:
-                self.bits += NONSENSE + 8.0 * min(size, self.end - self.at)
-                self.left(size)
-                self.at = end
-            else:
-                self.bits += 8.0
-                self.read(known.node, known.name)
-            if self.at != end:
-                raise _Impossible
+            raise Impossible
+        if count:
+            self.then(Weigher.tagged, (node, count, -1), path)
 
-    def nullable_struct(self, node: NullableStruct, name: str) -> None:
+    def tagged(self, rest: tuple[WireStruct, int, int], path: Path) -> None:
+        node, count, last = rest
+        tag, size = self.number(_UVARINT), self.number(_UVARINT)
+        self.beyond(size)
+        if tag <= last:
+            raise Impossible
+        if count > 1:
+            self.then(Weigher.tagged, (node, count - 1, tag), path)
+        known = (node.tags or {}).get(tag)
+        if known is None:
+            self.bits += NONSENSE + 8.0 * min(size, self.end - self.at)
+            self.left(size)
+            self.at += size
+            return
+        self.bits += 8.0
+        self.then(Weigher.ends, self.at + size, path)
+        self.then(Weigher.read, known.node, (path, known.name, known.name))
+
+    def ends(self, end: int, path: Path) -> None:
+        """Make sure that what has a length ends there."""
+        if self.at != end:
+            raise Impossible
+
+    def nullable_struct(self, node: NullableStruct, path: Path) -> None:
         self.left(1)
         mark = self.data[self.at]
         self.at += 1
         self.bits += 1.0
         if mark == 1:
-            self.read(node.struct, name)
+            self.struct(node.struct, path)
         elif mark != node.null & 0xFF:
-            raise _Impossible
+            raise Impossible
 
-    def prefixed(self, node: LengthPrefixed, name: str) -> None:
+    def prefixed(self, node: LengthPrefixed, path: Path) -> None:
         size = self.length(node.length, False)
         self.beyond(size)
-        end = self.at + size
         self.bits += 1.0
-        self.read(node.item, name)
-        if self.at != end:
-            raise _Impossible
+        self.then(Weigher.ends, self.at + size, path)
+        self.then(Weigher.read, node.item, path)
 
-    def uuid(self, node: UuidNode, name: str) -> None:
+    def uuid(self, node: UuidNode, path: Path) -> None:
         self.left(16)
         data = self.data[self.at : self.at + 16]
         self.at += 16
@@ -281,12 +344,15 @@ class _Weigher:
         known = not any(data[:15])
         self.priced(3.0 if known else 122.0 if sound else 128.0 + NONSENSE, 128.0)
 
-    def rest(self, node: Rest, name: str) -> None:
+    def rest(self, node: Rest, path: Path) -> None:
         self.bits += 8.0 * (self.end - self.at)
         self.at = self.end
 
-    def records(self, node: RecordsNode, name: str) -> None:
-        size = self.length(node.length, node.nullable)
+    def records(self, node: RecordsNode, path: Path) -> None:
+        self.entries(node, self.length(node.length, node.nullable), path)
+
+    def entries(self, node: RecordsNode, size: int, path: Path) -> None:
+        """Read what follows the length of a record set."""
         if size <= 0:
             self.bits += 3.0
             return
@@ -319,8 +385,8 @@ def _least(node: Node) -> int:
 
 
 _UVARINT = Varint("UNSIGNED_VARINT", 32, signed=False)
-_READS: dict[type[Node], Callable[[Any, Any, str], None]] = {
-    Fixed: _Weigher.fixed, Varint: _Weigher.varint, Sized: _Weigher.sized, WireStruct: _Weigher.struct,
-    WireArray: _Weigher.array, NullableStruct: _Weigher.nullable_struct, LengthPrefixed: _Weigher.prefixed,
-    UuidNode: _Weigher.uuid, Rest: _Weigher.rest, RecordsNode: _Weigher.records,
+_READS: dict[type[Node], Callable[[Any, Any, Path], None]] = {
+    Fixed: Weigher.fixed, Varint: Weigher.varint, Sized: Weigher.sized, WireStruct: Weigher.struct,
+    WireArray: Weigher.array, NullableStruct: Weigher.nullable_struct, LengthPrefixed: Weigher.prefixed,
+    UuidNode: Weigher.uuid, Rest: Weigher.rest, RecordsNode: Weigher.records,
 }  # fmt: skip

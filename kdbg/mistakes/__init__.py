@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .finder import find_frame_mistake, find_mistake
+from .finder import Examination, examine, find_mistake
+from .frames import find_frame_mistake
 from .mistake import Mistake
 
-__all__ = ["Mistake", "find_frame_mistake", "find_mistake"]
+__all__ = ["Examination", "Mistake", "examine", "find_frame_mistake", "find_mistake"]

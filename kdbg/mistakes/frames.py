@@ -1,0 +1,49 @@
+"""Mistakes in the size and the header's integers: what bytes begin with before a message is known."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from ..findings.quirks import Sure
+from ..grammars import find
+from ..wire import Api
+from .mistake import Mistake, sized
+
+SHORTEST: Final = 16
+"""Bytes of a size and a request's header that are looked at."""
+
+
+def find_frame_mistake(data: bytes) -> Mistake | None:
+    """Return the mistake in the size or header of the request that bytes begin with; None where there is none.
+
+    `data` begins at the size, and holds nothing but the request.
+    """
+    little = int.from_bytes(data[:4], "little", signed=True)
+    if len(data) < SHORTEST or little not in (len(data), len(data) - 4) or data[:4] == data[3::-1]:
+        return None
+    if (known := _named(data[4:8], "big")) is not None:
+        return _mistake("little-endian-size", known, data, data[4:])
+    known = _named(data[4:8], "little")
+    return _mistake("little-endian-header", known, data, _swapped(data)) if known is not None else None
+
+
+def _named(data: bytes, order: Literal["big", "little"]) -> tuple[Api, int] | None:
+    """Return the API and version that the first four bytes of a header name; None for an unknown one."""
+    key, version = (int.from_bytes(data[at : at + 2], order) for at in (0, 2))
+    api = find(key)
+    return (api, version) if api is not None and api.reads("request", version) else None
+
+
+def _mistake(kind: str, known: tuple[Api, int], data: bytes, corrected: bytes) -> Mistake:
+    api, version = known
+    size = int.from_bytes(data[:4], "big", signed=True)
+    return Mistake(
+        kind, api.name, version, "request", "size", -4, 4, str(size), str(len(corrected)), Sure.CERTAIN,
+        sized(corrected),
+    )  # fmt: skip
+
+
+def _swapped(data: bytes) -> bytes:
+    """Return a message, without its size, with the bytes of the header's integers in the other order."""
+    length = data[12:14][::-1] if int.from_bytes(data[12:14], "little") < len(data) else data[12:14]
+    return data[5:3:-1] + data[7:5:-1] + data[11:7:-1] + length + data[14:]

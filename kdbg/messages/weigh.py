@@ -184,7 +184,11 @@ class Weigher:
                 raise Impossible
         if raw >> node.bits or (not byte and shift > 7):
             raise Impossible
-        return (raw >> 1) ^ -(raw & 1) if node.signed and not self.plain_varints else raw
+        if not node.signed:
+            return raw
+        if self.plain_varints:
+            return raw - (1 << node.bits) * (raw >> (node.bits - 1))
+        return (raw >> 1) ^ -(raw & 1)
 
     def parsed(self, node: Node) -> Any:
         stream = io.BytesIO(self.data)

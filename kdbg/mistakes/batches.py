@@ -293,8 +293,7 @@ def _zigzagged(batch: bytes, found: Records) -> bytes:
         (_, at, _), *varints = (one for one in found.varints if start <= one[0] < end)
         record = b""
         for first, last, value in varints:
-            signed = value - (1 << 32) if value >= 1 << 31 else value
-            record += batch[at:first] + build(VARLONG, signed)
+            record += batch[at:first] + build(VARLONG, value)
             at = last
         record += batch[at:end]
         parts.append(build(VARINT, len(record)) + record)

@@ -80,16 +80,17 @@ def _versions(subject: Subject, search: Search) -> Iterator[Candidate]:
             if not reader.whole():
                 continue
             change = Change("other-version-body", VERSION, str(other), str(subject.version), 0, None, None)
-            at = _body_at(reader, frame, head)
-            edit = Edit(at, ROOT, change._replace(end=len(frame)))
-            found = Found([edit], reader.bits, 8.0 * len(frame) - reader.bits)
+            at, bits = _body_at(reader, frame, head)
+            edit = Edit(at, ROOT, change._replace(end=len(frame)), bits)
+            found = Found([edit], reader.bits, 8.0 * (len(frame) - at) - (reader.bits - bits))
             corrected = frame[:2] + other.to_bytes(2, "big") + frame[4:] if direction == "request" else b""
             yield Candidate(reader.bits + VERSION + DISTANCE * abs(other - subject.version), found, corrected)
             return
 
 
-def _body_at(reader: Reader, frame: bytes, head: object) -> int:
+def _body_at(reader: Reader, frame: bytes, head: object) -> tuple[int, float]:
+    """Return where the body begins, and what the header costs."""
     probe = Reader(frame, reader.budget)
     probe.todo = beginning((head,))  # type: ignore[arg-type]
     probe.whole()
-    return probe.at
+    return probe.at, probe.bits

@@ -27,6 +27,12 @@ INTEGERS: Final = frozenset({
 """Fields with small values, in which a little-endian one is recognised."""
 
 
+CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
+"""Fields that have no value but those that have a name."""
+ANY = 18.0
+"""Bits that a length costs which is far from the one that is meant: damage is as likely as a mistake."""
+
+
 class Change(NamedTuple):
     """One change: the kind of the mistake, how unlikely it is in bits, and the values.
 
@@ -127,6 +133,9 @@ def _compact(data: bytes, at: int, node: Any) -> Iterator[Written]:
 def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[Written]:
     """Yield the lengths that may be meant where one of fixed width is expected."""
     width = number.size
+    raw, compact_end = uvarint(data, at)
+    if raw >= 0:
+        yield Written("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, raw - 1, compact_end)
     if len(data) < at + width:
         return
     end, size = at + width, int.from_bytes(data[at : at + width], "big", signed=True)
@@ -136,9 +145,6 @@ def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[Written]:
             yield Written(_wrong(node), 6.0, str(size), str(other), other, end)
     if size == -1 and not node.nullable:
         yield Written("null-not-allowed", 2.0, "null", "not null", 0, end)
-    raw, compact_end = uvarint(data, at)
-    if raw >= 0:
-        yield Written("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, raw - 1, compact_end)
     if little > 0 and little != size:
         yield Written("little-endian-length", 5.0, str(size), str(little), little, end)
     other_width = 6 - width
@@ -158,7 +164,7 @@ def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Written]:
     else:
         return
     for other in sorted(tries - {size - 1, size, size + 1, -1, -2}):
-        yield Written(_wrong(node), 18.0, str(size), str(other), other, end)
+        yield Written(_wrong(node), ANY, str(size), str(other), other, end)
 
 
 def _run(data: bytes, at: int) -> int:
@@ -174,10 +180,10 @@ def _integers(data: bytes, at: int, node: Fixed, name: str) -> Iterator[Change]:
     if len(raw) < node.size or node.boolean or node.code not in "hiq":
         return
     value, little = int.from_bytes(raw, "big", signed=True), int.from_bytes(raw, "little", signed=True)
-    if node.kind == "enum" and node.names and value not in node.names and little not in node.names:
+    if name in CLOSED and node.names and value not in node.names and little not in node.names:
         *first, last = map(str, sorted(node.names))
         known = f"{', '.join(first)} or {last}" if first else last
-        yield Change("unused-value", 3.0 + 9.0 * (name != "acks"), str(value), known, at + node.size, None, None)
+        yield Change("unused-value", 3.0, str(value), known, at + node.size, None, None)
     if _is_little(node, name, value, little):
         yield Change("little-endian-integer", 5.0, str(value), str(little), at + node.size, None, raw[::-1])
 

@@ -9,6 +9,7 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from .batches import batch_mistake
 from .candidates import Candidate, candidates
+from .changes import ANY
 from .mistake import Mistake, Subject, sized
 from .search import Budget, Search
 from .values import value_mistake
@@ -62,10 +63,12 @@ def examine(
     search = Search(frame, subject.nodes, budget)
     if size is not None and size != len(frame):
         return Examination(_size_mistake(subject, search, size), not budget.spent)
-    if search.ended or search.valid:
-        found = batch_mistake(subject, search.strict.record_sets)
-        if found is not None or search.valid:
-            return Examination(found or value_mistake(subject, search, rejected))
+    if search.ended and (found := batch_mistake(subject, search.strict.record_sets)) is not None:
+        return Examination(found)
+    if search.valid:
+        found = value_mistake(subject, search)
+        if found is not None or not search.strict.odd:
+            return Examination(found)
     return Examination(_best(subject, search), not budget.spent)
 
 
@@ -91,11 +94,16 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
         return None
     best, *others = found
     rivals = [one.cost for one in others if one.corrected != best.corrected]
+    rivals += [search.strict.bits] if search.valid else []
     margin = min(rivals, default=best.cost + 1000.0) - best.cost
+    if search.valid and margin < CERTAIN_MARGIN:
+        return None
     return best.mistake(subject)._replace(sure=_sure(margin, best))
 
 
 def _sure(margin: float, best: Candidate) -> Sure:
+    if best.found.edits[0].change.cost >= ANY:
+        return Sure.GUESS
     if margin >= CERTAIN_MARGIN and best.found.gain >= CERTAIN_GAIN:
         return Sure.CERTAIN
     return Sure.LIKELY if margin >= LIKELY_MARGIN and best.found.gain >= LIKELY_GAIN else Sure.GUESS

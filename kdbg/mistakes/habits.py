@@ -21,6 +21,10 @@ def _is_array(node: Any) -> bool:
     return isinstance(node, WireArray)
 
 
+def _is_sized(node: Any) -> bool:
+    return isinstance(node, LENGTHS) and not isinstance(node, WireArray)
+
+
 def _is_any(node: Any) -> bool:
     return isinstance(node, LENGTHS)
 
@@ -64,16 +68,17 @@ def _both(*habits: Habit) -> Habit:
 def habits(flexible: bool) -> Iterator[Habit]:
     """Yield what programs do wrong throughout a message of a flexible version, or of another."""
     if not flexible:
-        for wanted in (_is_any, _is_text, _is_array):
+        for wanted in (_is_any, _is_text, _is_sized, _is_array):
             yield _lengths("compact-length", wanted)
             yield _lengths("little-endian-length", wanted)
         yield _tags("surplus-tagged-fields")
         yield _both(_lengths("compact-length", _is_any), _tags("surplus-tagged-fields"))
         return
     old = _both(_lengths("int16-length", _is_text), _lengths("int32-length", _is_other))
-    for wanted in (_is_any, _is_text, _is_array, _is_other):
+    for wanted in (_is_any, _is_text, _is_sized, _is_array, _is_other):
         yield _lengths("compact-length-without-one", wanted)
     yield _lengths("int16-length", _is_text)
+    yield _lengths("int16-length", _is_sized)
     yield _lengths("int32-length", _is_array)
     yield _lengths("int32-length", _is_other)
     yield old

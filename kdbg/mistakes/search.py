@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..messages.score import NONSENSE
 from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
-from ..wire.nodes import Node, WireArray, WireStruct
+from ..wire.nodes import Fixed, Node, WireArray, WireStruct
 from ..wire.records.node import RecordsNode
-from .changes import Change, changes, tag_changes
+from .changes import CLOSED, Change, changes, tag_changes
 
 STEPS = 60_000
 """Fields that are read in all tries together."""
@@ -53,6 +54,8 @@ class Edit(NamedTuple):
     start: int
     path: Path
     change: Change
+    bits: float
+    """What the message cost up to it."""
 
 
 @dataclass
@@ -89,6 +92,7 @@ class Reader(Weigher):
         self.places: list[Place] | None = [] if trace else None
         self.edits: list[Edit] = []
         self.record_sets: list[RecordSetAt] = []
+        self.odd = 0
 
     def read(self, node: Node, path: Path) -> None:
         self.budget.steps -= 1
@@ -125,7 +129,7 @@ class Reader(Weigher):
 
     def apply(self, node: Any, path: Path, change: Change) -> None:
         """Read a node with a change."""
-        self.edits.append(Edit(self.at, path, change))
+        self.edits.append(Edit(self.at, path, change, self.bits))
         start, self.at = self.at, change.end
         if change.size is None:
             return
@@ -136,6 +140,23 @@ class Reader(Weigher):
             self.note_records(node, path, start)
         else:
             self.contents(node, change.size, path)
+
+    def fixed(self, node: Fixed, path: Path) -> None:
+        start = self.at
+        super().fixed(node, path)
+        if path[2] in CLOSED and node.names:
+            self.faults += node.unpack(self.data[start : self.at])[0] not in node.names
+
+    def priced(self, bits: float, raw: float) -> None:
+        """Add the cost of a value; an odd one is no fault, for valid messages have some."""
+        self.bits += bits
+        self.odd += bits >= raw + NONSENSE
+
+    def found(self) -> Found:
+        """Return the changes that were applied; the first of them is where the message is not valid."""
+        first = self.edits[0]
+        gain = 8.0 * (len(self.data) - first.start) - (self.bits - first.bits)
+        return Found(self.edits, self.bits, gain, self.record_sets)
 
     def whole(self) -> bool:
         """Read on; return whether that ends with the message, and with no value that no peer writes."""
@@ -170,8 +191,9 @@ class Search:
         self.strict = Reader(data, budget, trace=True)
         self.strict.todo = self.begun
         self.valid = self.strict.whole()
+        """Whether the message is valid as it is."""
         self.ended = self.strict.todo is None and self.strict.at == len(data)
-        """Whether the reading ends with the message, though values may be odd."""
+        """Whether the reading ends with the message, though it may have faults."""
 
     def singles(self) -> Iterator[Found]:
         """Yield each single change that makes the message valid."""
@@ -184,7 +206,7 @@ class Search:
                 except Impossible:
                     continue
                 if reader.whole():
-                    yield self._found(reader, place)
+                    yield reader.found()
                     best = min(best, reader.bits + FAR)
                 if self.budget.spent:
                     return
@@ -205,17 +227,13 @@ class Search:
         reader.most = most
         return reader
 
-    def _found(self, reader: Reader, place: Place) -> Found:
-        after = 8.0 * (len(self.data) - place.at) - (reader.bits - place.bits)
-        return Found(reader.edits, reader.bits, after, reader.record_sets)
-
     def with_habit(self, habit: Habit) -> Found | None:
         """Return the changes that undo what a program does everywhere; None where it does it once, or never."""
         reader = Reader(self.data, self.budget, habit=habit)
         reader.todo = self.begun
         if not reader.whole() or len(reader.edits) < 2:
             return None
-        return Found(reader.edits, reader.bits, 8.0 * len(self.data) - reader.bits, reader.record_sets)
+        return reader.found()
 
 
 def is_header(path: Path | None) -> bool:

@@ -62,7 +62,7 @@ def made(name: str, sample: Sample, frame: bytes, size: int | None = None) -> Ma
 
 def fields(sample: Sample) -> list[Span]:
     """The spans of the body outside of tagged fields and record sets."""
-    spans = [one for one in explain(sample.api, sample.version, sample.direction, sample.frame)[1].spans]
+    spans = explain(sample.api, sample.version, sample.direction, sample.frame)[1].spans
     start = end_of(header_grammar(sample.api, sample.version, sample.direction), sample.frame, 0)
     tagged = any(one.role == "tag" for one in spans)
     return [] if tagged else [one for one in spans if one.buffer == 0 and one.start >= start]
@@ -97,12 +97,8 @@ def places(sample: Sample) -> Iterator[Place]:
                 value -= width
         elif isinstance(number, Varint) and node.length.bias == 1:
             width = 0
-            raw, at = 0, one.start
-            while sample.frame[at] > 0x7F:
-                at += 1
-            at += 1
             if not array and one.value is not None:
-                value = one.end - at
+                value = one.end - _uvarint_end(sample.frame, one.start)
         else:
             continue
         end = one.start + width if width else _uvarint_end(sample.frame, one.start)
@@ -137,15 +133,15 @@ def _(chance: random.Random, sample: Sample) -> Made | None:
 
 @mistake("all compact lengths without + 1", "compact-length-without-one")
 def _(chance: random.Random, sample: Sample) -> Made | None:
-    return everywhere("all compact lengths without + 1", sample, lambda one: not one.width and one.value > 0,
-                      lambda one: uvarint(one.value))  # fmt: skip
+    return everywhere("all compact lengths without + 1", sample, lambda one: not one.width,
+                      lambda one: uvarint(max(one.value, 0)))  # fmt: skip
 
 
 @mistake("all compact string lengths without + 1", "compact-length-without-one")
 def _(chance: random.Random, sample: Sample) -> Made | None:
     return everywhere("all compact string lengths without + 1", sample,
-                      lambda one: not one.width and one.value > 0 and not one.array,
-                      lambda one: uvarint(one.value))  # fmt: skip
+                      lambda one: not one.width and not one.array,
+                      lambda one: uvarint(max(one.value, 0)))  # fmt: skip
 
 
 def everywhere(

@@ -221,6 +221,11 @@ class BuildError(KdbgError, ValueError):
         super().__init__(path, problem)
         self.path, self.problem = path, problem
 
+    def inside(self, path: str) -> BuildError:
+        """Return the same for a value that is itself a part of the value at `path`."""
+        dot = "." if path and self.path and not self.path.startswith("[") else ""
+        return BuildError(f"{path}{dot}{self.path}", self.problem)
+
     def __str__(self) -> str:
         return f"{self.path or 'body'}: {self.problem}"
 

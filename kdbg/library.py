@@ -68,14 +68,14 @@ def encode(
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
     from .messages.guide_names import understood
-    from .messages.rebuild import rebuild
+    from .messages.rebuild import may_hold_bytes, rebuild
 
     found = grammars.api(api)
     known(found, version, direction)
     if not isinstance(body, Mapping):
         raise BuildError("", f"{body!r} is no structure (an object with fields)")
     grammar, body = understood(found, direction, version, body)
-    data = build(grammar, rebuild(body))
+    data = build(grammar, rebuild(body) if may_hold_bytes(grammar) else body)
     if header is None or found.headerless:
         return data
     given = dict(header)

@@ -7,14 +7,34 @@ payload of that name, in the version that it says itself, and so is one without 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from ..errors import BuildError, UnknownPayload
 from ..wire.language.payload import Reading
-from ..wire.nodes import build, join, to_bytes
+from ..wire.nodes import (
+    Fixed,
+    NullableStruct,
+    Sized,
+    UuidNode,
+    Varint,
+    WireArray,
+    WireStruct,
+    build,
+    join,
+    to_bytes,
+)
+from ..wire.nodes.children import contains
 from ..wire.readings.compiled import read_whole
 
+NO_BYTES = (WireStruct, WireArray, NullableStruct, Fixed, Varint, UuidNode, Sized)
 KEYS = {"base64", "payload", "value"}
+
+
+@cache
+def may_hold_bytes(grammar: WireStruct) -> bool:
+    """Return whether a value of a grammar can hold payloads: whether any of its fields is bytes."""
+    return contains(grammar, lambda node: not isinstance(node, NO_BYTES) or (isinstance(node, Sized) and not node.text))
 
 
 def rebuild(value: Any, path: str = "") -> Any:

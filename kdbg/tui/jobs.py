@@ -15,22 +15,23 @@ from .index import Start
 from .spool import Chunk, SpoolWalk
 
 EVERY = 20_000
-"""Exchanges after which the numbers so far are told."""
+"""Exchanges after which the numbers so far are yielded, though more are written."""
 
 
 def fitting(spool: int, start: Start, filters: Filters) -> Iterator[bytes]:
     """Yield the positions that fit, as they are found: the bytes of an array of 32-bit numbers."""
-    for _, fits, first in _asked(spool, start, filters):
+    for _, fits, first in _asked(SpoolWalk(spool, start), start, filters):
         found = array("I", [first + at for at, good in enumerate(fits) if good])
         if found:
             yield found.tobytes()
 
 
 def numbers(spool: int, start: Start, filters: Filters, look: Look) -> Iterator[str]:
-    """Yield the first screen of `kdbg stats`, of what fits, as often as it has grown a good deal."""
+    """Yield the first screen of `kdbg stats`, of what fits: when all that is written was read, and every so often."""
     overview, findings, seen = Overview(), Counter[str](), 0
-    statistics, told, of = Statistics(overview.tables), 0, -1
-    for chunk, fits, _ in _asked(spool, start, filters):
+    statistics, shown, of = Statistics(overview.tables), 0, -1
+    walk = SpoolWalk(spool, start)
+    for chunk, fits, _ in _asked(walk, start, filters):
         if chunk.file != of:
             of = chunk.file
             statistics.capture(str(of), chunk.names)
@@ -38,18 +39,18 @@ def numbers(spool: int, start: Start, filters: Filters, look: Look) -> Iterator[
         statistics.know(wanted)
         statistics.take(wanted, lambda finding: findings.update([finding.kind.value]))
         seen += len(wanted)
-        if seen - told >= EVERY:
-            told = seen
+        if seen - shown >= EVERY or (seen > shown and walk.waits):
+            shown = seen
             statistics.finish()
             yield screen(overview, findings, None, look, look.width)
     statistics.finish()
     yield screen(overview, findings, None, look, look.width)
 
 
-def _asked(spool: int, start: Start, filters: Filters) -> Iterator[tuple[Chunk, list[bool], int]]:
+def _asked(walk: SpoolWalk, start: Start, filters: Filters) -> Iterator[tuple[Chunk, list[bool], int]]:
     """Yield chunks of exchanges, which of them fit, and the position of the first."""
     first, of = start.position, -1
-    for chunk in SpoolWalk(spool, start):
+    for chunk in walk:
         if chunk.file != of:
             of = chunk.file
             check = filters.dated(chunk.first_time).check(chunk.names)

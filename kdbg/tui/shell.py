@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
+from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
@@ -29,6 +30,8 @@ from .processes import Over
 from .table import Exchanges, Heading
 from .views import VIEWS, View, When, named
 
+WIDE = 120
+"""Columns of a screen that shows sixteen bytes in a line, not eight."""
 TICK = 0.1
 """Seconds between two looks at what has come."""
 RESORT = 20
@@ -59,7 +62,7 @@ class Shell(App[None]):
     #exchanges { height: 3fr; }
     #lower { height: 4fr; border-top: solid $primary 50%; border-title-color: $text-muted; }
     #fields { width: 1fr; border-right: solid $primary 50%; }
-    #bytes { width: 40; }
+    #bytes { width: 40; max-width: 60%; }
     .wide #bytes { width: 73; }
     #foot { height: 2; background: $panel; padding: 0 1; }
     #line { height: 1; border: none; padding: 0 1; display: none; background: $surface-lighten-2; }
@@ -229,9 +232,9 @@ class Shell(App[None]):
         if first and self._seen > 0:
             self.want()
 
-    def on_resize(self) -> None:
-        """Give the bytes as much room as the screen has."""
-        self.set_class(self.size.width >= 120, "wide")
+    def on_resize(self, event: Resize) -> None:
+        """Give the bytes as much room as the screen has; `self.size` is still the size before."""
+        self.set_class(event.size.width >= WIDE, "wide")
 
     def on_pane_moved(self, event: Pane.Moved) -> None:
         """Show what the cursor went to."""

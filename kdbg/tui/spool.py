@@ -170,17 +170,26 @@ class SpoolWalk:
         for about, numbers, rest, common in self.parcels():
             yield self._chunk(about, numbers, rest, common)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the next parcel is not written yet."""
+        return self._sizes() is None
+
+    def _sizes(self) -> tuple[int, ...] | None:
+        """Return the sizes of the parts of the next parcel; None where it is not written yet."""
+        sizes = os.pread(self._file, SIZES.size, self._at)
+        return SIZES.unpack(sizes) if len(sizes) == SIZES.size and any(sizes) else None
+
     def parcels(self) -> Iterator[tuple[About, bytes, bytes, int]]:
         """Yield what stands in front of each parcel, its numbers, the rest, and how much of that exchanges share."""
-        at = self._at
         while True:
-            sizes = os.pread(self._file, SIZES.size, at)
-            if len(sizes) < SIZES.size or not any(sizes):
+            sizes = self._sizes()
+            if sizes is None:
                 time.sleep(AGAIN)
                 continue
-            head, numbers, common, data = SIZES.unpack(sizes)
-            whole = _whole(self._file, head + numbers + common + data, at + SIZES.size)
-            at += SIZES.size + len(whole)
+            head, numbers, common, data = sizes
+            whole = _whole(self._file, head + numbers + common + data, self._at + SIZES.size)
+            self._at += SIZES.size + len(whole)
             about: About = pickle.loads(whole[:head])  # what this program wrote
             if about.over:
                 return

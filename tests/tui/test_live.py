@@ -351,6 +351,18 @@ def test_what_is_said_is_followed_and_faults_are_marked(brokers: str, tmp_path: 
     drive(brokers, steps, rules=("Metadata: delay 1ms",))
 
 
+def test_statistics_are_there_from_the_first_exchange(brokers: str) -> None:
+    async def steps(live: Live) -> None:
+        await live.press("2")
+        client = live.client()
+        for count in (1, 2):
+            client.say(METADATA)
+            await live.answered(client)
+            await live.until(lambda said=f"{count} exchange": any(said in line for line in lines(live.app)[2:]))
+
+    drive(brokers, steps)
+
+
 def test_what_is_more_than_is_kept_is_forgotten_and_the_rest_stays_right(
     brokers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,3 +124,24 @@ def test_what_happens_brings_those_up_to_date_that_say_so(monkeypatch: pytest.Mo
 
     drive(steps, ERRORS)
     assert views.VIEWS is noted
+
+
+@pytest.mark.parametrize(("before", "after"), [((160, 50), (80, 24)), ((160, 50), (45, 20)), ((80, 24), (160, 50))])
+def test_a_terminal_of_another_width_has_the_panes_of_that_width(
+    before: tuple[int, int], after: tuple[int, int]
+) -> None:
+    """A screen that began so narrow, or so wide, looks the same."""
+    seen = list[list[str]]()
+
+    async def begun_so(app: Browser, pilot: Pilot[None]) -> None:
+        seen.append(lines(app))
+
+    async def resized(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.resize_terminal(*after)
+        await pilot.pause()
+        assert app.fields.size.width >= after[0] // 3
+        seen.append(lines(app))
+
+    drive(begun_so, ERRORS, size=after)
+    drive(resized, ERRORS, size=before)
+    assert seen[0] == seen[1]

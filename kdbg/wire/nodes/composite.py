@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import BadLength, BadValue, BuildError
 from ...findings.faults import LengthUnfilled, NoMarker, NullForbidden, TagBehind, TagUnfilled
 from .leaves import INT8, Fixed, Length, Node, Stream, Varint, take, to_bytes
-from .tags import TAGGED, read_tags, write_tags
+from .tags import NO_TAGS, TAGGED, read_tags, write_tags
 
 NO_DEFAULT: Any = object()
 
@@ -51,13 +51,20 @@ class WireArray(Node):
         return [self.item._parse(stream, context, f"{path}[{i}]") for i in range(count)]
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
-        if value is None and not self.nullable:
-            raise BuildError(path, f"null, but {self.bnf} must not be null")
-        if value is not None and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):
-            raise BuildError(path, f"{value!r} is no list")
+        if type(value) is not list:
+            if value is None and not self.nullable:
+                raise BuildError(path, f"null, but {self.bnf} must not be null")
+            if value is not None and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):
+                raise BuildError(path, f"{value!r} is no list")
         self.length.build(-1 if value is None else len(value), stream, path)
+        if isinstance(self.item, Fixed) and (packed := self.item.pack_all(value)) is not None:
+            stream.write(packed)
+            return value
         for i, item in enumerate(value or ()):
-            self.item._build(item, stream, context, f"{path}[{i}]")
+            try:
+                self.item._build(item, stream, context, "")
+            except BuildError as error:
+                raise error.inside(f"{path}[{i}]") from None
         return value
 
 
@@ -89,6 +96,7 @@ class WireStruct(Node):
     def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None, *, front: bool = False) -> None:
         super().__init__()
         self.fields, self.tags, self.front = fields, tags, front
+        self._keys = frozenset(self.keys)
 
     @property
     def members(self) -> tuple[Field, ...]:
@@ -134,20 +142,25 @@ class WireStruct(Node):
                 raise BadLength(join(path, field.name), end - size, TagUnfilled(tag, size, taken), field.node.bnf)
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise BuildError(path, f"{value!r} is no structure (an object with fields)")
-        for name in value:
-            if name not in self.keys:
-                raise BuildError(join(path, str(name)), "there is no such field in this version")
+        if unknown := [name for name in value if name not in self._keys]:
+            raise BuildError(join(path, str(unknown[0])), "there is no such field in this version")
         if self.front:
             write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=True)
-        for field in self.fields:
-            item = value.get(field.name, NO_DEFAULT)
-            if item is NO_DEFAULT:
-                item = field.default
-            field.node._build(item, stream, context, join(path, field.name))
+        try:
+            for name, node, initial, _, _ in self.fields:
+                item = value.get(name, NO_DEFAULT)
+                if item is NO_DEFAULT:
+                    item = node.default() if initial is NO_DEFAULT else initial
+                node._build(item, stream, context, name)
+        except BuildError as error:
+            raise error.inside(path) from None
         if self.tags is not None and not self.front:
-            write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=False)
+            if not self.tags and TAGGED not in value:
+                stream.write(NO_TAGS)
+            else:
+                write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=False)
         return value
 
     def _tagged(self, value: Mapping[str, Any], path: str) -> dict[int, bytes]:

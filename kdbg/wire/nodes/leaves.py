@@ -80,6 +80,7 @@ class Fixed(Node):
         layout = struct.Struct(">" + code)
         self.size: int = layout.size
         self.unpack: Callable[[bytes], tuple[Any, ...]] = layout.unpack
+        self.pack: Callable[[Any], bytes] = layout.pack
         self.boolean: bool = bnf == "BOOLEAN"
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
@@ -104,19 +105,35 @@ class Fixed(Node):
         return value == 1
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
-        if isinstance(value, (str, list, tuple)):
-            value = number_of(self, value, path)
         try:
+            if type(value) is int and not self.boolean:
+                stream.write(self.pack(value))
+                return value
+            if isinstance(value, (str, list, tuple)):
+                value = number_of(self, value, path)
             if self.boolean and not isinstance(value, bool):
                 raise struct.error("wants true or false")
             if isinstance(value, bool) and not self.boolean:
                 raise struct.error("wants a number")
             if self.code == "d" and value in ("nan", "inf", "-inf"):  # JSON has no numbers for these
                 value = float(value)
-            stream.write(struct.pack(">" + self.code, value))
+            stream.write(self.pack(value))
         except (struct.error, OverflowError) as error:
             raise BuildError(path, f"{value!r} is no {self.bnf}: {error}") from None
         return value
+
+    def pack_all(self, values: Any) -> bytes | None:
+        """Return the bytes of several integers; None for booleans, and where one is no integer or does not fit."""
+        if self.boolean or not values or {*map(type, values)} != {int}:
+            return None
+        try:
+            return struct.pack(f">{len(values)}{self.code}", *values)
+        except (struct.error, OverflowError):
+            return None
+
+
+SMALL = [bytes([number]) for number in range(0x80)]
+"""Numbers that take one byte as a varint, written."""
 
 
 class Varint(Node):
@@ -158,6 +175,9 @@ class Varint(Node):
         if not isinstance(value, int) or isinstance(value, bool):
             raise BuildError(path, f"{value!r} is no {self.bnf}")
         raw = ((value << 1) ^ (value >> self.bits)) if self.signed else value
+        if 0 <= raw < 0x80:
+            stream.write(SMALL[raw])
+            return value
         if raw < 0 or raw >> self.bits:
             raise BuildError(path, f"{value} does not fit {self.bnf}")
         out = bytearray()

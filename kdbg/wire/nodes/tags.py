@@ -25,6 +25,8 @@ from .leaves import UINT16, UVARINT, VARINT, Stream
 TAGGED = "tagged_fields"
 """The key under which a structure's unknown tagged fields stand, tag -> bytes; absent where there are none."""
 
+NO_TAGS = b"\0"
+"""What stands behind a structure of which no tagged field is set."""
 LAST_FRONT_TAG = 0xFFFF
 TagPosition = tuple[int, int, int]
 """(tag, where the entry starts, size of its value); whoever asks for entries reads the values in between."""

@@ -18,6 +18,7 @@ from kdbg.wire.nodes import (
     UVARINT,
     Field,
     Fixed,
+    Length,
     LengthPrefixed,
     Node,
     NullableStruct,
@@ -45,6 +46,10 @@ def octets(at: At, *, nullable: bool = False) -> Node:
 
 def array(at: At, *, nullable: bool = False) -> WireArray:
     return types.Array(primitives.Int16).at(at, nullable=nullable)
+
+
+def items(node: Node) -> WireArray:
+    return WireArray("ARRAY", Length(INT32, 0), node, nullable=False)
 
 
 class TestUuid(Contract):
@@ -344,3 +349,28 @@ def test_a_meaning_changes_nothing_on_the_wire() -> None:
     assert isinstance(error, Fixed)
     assert (error.kind, error.names, error.bnf, error.size) == ("error", {0: "NONE"}, "INT16", 2)
     assert build(error, -1) == build(primitives.Int16, -1)
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"topics": [{"name": "a", "parts": [1, 2]}, {"name": "b", "parts": [1, True]}]}, "topics[1].parts[1]"),
+        ({"topics": [{"name": "a", "parts": [1, 1 << 31]}]}, "topics[0].parts[1]"),
+        ({"topics": [{"name": "a", "parts": [[1]]}]}, "topics[0].parts[0]"),
+        ({"topics": [{"name": 7, "parts": []}]}, "topics[0].name"),
+        ({"topics": [{"nom": "a"}]}, "topics[0].nom"),
+        ({"topics": [7]}, "topics[0]"),
+    ],
+)
+def test_a_value_that_cannot_be_written_is_named_by_its_whole_path(value: Any, path: str) -> None:
+    """Integers of an array are packed at once; what does not fit is found one by one."""
+    topic = WireStruct((Field("name", string(CLASSIC)), Field("parts", items(INT32))), None)
+    with pytest.raises(BuildError) as raised:
+        build(WireStruct((Field("topics", items(topic)),), None), value, "header")
+    assert raised.value.path == f"header.{path}"
+
+
+def test_an_array_of_arrays_has_no_dot_in_its_path() -> None:
+    with pytest.raises(BuildError) as raised:
+        build(items(items(INT32)), [[1], [2, "x"]])
+    assert raised.value.path == "[1][1]"

@@ -68,5 +68,14 @@ ROOMS = {
         ),
         Room("engine"),
         Room("messages", ("tests/grammars/test_dialects.py",)),
+        Room("diagnosis", ("tests/incidents/test_diagnosed.py", "tests/incidents/test_incidents.py")),
+        Room("ledgers", ("tests/diagnosis", "tests/incidents/test_diagnosed.py")),
+        Room("live"),
+        Room("redact"),
+        Room("tls"),
+        Room("logs", ("tests/cli/test_judged.py",)),
+        Room("places"),
+        Room("tui"),
+        Room("signals"),
     )
 }

@@ -27,6 +27,10 @@ MOST_LONG = 250_000
 """Bytes of a segment whose IP header says 0 for its length, as captures have it where a network card cuts segments."""
 WINDOW = LONGEST = 0xFFFF
 MASK = 0xFFFFFFFF
+TICK = 4_000
+"""Nanoseconds after which the clock of initial sequence numbers counts on (RFC 9293, 3.4.1)."""
+APART = 1 << 31
+"""What lies between the initial sequence numbers of the two ends of a connection."""
 CLIENT, BROKER = 0, 1
 Buffer: TypeAlias = "bytes | memoryview"
 Parted: TypeAlias = "tuple[bytes, Buffer]"
@@ -36,38 +40,54 @@ Parted: TypeAlias = "tuple[bytes, Buffer]"
 class Talks:
     """Connections by their ends, and the packets, from the IP header on, that what was said over them becomes.
 
-    Packets that are not written are bytes that the capture lacks.
+    Packets that are not written are bytes that the capture lacks. Clients may use a source port again: `connection`
+    numbers the connections that have the same ends, in the order in which they begin. What comes of one that has had a
+    successor is no packet.
     """
 
     def __init__(self, *, plain: bool = False) -> None:
         """Make none yet; `plain` packets cost less: long ones without checksums, which is enough for kdbg itself."""
         self._talks: dict[tuple[Endpoint, Endpoint], MadeUp] = {}
         self._plain = plain
+        self._ticks = 0
 
-    def said(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer) -> Iterator[bytes]:
+    def said(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int = 0,
+        connection: int = 0,
+    ) -> Iterator[bytes]:  # fmt: skip
         """Yield the packets of bytes that went over a connection, behind a handshake if they are its first."""
-        for head, payload in self.parted(client, broker, from_client, data):
+        for head, payload in self.parted(client, broker, from_client, data, time_ns, connection):
             yield head + payload
 
-    def parted(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer) -> Iterator[Parted]:
+    def parted(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int = 0,
+        connection: int = 0,
+    ) -> Iterator[Parted]:  # fmt: skip
         """Yield the same, each packet as its headers and the part of `data` behind them, which is not copied."""
         talk = self._talks.get((client, broker))
-        if talk is None:
-            talk = self._talks[client, broker] = MadeUp(client, broker, plain=self._plain)
+        if talk is not None and talk.number > connection:
+            return
+        if talk is None or talk.number < connection:
+            for packet in talk.ending() if talk is not None else ():
+                yield packet, b""
+            self._ticks = max(self._ticks + 1, time_ns // TICK)
+            talk = MadeUp(client, broker, number=connection, first=self._ticks, plain=self._plain)
+            self._talks[client, broker] = talk
             for packet in talk.opening():
                 yield packet, b""
         yield from talk.parted(CLIENT if from_client else BROKER, data)
 
-    def ended(self, client: Endpoint, broker: Endpoint) -> Iterator[bytes]:
-        """Yield the packets that end a connection, if it had any."""
-        talk = self._talks.pop((client, broker), None)
-        if talk is not None:
+    def ended(self, client: Endpoint, broker: Endpoint, connection: int = 0) -> Iterator[bytes]:
+        """Yield the packets that end a connection, if it had any and has had no successor."""
+        talk = self._talks.get((client, broker))
+        if talk is not None and talk.number == connection:
+            del self._talks[client, broker]
             yield from talk.ending()
 
     def all_ended(self) -> Iterator[bytes]:
         """Yield the packets that end all connections that are left."""
-        for client, broker in list(self._talks):
-            yield from self.ended(client, broker)
+        for (client, broker), talk in list(self._talks.items()):
+            yield from self.ended(client, broker, talk.number)
 
 
 class CaptureWriter:
@@ -96,16 +116,19 @@ class CaptureWriter:
     ) -> None:
         self.close()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int = 0
+    ) -> None:
         """Write bytes that went over a connection, after a handshake if they are its first; do nothing after `close`.
 
-        `time_ns` is nanoseconds since the epoch. Raise `CaptureError` where the file cannot be written any further.
+        `time_ns` is nanoseconds since the epoch; `connection` is as in `Talks`. Raise `CaptureError` where the file
+        cannot be written any further.
         """
-        self._write(self._talks.said(client, broker, from_client, data), time_ns)
+        self._write(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
 
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int = 0) -> None:
         """End a connection; do nothing for one that nothing was written of, or after `close`."""
-        self._write(self._talks.ended(client, broker), time_ns)
+        self._write(self._talks.ended(client, broker, connection), time_ns)
 
     def close(self) -> None:
         """End every connection, and the file."""
@@ -134,14 +157,18 @@ class CaptureWriter:
 class MadeUp:
     """A TCP connection made up around bytes: makes its packets, which begin with their IP header.
 
-    It counts the sequence numbers that each end, `CLIENT` or `BROKER`, has used. Packets are in the order of the calls.
+    It counts the sequence numbers that each end, `CLIENT` or `BROKER`, has used, from `first` of the client on. With
+    equal ones the SYN of another connection with the same ends is a retransmission for whoever reads it. Packets are
+    in the order of the calls. `number` is whatever its owner numbers connections by.
     """
 
-    def __init__(self, client: Endpoint, broker: Endpoint, *, plain: bool = False) -> None:
-        self._plain = plain
+    number: int
+
+    def __init__(self, client: Endpoint, broker: Endpoint, *, first: int, number: int = 0, plain: bool = False) -> None:
+        self.number, self._plain = number, plain
         addresses = _alike(client[0], broker[0])
         self._ends = tuple(zip(addresses, (client[1], broker[1]), strict=True))
-        self._used = [0, 0]
+        self._used = [first & MASK, first + APART & MASK]
 
     def opening(self) -> Iterator[bytes]:
         """Yield the packets of the handshake."""

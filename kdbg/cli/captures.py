@@ -30,7 +30,7 @@ from ..reading.places import grouped
 from ..render.heading import endpoint
 from ..render.places import clock_lines
 from ..render.values import escape
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import unmatched_lines
 from .found import Found

@@ -11,13 +11,13 @@ from functools import partial
 from ..capture.frames import Frame
 from ..capture.keylog import KeyLog
 from ..capture.packet import ACK, PSH, SYN, Packet
-from ..capture.write import RAW_IP, MadeUp
+from ..capture.write import RAW_IP, TICK, MadeUp
 from ..engine.classifier import Budget, Classifier
 from ..engine.tls import Tls
 from ..findings import Finding
 from ..redact.streams import Direction
+from ..tcp.connection import Connection
 from ..tcp.stream import NOBODY, Receiver
-from ..tcp.table import Connection
 
 Takes = Callable[[Packet, Direction], bool]
 """Says whether a packet is to be written."""
@@ -29,7 +29,8 @@ class PlainTalk:
 
     def __init__(self, tls: Tls, takes: Takes, write: Write) -> None:
         ends = tls.initiator, tls.acceptor
-        self.made = MadeUp(ends[tls.client], ends[1 - tls.client])
+        assert isinstance(tls.tcp, Connection), "preambles are not looked for here"
+        self.made = MadeUp(ends[tls.client], ends[1 - tls.client], first=tls.tcp.start // TICK)
         self._first, self._takes, self._write = tls.first_packet, takes, write
         self._open, self._left = False, 2
         self.sides = PlainSide(self, tls.client, sent=True), PlainSide(self, 1 - tls.client, sent=False)

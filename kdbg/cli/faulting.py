@@ -101,14 +101,25 @@ class Marks:
     def __init__(self, pipe: int, say: Callable[[str], object] = lambda text: None) -> None:
         os.set_blocking(pipe, False)
         self._pipe, self._say, self._rest = pipe, say, b""
-        self._done: dict[tuple[tuple[str, int], int], list[str]] = {}
+        self._done: dict[tuple[tuple[str, int], int], list[tuple[int, str]]] = {}
 
     def mark(self, exchanges: Sequence[Exchange]) -> None:
         """Add what was done to exchanges to their findings."""
         self.take()
         for exchange in exchanges if self._done else ():
-            for rule in self._done.pop((exchange.peers.client, exchange.correlation_id), ()):
+            for rule in self._done_to(exchange):
                 exchange.findings.append(Finding(Kind.FAULT, facts=FaultDone(rule)))
+
+    def _done_to(self, exchange: Exchange) -> Iterator[str]:
+        """Take out what was done to an exchange, and what is older: a client may use its port and its ids again."""
+        key = exchange.peers.client, exchange.correlation_id
+        request, response = exchange.request, exchange.response
+        done = self._done.pop(key, [])
+        if response is not None and (later := [one for one in done if one[0] > response.last_time]):
+            self._done[key] = later
+        for time, rule in done:
+            if (request is None or time >= request.first_time) and (response is None or time <= response.last_time):
+                yield rule
 
     def take(self) -> None:
         """Take what the pipe holds."""
@@ -125,7 +136,8 @@ class Marks:
             self._say(said["said"])
         else:
             host, port = said["client"]
-            self._done.setdefault(((host, port), said["correlation_id"]), []).append(said["fault"])
+            done = self._done.setdefault(((host, port), said["correlation_id"]), [])
+            done.append((said["time"], said["fault"]))
 
 
 class Marked(Watching):

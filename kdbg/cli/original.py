@@ -112,7 +112,7 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
     from ..query.stored import show
 
     missing: list[str] = []
-    found: list[Exchange] = []
+    found: dict[tuple[str, int], list[Exchange]] = {}
     with closing(Database()) as database:
         show(database, folder, {"files"})
         for row in rows:
@@ -121,10 +121,11 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
             if exchange is None:
                 missing.append(one.missing)
             else:
-                found.append(exchange)
+                found.setdefault((row["capture"], exchange.peers.number), []).append(exchange)
     if found:
         with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
-            for exchange in found:
-                save(exchange, writer)
-    said = [f"{target}: {number(len(found), 'exchange')} written"] if found else []
+            for connection, exchanges in enumerate(sorted(found.values(), key=lambda some: some[0].time)):
+                for exchange in exchanges:
+                    save(exchange, writer, connection)
+    said = [f"{target}: {number(sum(map(len, found.values())), 'exchange')} written"] if found else []
     yield "; ".join([*said, *dict.fromkeys(missing)])

@@ -9,7 +9,7 @@ from ..messages.exchange import Exchange
 from ..messages.peers import Peers, Process
 from ..render.heading import endpoint
 from ..render.values import escape
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 
 MOST = 1 << 16
 """Connections that are remembered."""

@@ -10,8 +10,8 @@ from ..capture.packet import Packet
 from ..errors import CaptureRefused
 from ..messages.exchange import CapturedMessage, Exchange
 from ..redact.streams import Direction
+from ..tcp.connection import Connection
 from ..tcp.stream import NOBODY, Receiver
-from ..tcp.table import Connection
 
 
 class Ends:

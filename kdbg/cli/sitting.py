@@ -204,16 +204,16 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
                 if exchange.number in left:
                     left.discard(exchange.number)
                     written += 1
-                    save(exchange, writer)
+                    save(exchange, writer, exchange.peers.number)
             if not left:
                 break
     yield f"{target}: {number(written, 'exchange')} written"
 
 
-def save(exchange: Exchange, writer: CaptureWriter) -> None:
-    """Write the messages of an exchange."""
+def save(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:
+    """Write the messages of an exchange; `connection` is the number of its own as `CaptureWriter` has it."""
     for half in (exchange.request, exchange.response):
         if half is not None:
             data = len(half.data).to_bytes(4, "big") + half.data
-            client, broker, *_ = exchange.peers.client, exchange.peers.broker
-            writer.tap(client, broker, half is exchange.request, data, half.first_time)
+            _, client, broker, *_ = exchange.peers
+            writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)

@@ -10,7 +10,7 @@ from ..capture import Capture
 from ..capture.files import Lost
 from ..engine.driver import Fits, Pairing
 from ..logs.log import Log
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 from .captures import LOST, Captures, number, totals
 from .owned import Owned
 

@@ -56,11 +56,13 @@ class Connection(asyncio.Protocol):
 
     address: Address
     settings: Settings
+    number: int
 
     def __init__(
         self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None, known: Known | None = None
     ) -> None:
         self.address, self.settings = address, settings
+        self.number = 0
         self.client: Address = ("", 0)
         self.broker: Address = address
         self.versions: Mapping[int, tuple[int, int]] | None = None
@@ -255,7 +257,8 @@ class Connection(asyncio.Protocol):
         self._outgoing = Outgoing(self._socket, self._transport)
         self.client = (transport.get_extra_info("sockname") or self.client)[:2]
         self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
-        peers = Peers(next(_numbers), self.client, self.broker)
+        self.number = next(_numbers)
+        peers = Peers(self.number, self.client, self.broker)
         self._conversation = _Patient(peers, self._deliver, whole=True, known=self._known)
 
     def data_received(self, data: bytes) -> None:

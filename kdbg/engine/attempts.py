@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..findings import Finding, Kind
 from ..findings.facts import NobodyThere, TurnedDown
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 
 
 def attempt(connection: Connection) -> Finding | None:

@@ -18,8 +18,9 @@ from ..findings import Finding
 from ..findings.kinds import ATTEMPTS
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
+from ..tcp.connection import Connection
 from ..tcp.stream import NOBODY, Receiver
-from ..tcp.table import Connection, Table
+from ..tcp.table import Table
 from ..wire.readings.topic_names import NamesThen
 from .attempts import attempt
 from .classifier import Budget, Classifier

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ..findings import Finding, Kind
 from ..findings.facts import Foreign
 from ..messages.peers import Via
+from ..tcp.connection import Connection
 from ..tcp.stream import NOBODY, Receiver
-from ..tcp.table import Connection
 from .classifier import Budget, Event
 from .layer import Layer
 from .preambles import LONGEST, OTHER, Over, Read, Refused

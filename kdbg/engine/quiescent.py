@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 from .framing import Framer
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..findings import Finding, Kind
 from ..findings.facts import Encrypted
 from ..messages.peers import Decrypted
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 from .layer import Layer
 from .proxied import Proxied
 

@@ -110,20 +110,21 @@ class Proxy:
     def _session(self, broker: Address) -> Session:
         """Return the session of a client that has just connected; its broker is connected to beside."""
         change = self.addresses.change if self._change else None
-        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker), self._ended,
+        self.connections += 1
+        number = self.connections
+        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker, number), self._ended,
                           self._desk, self._room)  # fmt: skip
         self._sessions.add(session)
-        self.connections += 1
         return session
 
-    def _made(self, session: Session, broker: Address) -> None:
+    def _made(self, session: Session, broker: Address, number: int) -> None:
         """Connect a session to its broker, whose client is there; one that comes while the proxy ends is hung up on."""
         if self._closed:
             session.hang_up(broken=True)
         else:
-            self._spawn(self._connect(session, broker))
+            self._spawn(self._connect(session, broker, number))
 
-    async def _connect(self, session: Session, broker: Address) -> None:
+    async def _connect(self, session: Session, broker: Address, number: int) -> None:
         """Connect a session to its broker; hang up on the client where that fails."""
         transport = session.client.transport
         assert transport is not None
@@ -132,7 +133,7 @@ class Proxy:
             session.hang_up(broken=True)
             return
         client = peer[:2]
-        session.peers = Peers(self.connections, client, broker_endpoint(broker))
+        session.peers = Peers(number, client, broker_endpoint(broker))
         try:
             async with asyncio.timeout(self._upstream.timeout):
                 upstream = await self._reach(session, broker)

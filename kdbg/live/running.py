@@ -50,13 +50,15 @@ class Recorded:
         self._talks, self._data = Talks(), bytearray(file_header(RAW_IP))
         self._lock = threading.Lock()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
         """Take bytes that went over a connection."""
-        self._add(self._talks.said(client, broker, from_client, data), time_ns)
+        self._add(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
 
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
         """Take note that a connection has ended."""
-        self._add(self._talks.ended(client, broker), time_ns)
+        self._add(self._talks.ended(client, broker, connection), time_ns)
 
     @property
     def capture(self) -> bytes:

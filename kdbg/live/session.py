@@ -35,12 +35,14 @@ LARGE = 1 << 14
 
 
 class Tap(Protocol):
-    """Who is told of what is said."""
+    """Who is told of what is said. `connection` numbers connections: clients use their ports again."""
 
-    def tap(self, client: Address, broker: Address, from_client: bool, data: Buffer, time_ns: int) -> None:
+    def tap(
+        self, client: Address, broker: Address, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
         """Take bytes as the client sent them, or as it gets them; a view of them holds only until this returns."""
 
-    def ended(self, client: Address, broker: Address, time_ns: int) -> None:
+    def ended(self, client: Address, broker: Address, time_ns: int, connection: int) -> None:
         """Take note that a connection has ended."""
 
 
@@ -107,7 +109,8 @@ class Session:
     def told(self, from_client: bool, data: Buffer) -> None:
         """Tell the tap of bytes."""
         if self.tap is not None:
-            self.tap.tap(self.peers.client, self.peers.broker, from_client, data, time.time_ns())
+            number, client, broker, *_ = self.peers
+            self.tap.tap(client, broker, from_client, data, time.time_ns(), number)
 
     def pump(self) -> None:
         """Do what stands in the queues, as far as it is due."""
@@ -137,7 +140,8 @@ class Session:
             if self.holder is not None:
                 self.holder.ended()
             if self.tap is not None:
-                self.tap.ended(self.peers.client, self.peers.broker, time.time_ns())
+                number, client, broker, *_ = self.peers
+                self.tap.ended(client, broker, time.time_ns(), number)
             self._done(self)
 
     def hang_up(self, *, broken: bool = False) -> None:

@@ -21,15 +21,17 @@ class Taps:
     def __init__(self, taps: Sequence[Tap]) -> None:
         self._taps = taps
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
         """Tell all of bytes that went over a connection."""
         for one in self._taps:
-            one.tap(client, broker, from_client, data, time_ns)
+            one.tap(client, broker, from_client, data, time_ns, connection)
 
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
         """Tell all that a connection has ended."""
         for one in self._taps:
-            one.ended(client, broker, time_ns)
+            one.ended(client, broker, time_ns, connection)
 
 
 class PipeTap:
@@ -42,17 +44,20 @@ class PipeTap:
         out.interface(RAW_IP, "proxy")
         self._pump()
 
-    def tap(self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int) -> None:
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
         """Take note of bytes that went over a connection."""
+        said = client, broker, from_client, data, time_ns, connection
         if len(data) < LARGE:
-            self._give(self._talks.said(client, broker, from_client, data), time_ns)
+            self._give(self._talks.said(*said), time_ns)
         elif not self._closed:
-            self._out.borrow(0, time_ns, self._talks.parted(client, broker, from_client, data))
+            self._out.borrow(0, time_ns, self._talks.parted(*said))
             self._pump()
 
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int) -> None:
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
         """Take note that a connection has ended."""
-        self._give(self._talks.ended(client, broker), time_ns)
+        self._give(self._talks.ended(client, broker, connection), time_ns)
 
     async def close(self, patience: float) -> None:
         """End all connections; wait so many seconds for the reader to take what is left."""

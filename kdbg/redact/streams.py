@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from ..messages.exchange import CapturedMessage
+from ..tcp.connection import Connection
 from ..tcp.stream import Receiver, Stream
-from ..tcp.table import Connection
 from .fronts import Front, Fronts
 
 Direction: TypeAlias = tuple[int, bool]

@@ -10,7 +10,7 @@ from ..grammars import api
 from ..messages.exchange import Exchange
 from ..messages.peers import Decrypted, Peers
 from ..messages.software import software_of
-from ..tcp.table import Connection
+from ..tcp.connection import Connection
 from .cells import AddRow, TableRow
 from .rows import NO_EXCHANGE, problem_columns, who_columns
 from .values import moment, text

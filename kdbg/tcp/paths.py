@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 from kdbg.capture.packet import ACK, FIN, RST, SHUT, SYN, Endpoint, Packet, endpoint, reverse
 
 from . import ways
+from .reuse import MADE_UP
 from .ways import HEAD, MASK, Shut, Stall, Way
 
 MOST = 65_536
@@ -36,12 +37,12 @@ class Path:
     Times are nanoseconds since the epoch, None for what was not seen. `syns` counts how often the connection was asked
     for, from `start` to `last_syn`; `answered` is when that was granted, `refused` when it was turned down, and
     `established` when the one who asked took note. `ways` are what either end sent: the opening one's first.
-    `closes` tells who hung up, in order.
+    `begun` is the sequence number of its SYN, -1 for none. `closes` tells who hung up, in order.
     """
 
     __slots__ = (
-        "acceptor", "answered", "closes", "established", "first_packet", "initiator", "last_packet", "last_syn",
-        "last_time", "opened", "refused", "start", "syns", "ways",
+        "acceptor", "answered", "begun", "closes", "established", "first_packet", "initiator", "last_packet",
+        "last_syn", "last_time", "opened", "refused", "start", "syns", "ways",
     )  # fmt: skip
     answered: int | None
     established: int | None
@@ -57,6 +58,7 @@ class Path:
         self.last_time: int = packet[1]
         self.last_syn: int = packet[1]
         self.opened: bool = opened
+        self.begun: int = -1
         self.syns: int = 0
         self.answered = self.established = self.refused = None
         self.ways: tuple[Way, Way] = Way(), Way()
@@ -163,7 +165,7 @@ class Paths:
         flow, flags = packet[2], packet[5]
         if entry is not None:
             path, side = entry
-            if flags & ACK or (not path.ended and path.ways[side].next in (-1, packet[3] + 1 & MASK)):
+            if flags & ACK or _same(path, side, packet[3]):
                 return entry
         if entry is None and not flags & SYN and (not packet[7] or flags & RST):
             return None
@@ -189,14 +191,24 @@ class Paths:
         self._by_flow = {flow: entry for flow, entry in self._by_flow.items() if id(entry[0]) not in gone}
 
 
+def _same(path: Path, side: Side, seq: int) -> bool:
+    """Whether a SYN belongs to this path: sent again, or a late copy of the one that began what is over."""
+    if path.ended:
+        return path.syns > 0 and path.refused is None and seq == path.begun > MADE_UP and side == 0
+    return path.ways[side].next in (-1, seq + 1 & MASK)
+
+
 def _marked(path: Path, side: Side, packet: Packet) -> None:
     """Take a segment that begins or ends something."""
     _, time, _, seq, _, flags, _, length = packet
+    if flags & SYN and path.ended:
+        return
     if flags & SYN:
         path.ways[side].next = seq + 1 & MASK
         if flags & ACK:
             path.answered = path.answered or time
         else:
+            path.begun = seq
             path.syns += 1
             path.last_syn = time
     elif flags & RST:

@@ -96,6 +96,11 @@ class Stream:
         self.first: int | None = None
         self.certain = self.ended = self.regular = False
 
+    @property
+    def finished(self) -> bool:
+        """Whether its end is known: nothing new can come but what is missing before it."""
+        return self.ended or self._fin is not None
+
     def attach(self, receiver: Receiver) -> None:
         """Say who takes the bytes, before the first comes."""
         if not self.ended:
@@ -118,6 +123,10 @@ class Stream:
     def near(self, seq: int) -> bool:
         """Whether a sequence number is near the current one, not of an earlier connection on the same ports."""
         return self.first is None or abs(self._place(seq) - self.due) <= NEAR
+
+    def older(self, seq: int) -> bool:
+        """Whether a sequence number is one before its beginning, which a SYN told: of an earlier connection."""
+        return self.certain and self.first is not None and self._place(seq) < self.first - 1
 
     def receive(self, seq: int, payload: bytes, length: int, time: int, number: int) -> None:
         """Take a segment with data: `length` bytes were sent, `payload` is what was captured of them."""

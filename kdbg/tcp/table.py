@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal, TypeAlias
 
 from kdbg.budget import Held
-from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, endpoint, reverse
+from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, reverse
+from kdbg.tcp.connection import NO_PACKETS, Connection, OpenedBy, TrackedConnection
+from kdbg.tcp.reuse import is_same, lowest, reopened
 from kdbg.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 
 CONNECTIONS = 65_536
-LATE_SYN, LATE_BYTES = 64, 1 << 20
-"""A SYN that comes after data is the same connection's if it was shuffled by no more packets and bytes than these."""
 SHUFFLED = 64
 """Packets of the capture that are waited for what belongs before those at hand: where a connection's data begins, if
 nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it."""
@@ -28,80 +27,8 @@ UNUSUAL = FIN | SYN | RST
 EPHEMERAL = 32_768
 """Linux gives connecting sockets ports from here on; other systems start higher."""
 
-NO_PACKETS: Final = list[Packet]()
-"""What waits of a connection whose beginning is known."""
 NEVER = 1 << 62
 """More packets than a capture can have."""
-OpenedBy: TypeAlias = Literal["syn", "syn-ack", "data"]
-
-
-class Connection:
-    """One connection, from its first packet on.
-
-    `initiator` opened it and `acceptor` was listening: certain if `handshake`, otherwise a guess (see `_by_port`).
-    `sent` and `answered` are the streams of the initiator and of the acceptor. `bytes` counts TCP payload as sent,
-    repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
-    `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge
-    is there; `lossy` says that it did not come, and `reset` that one end hung up.
-
-    `asks` counts the packets that ask for it, `tries` how many of them are no copies of another. `refused` says that
-    nothing but a RST answered.
-    """
-
-    __slots__ = (
-        "acceptor", "answered", "asks", "bytes", "early", "first_packet", "handshake", "initiator", "last_packet",
-        "last_time", "lossy", "number", "opened_by", "packets", "refused", "reset", "sent", "start", "tries",
-    )  # fmt: skip
-
-    def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
-        self.number: int = number
-        self.opened_by: OpenedBy = opened_by
-        self.initiator: tuple[str, int]
-        self.acceptor: tuple[str, int]
-        self.initiator, self.acceptor = endpoint(flow)
-        self.handshake: bool = opened_by != "data"
-        self.first_packet: int = packet[0]
-        self.last_packet: int = packet[0]
-        self.start: int = packet[1]
-        self.last_time: int = packet[1]
-        self.packets: int = 0
-        self.asks: int = 0
-        self.tries: int = 0
-        self.refused: bool = False
-        self.bytes: int = 0
-        self.sent: Stream = sent
-        self.answered: Stream = answered
-        self.early: list[Packet] = NO_PACKETS
-        self.lossy: bool = False
-        self.reset: bool = False
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether it was asked for more than once, and there is nothing else of it.
-
-        Once is not enough: the capture may end before the answer.
-        """
-        return self.tries > 1 and self.asks == self.packets
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more will be delivered, whatever packets come."""
-        return self.sent.ended and self.answered.ended
-
-    def ignore(self) -> None:
-        """Free what waits and deliver nothing from now on, not even the end; for receivers that want no more."""
-        self.early = NO_PACKETS
-        self.sent.ignore()
-        self.answered.ignore()
-
-    def close(self) -> None:
-        """End both directions."""
-        self.sent.close(self.last_time, self.last_packet)
-        self.answered.close(self.last_time, self.last_packet)
-
-
-TrackedConnection: TypeAlias = tuple[Connection, Stream, Stream]
-"""A connection, the stream of one direction, the stream of the other."""
 
 
 class Table:
@@ -158,7 +85,7 @@ class Table:
         if flags & SYN:
             seq = (seq + 1) & MASK
         if flags & RST:
-            if stream.near(seq) and not connection.reset:
+            if stream.near(seq) and not (connection.reset or stream.older(seq)):
                 connection.reset = True
                 connection.refused = stream is connection.answered and 0 < connection.asks == connection.packets - 1
                 self._await(connection, number)
@@ -266,7 +193,7 @@ class Table:
         Nothing stands before the first of their bytes, unless something told so; what they acknowledge is not captured.
         """
         for flow in dict.fromkeys(packet[2] for packet in connection.early):
-            stream, first = self._entries[flow][1], _lowest(connection.early, flow)
+            stream, first = self._entries[flow][1], lowest(connection.early, flow)
             if stream.first is None and first is not None:
                 stream.start(first)
         self._take_due(connection)
@@ -306,7 +233,12 @@ class Table:
     def _shake_hands(self, entry: TrackedConnection | None, first: int, packet: Packet) -> TrackedConnection:
         """Take a SYN or SYN-ACK; `first` is the sequence number of the first byte to come."""
         ack = packet[4] if packet[5] & ACK else None
-        if entry is None or not _same(entry, first, packet[2]):
+        if entry is not None and entry[0].over and (again := reopened(entry, packet)) is not None:
+            self._end(entry[0])
+            self._open(again, "syn")
+            self.receive(again)
+            entry = self._entries[packet[2]]
+        elif entry is None or not is_same(entry, first, packet[2]):
             if entry is not None:
                 self._end(entry[0])
             entry = self._open(packet, "syn" if ack is None else "syn-ack")
@@ -372,24 +304,3 @@ def _is_due(entry: TrackedConnection, packet: Packet) -> bool:
         connection.lossy = connection.lossy and not length
         return True
     return connection.lossy
-
-
-def _same(entry: TrackedConnection, first: int, flow: bytes) -> bool:
-    """Whether a SYN belongs to this connection, sent again or captured late; if not, the ports are used anew."""
-    connection, stream, _ = entry
-    begun = stream.first if stream.first is not None else _lowest(connection.early, flow)
-    if begun is None:
-        return not (connection.ended or connection.reset)
-    if begun == first:
-        return True
-    late = 0 < (begun - first) & MASK <= LATE_BYTES and connection.packets <= LATE_SYN
-    return late and not stream.certain
-
-
-def _lowest(packets: list[Packet], flow: bytes) -> int | None:
-    """Return the sequence number of the first byte that these packets have of a direction, None for none."""
-    found: int | None = None
-    for _, _, its_flow, seq, _, _, _, length in packets:
-        if length and its_flow == flow and (found is None or 0 < (found - seq) & MASK <= LATE_BYTES):
-            found = seq
-    return found

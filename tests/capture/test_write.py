@@ -21,7 +21,7 @@ from scapy.utils import RawPcapReader
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.capture.packet import ACK, FIN, SYN, endpoint
+from kdbg.capture.packet import ACK, FIN, SYN, endpoint, reverse
 from kdbg.capture.pcap import file_header, packet_record
 from kdbg.capture.write import MOST, MOST_LONG, RAW_IP, CaptureWriter, Talks, checksum
 from kdbg.errors import CaptureError, CaptureRefused
@@ -186,7 +186,13 @@ def test_the_tcp_around_it(path: Path) -> None:
         writer.tap(CLIENT, BROKER, True, b"12345", NOW)
         writer.tap(CLIENT, BROKER, False, b"abc", NOW + 5)
     with open_capture(path) as capture:
-        found = [(time - NOW, seq, ack, flags, payload) for _, time, _, seq, ack, flags, payload, _ in capture]
+        packets = list(capture)
+    begun = {packet[2]: packet[3] for packet in packets[:2]}
+    found = [
+        (time - NOW, seq - begun[flow], ack - begun[reverse(flow)] if ack else 0, flags, payload)
+        for _, time, flow, seq, ack, flags, payload, _ in packets
+    ]
+    assert begun[packets[0][2]] != begun[packets[1][2]]
     psh = 0x08
     assert found == [
         (0, 0, 0, SYN, b""),
@@ -198,6 +204,45 @@ def test_the_tcp_around_it(path: Path) -> None:
         (5, 4, 7, FIN | ACK, b""),
         (5, 7, 5, ACK, b""),
     ]
+
+
+@pytest.mark.parametrize("ends", ["at once", "later", "never"])
+def test_a_source_port_that_is_used_again(path: Path, ends: str) -> None:
+    with CaptureWriter(path) as writer:
+        for number in range(1, 101):
+            writer.tap(CLIENT, BROKER, True, ask(1), NOW, number)
+            writer.tap(CLIENT, BROKER, False, tell(1), NOW, number)
+            if ends == "at once":
+                writer.ended(CLIENT, BROKER, NOW, number)
+            if ends == "later" and number > 1:
+                writer.ended(CLIENT, BROKER, NOW, number - 1)
+    exchanges = list(kdbg.read(path))
+    assert [one.peers.number for one in exchanges] == list(range(1, 101))
+    assert all(one.response is not None and not one.all_findings() for one in exchanges)
+    assert len(set(tshark(path, "-T", "fields", "-e", "tcp.stream"))) == 100
+
+
+def test_what_comes_of_a_connection_that_had_a_successor_is_not_written_into_that(path: Path) -> None:
+    with CaptureWriter(path) as writer:
+        writer.tap(CLIENT, BROKER, True, ask(1), NOW, 1)
+        writer.tap(CLIENT, BROKER, True, ask(7), NOW, 2)
+        writer.tap(CLIENT, BROKER, False, tell(1), NOW, 1)
+        writer.ended(CLIENT, BROKER, NOW, 1)
+        writer.tap(CLIENT, BROKER, False, tell(7), NOW, 2)
+    found = [(one.peers.number, one.correlation_id, one.response is not None) for one in kdbg.read(path)]
+    assert sorted(found) == [(1, 1, False), (2, 7, True)]
+
+
+def test_files_of_two_runs_put_together(path: Path) -> None:
+    """As mergecap does: the first connection of both runs has the same ends."""
+    data = b""
+    for run in range(2):
+        with CaptureWriter(path) as writer:
+            writer.tap(CLIENT, BROKER, True, ask(1), NOW + run * 10_000, 1)
+            writer.tap(CLIENT, BROKER, False, tell(1), NOW + run * 10_000, 1)
+        data += path.read_bytes()[24 * run :]
+    path.write_bytes(data)
+    assert [one.peers.number for one in kdbg.read(path)] == [1, 2]
 
 
 def test_checksums_are_those_that_scapy_computes(path: Path) -> None:

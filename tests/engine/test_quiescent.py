@@ -7,7 +7,7 @@ import io
 from kdbg.capture import Packet, open_capture
 from kdbg.engine.engine import Engine
 from kdbg.engine.quiescent import quiescent_at
-from kdbg.tcp.table import Connection
+from kdbg.tcp.connection import Connection
 from tests.traffic import Talk, pcap
 
 

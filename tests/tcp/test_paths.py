@@ -91,3 +91,12 @@ def test_both_readers_of_packets_see_the_window(version: int, window: int) -> No
 
     found, _, _ = segments(data, [(5, 101, 0, len(data))], 0, 0, nothing_odd)
     assert found == [(1, 5, *segment)]
+
+
+def test_a_late_copy_of_a_syn_is_no_attempt() -> None:
+    paths = Paths()
+    client = one(1, CLIENT, 3_000_000_000, 0, SYN)
+    last = one(4, CLIENT, 3_000_000_001, 501, RST)
+    paths.receive_all([client, one(2, BROKER, 500, 3_000_000_001, SYN | ACK), one(3, CLIENT, 3_000_000_001, 501), last])
+    paths.receive_all([one(5, CLIENT, 3_000_000_000, 0, SYN)])
+    assert [(path.first_packet, path.syns) for path in paths.all()] == [(1, 1)]

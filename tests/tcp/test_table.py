@@ -108,6 +108,74 @@ def test_another_syn_after_a_finished_connection(desk: Desk) -> None:
     assert desk.ends == [(1, 1), (0, 0)]
 
 
+@pytest.mark.parametrize("last", [RST, RST | ACK, FIN | ACK])
+def test_connections_that_all_begin_with_the_numbers_that_a_program_makes_up(desk: Desk, last: int) -> None:
+    for number in range(100):
+        desk.handshake(0, 0)
+        desk(FLOW, DATA, 1, b"ask", 1)
+        desk(BACK, DATA, 1, b"yes", 4)
+        desk(FLOW, last, 4, ack=4)
+        if last == FIN | ACK:
+            desk(BACK, FIN | ACK, 4, ack=5)
+        assert len(desk.connections) == number + 1
+    desk.table.close()
+    assert desk.events == [([b"ask"], [b"yes"])] * 100
+
+
+def test_a_connection_with_another_number_at_its_acceptor_begins_with_its_syn(desk: Desk) -> None:
+    client = 3_000_000_000
+    desk.handshake(client, 2_000_000_000)
+    desk(FLOW, RST, client + 1)
+    desk.handshake(client, 2_500_000_000)
+    desk(FLOW, DATA, client + 1, b"new", 2_500_000_001)
+    assert [connection.first_packet for connection in desk.connections] == [1, 5]
+    assert desk.events[1] == ([b"new"], [])
+
+
+@pytest.mark.parametrize("made_up", [True, False])
+def test_late_copies_begin_no_connection(desk: Desk, made_up: bool) -> None:
+    client, broker = (100, 500) if made_up else (3_000_000_000, 2_000_000_000)
+    for late in (SYN, SYN | ACK, SYN):
+        desk.handshake(client, broker)
+        desk(FLOW, DATA, client + 1, b"ask", broker + 1)
+        desk(FLOW, FIN | ACK, client + 4, ack=broker + 1)
+        desk(BACK, FIN | ACK, broker + 1, ack=client + 5)
+        desk(FLOW if late == SYN else BACK, late, client if late == SYN else broker, ack=client + 1)
+        desk(FLOW, DATA, client + 1, b"ask", broker + 1)
+        client, broker = client + (1 << 17), broker + (1 << 17)
+    assert [one[0] for one in desk.events] == [[b"ask"]] * 3
+
+
+def test_the_last_packets_of_a_connection_are_not_believed_after_the_next_syn(desk: Desk) -> None:
+    desk.handshake(100, 500)
+    desk(FLOW, DATA, 101, b"old", 501)
+    desk.handshake(100_000, 600_000)
+    for flow, seq in ((FLOW, 104), (BACK, 501)):
+        desk(flow, FIN | ACK, seq)
+        desk(flow, RST, seq)
+    silence(desk, ended=True)
+    desk(FLOW, DATA, 100_001, b"new", 600_001)
+    assert desk.events[1] == ([b"new"], [])
+
+
+def test_a_handshake_shuffled_behind_its_own_end_is_of_the_same_connection(desk: Desk) -> None:
+    desk(FLOW, DATA, 101, b"ask", 501)
+    desk(FLOW, FIN | ACK, 104, ack=501)
+    desk(BACK, FIN | ACK, 501, ack=105)
+    desk(FLOW, SYN, 100)
+    desk(BACK, SYN | ACK, 500, ack=101)
+    assert desk.events == [([b"ask"], [])]
+
+
+def test_a_copy_of_a_whole_connection_is_no_other_one(desk: Desk) -> None:
+    """As in two captures that were merged, one clock being late."""
+    for _ in range(2):
+        desk.handshake(3_000_000_000, 2_000_000_000)
+        desk(FLOW, DATA, 3_000_000_001, b"ask", 2_000_000_001)
+        desk(FLOW, RST, 3_000_000_004)
+    assert desk.events == [([b"ask"], [])]
+
+
 def test_the_ports_used_anew_from_the_other_end(desk: Desk) -> None:
     desk.handshake()
     desk(FLOW, RST, 101)
@@ -197,12 +265,12 @@ def test_a_reset_ends_both_directions(desk: Desk) -> None:
     assert desk.ends[0] == (1, 1)
 
 
-def silence(desk: Desk) -> None:
+def silence(desk: Desk, *, ended: bool = False) -> None:
     """As many packets of another connection as a reset is waited for."""
     other = FLOW[:8] + (40_000).to_bytes(2, "big") + FLOW[-2:]
     desk.handshake(flow=other)
     for n in range(SHUFFLED - 3):
-        assert desk.ends[0] == (0, 0)
+        assert desk.ends[0] == (int(ended), int(ended))
         desk(other, DATA, 101 + n, b"x", 501)
 
 

@@ -79,7 +79,7 @@ def tap(path: str | None) -> Iterator[Any]:
 
     with CaptureWriter(path) as writer:
         yield lambda connection, from_client, data, when: writer.tap(
-            connection.client, connection.broker, from_client, data, when
+            connection.client, connection.broker, from_client, data, when, connection.number
         )
 
 

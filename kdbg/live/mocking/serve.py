@@ -80,10 +80,11 @@ class Mock:
         self._say(f"{show(told)} answers in the place of {show(broker)}")
         return told
 
-    def opened(self, talk: Talk) -> None:
-        """Take note of a connection."""
+    def opened(self, talk: Talk) -> int:
+        """Take note of a connection, and return its number."""
         self.connections += 1
         self._open_ones.add(talk)
+        return self.connections
 
     def ended(self, talk: Talk) -> None:
         """Take note that a connection has ended."""
@@ -108,13 +109,14 @@ class Talk(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._client: Endpoint = ("", 0)
+        self._number = 0
         self._full = self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._client = peer[:2] if peer is not None else self._client
-        self._mock.opened(self)
+        self._number = self._mock.opened(self)
 
     def data_received(self, data: bytes) -> None:
         if self._transport.is_closing():
@@ -143,7 +145,7 @@ class Talk(asyncio.Protocol):
             self._timer.cancel()
         self._waiting.clear()
         if self._mock.tap is not None:
-            self._mock.tap.ended(self._client, self._broker, time.time_ns())
+            self._mock.tap.ended(self._client, self._broker, time.time_ns(), self._number)
         self._mock.ended(self)
 
     def close(self) -> None:
@@ -182,4 +184,4 @@ class Talk(asyncio.Protocol):
 
     def _tell(self, from_client: bool, data: bytes) -> None:
         if self._mock.tap is not None:
-            self._mock.tap.tap(self._client, self._broker, from_client, data, time.time_ns())
+            self._mock.tap.tap(self._client, self._broker, from_client, data, time.time_ns(), self._number)

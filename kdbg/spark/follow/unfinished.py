@@ -26,8 +26,9 @@ from ...findings.facts import CaptureTrouble
 from ...messages.exchange import Exchange
 from ...messages.peers import Peers
 from ...tables.connections import Connections, ConnectionStatistics
+from ...tcp.connection import Connection
+from ...tcp.reuse import LATE_SYN
 from ...tcp.stream import MASK
-from ...tcp.table import LATE_SYN, Connection
 from ..archive.store import resolve
 from ..stages.making import Making
 from ..stages.pairing import Pairer

@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "capture": {"atomic"},
     "live": {
         "compare", "library", "client", "reading", "filters", "engine", "messages", "grammars", "wire", "capture",
-        "atomic",
+        "atomic", "mistakes",
     },
     "pasted": {"capture"},
     "tcp": {"capture.packet"},

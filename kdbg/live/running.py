@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..capture.packet import Endpoint
-from ..capture.pcap import file_header, packet_record
-from ..capture.write import RAW_IP, Buffer, Talks
 from ..client.settings import addresses, show
 from ..errors import InputError
 from .addresses import Address
 from .faults import Applied, Faults, Meddling
 from .listening import Listening
 from .proxy import Proxy, Upstream
+from .recorded import Recorded
 from .threads import LoopThread
 
 if TYPE_CHECKING:
@@ -41,35 +37,6 @@ def proxy(
     Raises `InputError` for what is no address or no rule, and where `listen` cannot be listened on.
     """
     return RunningProxy(addresses(brokers), faults, seed, listen=listen, change=not keep_addresses)
-
-
-class Recorded:
-    """What was said, as a pcap file in memory."""
-
-    def __init__(self) -> None:
-        self._talks, self._data = Talks(), bytearray(file_header(RAW_IP))
-        self._lock = threading.Lock()
-
-    def tap(
-        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
-    ) -> None:
-        """Take bytes that went over a connection."""
-        self._add(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
-
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
-        """Take note that a connection has ended."""
-        self._add(self._talks.ended(client, broker, connection), time_ns)
-
-    @property
-    def capture(self) -> bytes:
-        """The file so far."""
-        with self._lock:
-            return bytes(self._data)
-
-    def _add(self, packets: Iterator[bytes], time_ns: int) -> None:
-        with self._lock:
-            for packet in packets:
-                self._data += packet_record(time_ns, packet)
 
 
 class RunningProxy:
@@ -111,10 +78,7 @@ class RunningProxy:
 
     def exchanges(self, **filters: Any) -> list[Exchange]:
         """Return what was said so far, with the filters of `kdbg.read`."""
-        from ..library import read_capture
-
-        with read_capture(io.BytesIO(self.capture), **filters) as reading:
-            return list(reading)
+        return self._recorded.exchanges(**filters)
 
     def start(self) -> RunningProxy:
         """Begin to listen; raise `InputError` where that cannot be."""

@@ -109,7 +109,10 @@ def test_whatever_is_offered_can_be_asked(name: str) -> None:
 
 def test_versions_are_those_that_can_be_answered() -> None:
     of, _ = answers("real-4.4.0-new-group")
-    told = {one["api_key"]: one["max_version"] for one in asked(of, "ApiVersions", 3).body["api_keys"]}
+    told = {
+        one["api_key"]: one["max_version"]
+        for one in asked(of, "ApiVersions", 3, client_software_name="x", client_software_version="1").body["api_keys"]
+    }
     assert told[grammars.api("Metadata").key] == 13
     assert grammars.api("CreateTopics").key not in told
 

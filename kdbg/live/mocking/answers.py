@@ -8,28 +8,43 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...compare.fields import inside, nodes
-from ...engine.prefixes import read_prefix
-from ...engine.requests import RequestHeader, read_header
+from ...engine.requests import RequestHeader
 from ...errors import BuildError, GrammarError, InputError, WireError
+from ...grammars.errors import error_name
 from ...library import encode
 from ...messages.exchange import CapturedMessage, Known
 from ...messages.message import Message, header_grammar
 from ...messages.reshape import Reshaper
+from ...mistakes import find_frame_mistake, find_mistake
 from ...wire import Api
 from ...wire.nodes import WireStruct
 from ...wire.readings.compiled import UNREADABLE
 from ...wire.readings.endpoints import Change, with_endpoints
 from ...wire.readings.outline import PartitionOutline
 from ..answers import refusal, skeleton, with_error
-from .assemble import Asked, assemble
+from .assemble import Asked, assemble, keyed
 from .echo import echoed
+from .groups import for_member
 from .meaning import features
 from .recording import API_VERSIONS, FETCH, Recording
+from .rejections import INVALID_TOPIC, Reaction, Rejection, is_topic, rejections, text_beside
+from .requests import header_of, read_request
+from .responses import as_rejected, has_errors, with_partition_errors
 
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
+LIST_OFFSETS, OFFSET_FETCH = 2, "OffsetFetch"
+EARLIEST, LATEST = -2, -1
+"""Timestamps of ListOffsets requests that stand for the first and the last offset."""
+FILLED: Final = frozenset({
+    "Produce", "OffsetCommit", OFFSET_FETCH, "ListOffsets", "TxnOffsetCommit", "AddPartitionsToTxn",
+})  # fmt: skip
+"""APIs that are answered for any partition that is there, though the captures have no answer about it."""
+EMPTY: Final[Mapping[str, Any]] = {"committed_offset": -1, "metadata": "", "offset": 0, "log_start_offset": 0}
+"""What such an answer says of a partition that nothing is known of."""
+HOUR: Final = 3_600_000
 MOST_SOURCES = 64
 """Recorded answers that are looked through for the topics of one request."""
 
@@ -49,41 +64,69 @@ HANG_UP = Reply(hang_up=True)
 
 
 class Answers:
-    """Answers requests. `change` gives the addresses that clients are told, `say` is told what had no answer."""
+    """Answers requests. `change` gives the addresses that clients are told.
+
+    `say` is told what had no answer, `tell` what is wrong in requests.
+    """
 
     answered: int
     refused: int
+    rejected: int
 
-    def __init__(self, recording: Recording, change: Change, say: Callable[[str], None] = lambda line: None) -> None:
-        self.recording, self._change, self.say = recording, change, say
-        self.answered = self.refused = 0
+    def __init__(
+        self, recording: Recording, change: Change, say: Callable[[str], None] = lambda line: None,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:  # fmt: skip
+        self.recording, self._change, self.say, self.tell = recording, change, say, tell
+        self.answered = self.refused = self.rejected = 0
         self._told = set[str]()
         self._known = Known(dict(recording.names), {})
         self._offered = recording.offered
 
     def reply(self, frame: bytes) -> Reply:
         """Return what becomes of a request, its bytes without their size."""
-        header = read_header(frame, 0, len(frame))[1]
+        header = header_of(frame)
         if header is None:
-            self.refuse("what came is no request of Kafka's; its connection is closed")
+            self.garbage(len(frame).to_bytes(4) + frame)
             return HANG_UP
         api, version = header.api, header.version
         if api.key == API_VERSIONS and not self._offers(api, version):
             return self._said(header, 0, self._versions(api, 0, UNSUPPORTED_VERSION))
-        half = CapturedMessage(frame, (now := time.time_ns(), now), (0, 0), "request")
-        half.api, half.version, half.known = api, version, self._known
-        message = half.message() if api.reads("request", version) else None
-        if message is None or any(one.kind.breaks for one in message.findings):
-            self.refuse(f"{api.name} v{version} cannot be read; its connection is closed")
+        request = read_request(frame, header, self._known) if self.recording.speaks(api, version) else None
+        if request is None:
+            self._reject(
+                header, Rejection("the API, or its version, is not one that the broker offers", Reaction.CLOSE)
+            )
             return HANG_UP
-        prefix = read_prefix(header, frame)
-        if prefix is not None and not prefix.wants_answer:
-            self.answered += 1
+        found = [Rejection(text_beside(one), Reaction.ACCEPT) for one in request.lenient] + rejections(
+            request.message, self._latest()
+        )
+        found = [one for one in found if one.end is Reaction.CLOSE][:1] or found
+        if len(found) == 1:
+            found = [self._explained(found[0], frame, header)]
+        for one in found:
+            self._reject(header, one)
+        ends = [one.end for one in found]
+        silent = header.api.name == "Produce" and request.message.body.get("acks") == 0
+        if Reaction.CLOSE in ends or (silent and any(isinstance(end, int) for end in ends)):
+            return HANG_UP
+        if Reaction.SILENCE in ends:
             return Reply()
-        body, seconds = self._body(api, version, half, message)
+        code = next((one.end for one in found if isinstance(one.end, int) and one.place is None), None)
+        if code is not None:
+            return self._refused(header, request.half, code)
+        body, seconds = self._body(api, version, request.half, request.message)
+        if silent:
+            self.answered += 1
+            return HANG_UP if body is not None and has_errors(api, version, body) else Reply()
         if body is None:
-            return self._refused(header, half)
+            return self._unanswered(header, request.half)
+        with_partition_errors(body, {one.place: one.end for one in found if isinstance(one.end, int)})
         return self._said(header, version, body, seconds)
+
+    def _latest(self) -> int | None:
+        """Return the highest timestamp of a record that the broker takes (log.message.timestamp.after.max.ms)."""
+        return int(time.time() * 1000) + HOUR if self.recording.since_kafka_4 else None
 
     def _offers(self, api: Api, version: int) -> bool:
         if api.key == API_VERSIONS:
@@ -115,19 +158,58 @@ class Answers:
         rows = self._rows(half)
         body = assemble(
             grammar, skeleton(api, version, rows), [one for one in sources if one is not None],
-            Asked(rows, recording.names, _asks_for_all(message.body) and not _asks_for_all(due.asked), self._unknown),
+            Asked(rows, recording.names, _asks_for_all(message.body) and not _asks_for_all(due.asked),
+                  lambda struct, item, topic: self._fill(api, struct, item, topic)),
         )  # fmt: skip
-        return echoed(body, due.asked, message.body), 0.0
+        if api.key == LIST_OFFSETS:
+            self._place(body, due.asked, message.body)
+        return for_member(api, echoed(body, due.asked, message.body), message.body), 0.0
 
-    def _rows(self, half: CapturedMessage) -> Sequence[PartitionOutline]:
-        outline = half.outline()
-        return outline[0] if outline is not None else ()
+    def _place(self, body: dict[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+        """Put the earliest and the latest offsets into a ListOffsets response where the recorded request had others."""
+        before, wanted = self._timestamps(recorded), self._timestamps(asked)
+        for topic in body["topics"]:
+            for part in topic["partitions"]:
+                place = topic["name"], part["partition_index"]
+                timestamp = wanted.get(place)
+                if timestamp in (EARLIEST, LATEST) and before.get(place) != timestamp and not part["error_code"]:
+                    part["offset"] = self.recording.fetches.span(*place)[timestamp == LATEST]
 
     @staticmethod
-    def _unknown(struct: WireStruct, item: dict[str, Any]) -> None:
-        """Say of a topic, or of a partition, that there is none."""
+    def _timestamps(asked: Mapping[str, Any]) -> dict[tuple[Any, int], int]:
+        return {
+            (topic["name"], part["partition_index"]): part["timestamp"]
+            for topic in asked["topics"]
+            for part in topic["partitions"]
+        }
+
+    def _rows(self, half: CapturedMessage) -> Sequence[PartitionOutline]:
+        """Return the topics and partitions that a request names; bytes of a name that are no text are as Kafka has them."""
+        outline = half.outline()
+        rows = outline[0] if outline is not None else ()
+        return [(_text(row[0]), *row[1:]) if isinstance(row[0], str) else row for row in rows]
+
+    def _fill(self, api: Api, struct: WireStruct, item: dict[str, Any], topic: Any) -> None:
+        """Fill a topic or a partition that no recorded answer has: with one error where it is unknown.
+
+        Nothing is committed there, and nothing was produced.
+        """
+        for field in struct.members:
+            below = inside(field.node) if keyed(field.node) == "partition" else None
+            for part in item.get(field.name) or () if below is not None and api.name in FILLED else ():
+                self._fill(api, below, part, topic)
+        number = next((item[field.name] for field in struct.members if field.node.kind == "partition"), None)
+        if api.name in FILLED and self._is_there(api, topic, number):
+            item.update({name: value for name, value in EMPTY.items() if name in item})
+            return
         by_id = "topic_id" in item and not item.get("name") and not item.get("topic")
-        with_error(struct, item, UNKNOWN_TOPIC_ID if by_id else UNKNOWN_TOPIC)
+        invalid = "is_internal" in struct.keys and not by_id and not is_topic(item.get("name") or "")
+        with_error(struct, item, UNKNOWN_TOPIC_ID if by_id else INVALID_TOPIC if invalid else UNKNOWN_TOPIC)
+        item.update(as_rejected(item))
+
+    def _is_there(self, api: Api, topic: Any, number: int | None) -> bool:
+        """Return whether a partition, or a topic, gets no error: brokers know of commits by group, not by topic."""
+        return (api.name == OFFSET_FETCH and isinstance(topic, str)) or self.recording.has(topic, number)
 
     def _fetched(
         self, api: Api, version: int, half: CapturedMessage, message: Message
@@ -143,6 +225,8 @@ class Answers:
             rows = []
             for part in topic.get("partitions") or ():
                 said = log.at(name, part["partition"], part["fetch_offset"])
+                if said is None and self.recording.has(name, part["partition"]):
+                    said = self._no_partition(struct, part["partition"]) | {"error_code": 0, "high_watermark": 0}
                 found = found or said is None or bool(said.get("records"))
                 rows.append(said if said is not None else self._no_partition(struct, part["partition"]))
             named = {"topic_id": by_id if by_id is not None else self.recording.id_of(name), "topic": name}
@@ -197,16 +281,60 @@ class Answers:
         self.answered += 1
         return Reply(data, seconds)
 
-    def _refused(self, header: RequestHeader, half: CapturedMessage) -> Reply:
+    def _refused(self, header: RequestHeader, half: CapturedMessage, code: int) -> Reply:
+        """Return the response that rejects a request; the connection is closed where it has no room for a code."""
+        body = refusal(header.api, header.version, half, code)
+        return self._said(header, header.version, as_rejected(body)) if body is not None else HANG_UP
+
+    def _unanswered(self, header: RequestHeader, half: CapturedMessage) -> Reply:
         """Return the answer to what the capture does not answer: an error code, where the answer has room for one."""
         api, version = header.api, header.version
-        body = refusal(api, version, half, UNSUPPORTED_VERSION)
-        end = "UNSUPPORTED_VERSION" if body is not None else "its connection is closed"
+        reply = self._refused(header, half, UNSUPPORTED_VERSION)
+        end = "its connection is closed" if reply is HANG_UP else "UNSUPPORTED_VERSION"
         self.refuse(f"the captures have no answer to {api.name} v{version}: {end}")
-        if body is None:
-            return HANG_UP
-        self.answered -= 1
-        return self._said(header, version, body)
+        self.answered -= reply is not HANG_UP
+        return reply
+
+    def garbage(self, data: bytes, *, waits: bool = False) -> None:
+        """Tell of bytes that are not a request, their size included; `waits` says that a broker waits for more."""
+        self.rejected += 1
+        found = find_frame_mistake(data)
+        bytes_ = f"these bytes are not a request: {data[:16].hex(' ')}{' …' * (len(data) > 16)}"
+        what = f"{found.api} v{found.version}: {found.text}" if found is not None else bytes_
+        size = int.from_bytes(data[:4], signed=True)
+        self.tell(f"{what}; a broker {f'waits for {size:,} bytes' if waits else 'closes the connection'}")
+
+    def cut(self, data: bytes) -> None:
+        """Tell of bytes that came before a connection ended, and are the beginning of a request, its size included."""
+        self.rejected += 1
+        size, header = int.from_bytes(data[:4], signed=True), header_of(data[4:])
+        found = find_frame_mistake(data)
+        if found is None and header is not None:
+            found = find_mistake(data[4:], api=header.api, version=header.version, direction="request", size=size)
+        what = f"{header.api.name} v{header.version}: " if header is not None else ""
+        said = found.text if found is not None else f"the size is {size:,}, and {len(data) - 4:,} bytes follow"
+        self.tell(f"{what}{said}; a broker waits for the rest")
+
+    def _explained(self, one: Rejection, frame: bytes, header: RequestHeader) -> Rejection:
+        """Return a rejection with the sentence of the mistake finder, where it finds what was meant."""
+        if not one.finding or one.end is Reaction.ACCEPT:
+            return one
+        rejected = error_name(one.end) if isinstance(one.end, int) else "closed"
+        found = find_mistake(
+            frame, api=header.api, version=header.version, direction="request", size=len(frame), rejected=rejected
+        )
+        return one._replace(text=found.text) if found is not None else one
+
+    def _reject(self, header: RequestHeader, one: Rejection) -> None:
+        """Tell what is wrong in a request, and what a broker does."""
+        self.rejected += 1
+        end = f"responds with {error_name(one.end)}" if isinstance(one.end, int) else one.end.value
+        where = f"topic {one.place[0]}, partition {one.place[1]}: " if one.place is not None else ""
+        client = f"client {header.client_id}, " if header.client_id else ""
+        self.tell(
+            f"{header.api.name} v{header.version} ({client}correlation id {header.correlation_id}): "
+            f"{where}{one.text}; a broker {end}"
+        )
 
     def refuse(self, line: str) -> None:
         """Count what had no answer, and say so, once for all of a kind."""
@@ -218,3 +346,7 @@ class Answers:
 
 def _asks_for_all(body: Mapping[str, Any]) -> bool:
     return body.get("topics", ()) is None
+
+
+def _text(name: str) -> str:
+    return name.encode(errors="surrogateescape").decode(errors="replace")

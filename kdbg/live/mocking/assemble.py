@@ -14,27 +14,29 @@ from ...wire.readings.outline import PartitionOutline
 
 @dataclass(frozen=True)
 class Asked:
-    """The topics and partitions that a request names, the names of topic ids, and who says that there is none.
+    """The topics and partitions that a request names, the names of topic ids, and what fills one without a record.
 
-    `every`: the request is for all topics.
+    `every`: the request is for all topics. `fill` is given the structure of a topic or a partition, its values, and
+    the topic's name.
     """
 
     rows: Sequence[PartitionOutline]
     names: Mapping[UUID, str]
     every: bool
-    unknown: Callable[[WireStruct, dict[str, Any]], None]
+    fill: Callable[[WireStruct, dict[str, Any], Any], None]
 
     def names_any(self, kind: str) -> bool:
         """Return whether the request names any topic, or any partition."""
-        return any(row[0 if kind == "topic" else 1] not in (None, "") for row in self.rows)
+        return any(row[0 if kind == "topic" else 1] is not None for row in self.rows)
 
 
 def assemble(
-    struct: WireStruct, made: dict[str, Any], sources: Sequence[Mapping[str, Any]], asked: Asked
+    struct: WireStruct, made: dict[str, Any], sources: Sequence[Mapping[str, Any]], asked: Asked, topic: Any = None
 ) -> dict[str, Any]:
     """Return `made`, which has the topics and partitions that are asked for, filled from recorded answers.
 
-    `sources` are those, the closest first: what is no part of a topic is as the first has it.
+    `sources` are those, the closest first: what is no part of a topic is as the first has it. `topic` is the one that
+    `made` is a part of.
     """
     first = sources[0]
     for field in struct.members:
@@ -57,9 +59,9 @@ def assemble(
                 if isinstance(other, Mapping) and _key(other, item, asked) == key
             ]
             if found:
-                assemble(item, each, found, asked)
+                assemble(item, each, found, asked, key if kind == "topic" else topic)
             else:
-                asked.unknown(item, each)
+                asked.fill(item, each, key if kind == "topic" else topic)
     return made
 
 

@@ -69,6 +69,11 @@ class FetchLog:
         log = self._logs.get((topic, partition))
         return log.at(offset) if log is not None else None
 
+    def span(self, topic: Any, partition: int) -> tuple[int, int]:
+        """Return the first offset of a partition's records, and the end of its log, as far as fetches show them."""
+        log = self._logs.get((topic, partition), Log())
+        return min((one.first for one in log.pieces), default=log.end), log.end
+
 
 def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the first and the last offset of an entry of a record set; None of one that was cut off."""

@@ -18,7 +18,7 @@ from ...wire.readings.outline import outline
 from .fetches import FetchLog
 from .meaning import Features, closeness, features
 
-API_VERSIONS, FETCH = 18, 1
+API_VERSIONS, PRODUCE, FETCH, METADATA = 18, 0, 1, 3
 NOTHING: Final = "has no answered request that could be given as an answer"
 LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
@@ -70,6 +70,7 @@ class Recording:
         self._series: dict[int, dict[Features, Series]] = {}
         self._versions: dict[int, set[int]] = {}
         self._told: dict[int, tuple[int, int]] = {}
+        self._partitions = set[tuple[str, int | None]]()
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange; raise `InputError` where it is too much."""
@@ -87,6 +88,10 @@ class Recording:
         self._versions.setdefault(api.key, set()).add(exchange.version)
         wanted = features(asked.body, asked.grammar, self.names)
         self._series.setdefault(api.key, {}).setdefault(wanted, Series(wanted)).recorded.append(one)
+        if api.key == METADATA:
+            for topic in answer.body["topics"]:
+                numbers = (part["partition_index"] for part in topic["partitions"])
+                self._partitions.update((topic["name"], number) for number in (None, *numbers))
         if api.key == API_VERSIONS and not answer.body.get("error_code"):
             self._told |= {
                 each["api_key"]: (each["min_version"], each["max_version"]) for each in answer.body["api_keys"]
@@ -128,6 +133,26 @@ class Recording:
             low = max(min(low, min(versions)), api.versions[0]) if key in LOWEST else api.versions[0]
             found[key] = min(max(low, told[0]), min(versions)), min(high, max(told[1], high))
         return found
+
+    def has(self, topic: Any, partition: int | None = None) -> bool:
+        """Return whether Metadata showed a topic, or a partition of it."""
+        return (topic, partition) in self._partitions
+
+    def speaks(self, api: Api, version: int) -> bool:
+        """Return whether the recorded broker takes requests of this version: by what it told, if it told that."""
+        if api.key in self._versions and self.offered[api.key][0] <= version <= self.offered[api.key][1]:
+            return True
+        if not self._told:
+            return version in api.versions
+        low, high = self._told.get(api.key, (0, -1))
+        if api.key == PRODUCE and self.since_kafka_4:
+            low = LOWEST[PRODUCE]  # lower ones are listed for the sake of old librdkafka, and rejected (KIP-896)
+        return low <= version <= high
+
+    @property
+    def since_kafka_4(self) -> bool:
+        """Whether the recorded broker is of Kafka 4.0 or later, which has no Fetch before v4."""
+        return self._told.get(FETCH, (0, 0))[0] >= 4
 
     def closest(self, api: Api, wanted: Features) -> list[Series]:
         """Return all series of an API, the closest to what is wanted first."""

@@ -20,22 +20,27 @@ from .answers import Answers, Reply
 from .recording import Recording
 
 SIZE = struct.Struct(">i")
+LARGEST = 100 << 20
+"""Bytes of the largest request that brokers read unless configured otherwise (socket.request.max.bytes)."""
 MOST_WAITING = 1000
 """Answers of a connection that wait for their time before it is read no further."""
 
 
 class Mock:
-    """Answers clients until it is closed. `say` is told what a person should know, a line at a time."""
+    """Answers clients until it is closed. `say` is told what a person should know, a line at a time.
+
+    `tell` is told what is wrong in requests.
+    """
 
     answers: Answers
     connections: int
 
     def __init__(
         self, recording: Recording, listening: Listening, *, tap: Tap | None = None,
-        say: Callable[[str], None] = lambda line: None,
+        say: Callable[[str], None] = lambda line: None, tell: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
         self.addresses = Addresses(self._open)
-        self.answers = Answers(recording, self.addresses.change, say)
+        self.answers = Answers(recording, self.addresses.change, say, tell)
         self.connections = 0
         self.tap = tap
         self._listening, self._ports, self._say = listening, Ports(listening), say
@@ -92,9 +97,9 @@ class Mock:
 
 
 def judge(size: int, front: bytes) -> Decision:
-    """Return whether these are the bytes of a request; they are held until it is whole."""
+    """Return whether these are the bytes of a request; they are held until it is whole, as all short ones are."""
     believed, header = read_header(front, 0, size)
-    if header is not None:
+    if header is not None or size <= FRONT:
         return Decision.HOLD
     return Decision.MORE if believed is None and len(front) < min(size, FRONT) else Decision.NO_FRAME
 
@@ -111,6 +116,8 @@ class Talk(asyncio.Protocol):
         self._client: Endpoint = ("", 0)
         self._number = 0
         self._full = self._paused = False
+        self._skipped: int | None = None
+        """Bytes of what is no request that a broker would still read; None while requests come."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -123,14 +130,23 @@ class Talk(asyncio.Protocol):
             return
         self._tell(True, data)
         for piece in self._frames.feed(data):
-            if not piece.whole:
-                self._mock.answers.refuse("what came is no request of Kafka's; its connection is closed")
-                self.close()
-                return
+            if self._skipped is not None or not piece.whole:
+                self._skip(bytes(piece.data))
+                break
             reply = self._mock.answers.reply(bytes(piece.data)[4:])
             if reply.data is not None or reply.hang_up:
                 self._waiting.append(reply)
         self._work_off()
+
+    def _skip(self, data: bytes) -> None:
+        """Take bytes that are no request as a broker does: as many as the size before them says, then it closes."""
+        if self._skipped is None:
+            size = int.from_bytes(data[:4], signed=True)
+            self._skipped = size + 4 if 0 <= size <= LARGEST else 0
+            self._mock.answers.garbage(data, waits=self._skipped > len(data))
+        self._skipped -= len(data)
+        if self._skipped <= 0:
+            self.close()
 
     def pause_writing(self) -> None:
         self._full = True
@@ -144,6 +160,8 @@ class Talk(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._waiting.clear()
+        for piece in self._frames.end():
+            self._mock.answers.cut(bytes(piece.data))
         if self._mock.tap is not None:
             self._mock.tap.ended(self._client, self._broker, time.time_ns(), self._number)
         self._mock.ended(self)

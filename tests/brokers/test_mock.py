@@ -1,0 +1,58 @@
+"""The mock beside real brokers: what they do with requests that have a mistake, and clients that are served by it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import kdbg
+
+from ..live.malformed import FIND, MISTAKES, OLDER, SILENT, TOPIC, Mistake, end_of, framed, header, sent, text
+from .broker import Broker
+from .pool import Pool
+
+PATIENCE = 30
+SILENCE, SHORT = 1.5, 0.05
+"""Seconds after which a broker, and a mock, that sent nothing sends nothing."""
+NOT_YET = {14, 15, 16}
+"""Error codes of a coordinator that is not there yet."""
+LIMITS = {"produce-v2", "produce-v2-batch", "gzip-length-not-zigzag"}
+"""Requests that Kafka 3.9 takes; a mock cannot answer the first two, and is as strict as Kafka 4 about the last."""
+
+
+def ended(address: tuple[str, int], one: Mistake, silence: float) -> int | str:
+    """What became of a request, once coordinators are there; it is silent after so many seconds."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        found = end_of(one.data, sent(address, one.data, silence if one.end == SILENT else PATIENCE))
+        if found not in NOT_YET or time.monotonic() > end:
+            return found
+        time.sleep(0.2)
+
+
+def begin(broker: Broker) -> None:
+    """A topic, and a coordinator."""
+    if TOPIC not in broker.topics():
+        broker.create_topic(TOPIC, 2)
+    sent((broker.host, broker.port), framed(header(FIND, 2, flexible=False) + text(b"mistaken") + b"\0"), PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["4", "3.9"])
+def test_the_mock_does_with_mistakes_what_the_broker_does(brokers: Pool, name: str, tmp_path: Path) -> None:
+    broker = brokers.cluster(name).brokers[0]
+    begin(broker)
+    truth = {one.name: one.end for one in MISTAKES} | (OLDER if name == "3.9" else {})
+    with kdbg.proxy(broker.bootstrap) as proxy:
+        host, port = proxy.address.rsplit(":", 1)
+        for one in MISTAKES:
+            if one.name.startswith(("sound", "versions", "metadata")):
+                sent((host, int(port)), one.data, PATIENCE)
+        (path := tmp_path / "recorded.pcap").write_bytes(proxy.capture)
+    real = {one.name: ended((broker.host, broker.port), one, SILENCE) for one in MISTAKES}
+    assert real == truth
+    with kdbg.mock(path) as mock:
+        host, port = mock.address.rsplit(":", 1)
+        found = {one.name: ended((host, int(port)), one, SHORT) for one in MISTAKES if one.name not in LIMITS}
+    assert found == {name: end for name, end in real.items() if name not in LIMITS}

@@ -1,0 +1,91 @@
+"""Requests with a mistake: the mock does what a broker does, and says what is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg.live.mocking.running import RunningMock
+
+from .malformed import CLOSED, MISTAKES, SILENT, VALID, batch, end_of, produce, sent
+
+CAPTURES = Path("captures")
+SHORT = 0.05
+"""Seconds after which a mock that sent nothing sends nothing."""
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[RunningMock]:
+    with kdbg.mock(CAPTURES / "real-4.4.0-new-group.pcap") as mock:
+        yield mock
+
+
+def address(mock: RunningMock) -> tuple[str, int]:
+    host, port = mock.address.split(",")[0].rsplit(":", 1)
+    return host, int(port)
+
+
+def listed(mock: RunningMock, before: int, wanted: bool) -> bool:
+    """Whether something was added to the problems; what is wanted may come when the connection has ended."""
+    end = time.monotonic() + 5
+    while wanted and len(mock.problems) == before and time.monotonic() < end:
+        time.sleep(0.01)
+    return len(mock.problems) > before
+
+
+def test_the_mock_does_what_a_broker_does_with_each_mistake(mock: RunningMock) -> None:
+    wrong = []
+    for one in MISTAKES:
+        before = len(mock.problems)
+        found = end_of(one.data, sent(address(mock), one.data, SHORT if one.end == SILENT else 5))
+        if (found, listed(mock, before, one.name not in VALID)) != (one.end, one.name not in VALID):
+            wrong.append((one.name, found, mock.problems[before:]))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (produce(batch(last=2)), "the last offset delta of the batch is 2, expected 1; a broker responds with INVALID_RECORD"),
+        (produce(batch(base=5)), "the base offset of the batch is 5, expected 0; a broker responds with INVALID_RECORD"),
+        (produce(batch(), acks=2), "acks is 2, expected -1, 0 or 1; a broker responds with INVALID_REQUIRED_ACKS"),
+        (produce(batch(crc=lambda rest, before: 0)), "a broker responds with CORRUPT_MESSAGE"),
+        (produce(batch(), version=99), "is not one that the broker offers; a broker closes the connection"),
+        (produce(batch(), end=b"\0\0\0"), "3 bytes left over after the message was complete; a broker accepts it"),
+    ],
+)  # fmt: skip
+def test_a_problem_says_what_is_wrong_and_what_a_broker_does(mock: RunningMock, data: bytes, words: str) -> None:
+    before = len(mock.problems)
+    sent(address(mock), data, 5)
+    (line,) = mock.problems[before:]
+    assert line.startswith("Produce v")
+    assert "client mistaken, correlation id 7" in line
+    assert words in line
+
+
+def test_one_wrong_partition_leaves_the_other_as_it_is(mock: RunningMock) -> None:
+    data = next(one.data for one in MISTAKES if one.name == "two-partitions-one-wrong")
+    response = sent(address(mock), data, 5)
+    assert isinstance(response, bytes)
+    (topic,) = kdbg.decode(response, api="Produce", version=9, direction="response").body["responses"]
+    parts = {part["index"]: part for part in topic["partition_responses"]}
+    assert (parts[0]["error_code"], parts[1]["error_code"]) == (0, 2)
+    assert parts[1] | {"index": 1} == parts[1]
+    assert (parts[1]["base_offset"], parts[1]["log_append_time_ms"], parts[1]["log_start_offset"]) == (-1, -1, -1)
+
+
+def test_others_are_served_while_one_is_wrong(mock: RunningMock) -> None:
+    assert sent(address(mock), b"GET / HTTP/1.1\r\n\r\n", 5) == CLOSED
+    assert end_of(produce(batch()), sent(address(mock), produce(batch()), 5)) == 0
+
+
+def test_the_exchanges_of_a_mock_can_be_had(kdbg_mock: type[RunningMock]) -> None:
+    mock = kdbg_mock(CAPTURES / "real-4.4.0-new-group.pcap")  # type: ignore[arg-type, call-arg]
+    for data in (produce(batch()), produce(batch(), acks=2)):
+        sent(address(mock), data, 5)
+    found = mock.exchanges(api="produce")
+    assert [exchange.errors and exchange.errors[0].name for exchange in found] == [[], "INVALID_REQUIRED_ACKS"]

@@ -92,7 +92,8 @@ async def serve(
     over = asyncio.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, over.set)
-    mock = Mock(recording, options.listening, tap=saved, say=lambda line: say(escape(line)))
+    said = lambda line: say(escape(line))  # noqa: E731
+    mock = Mock(recording, options.listening, tap=saved, say=said, tell=said)
     mock.listen(brokers)
     if not is_local(options.listening.host):
         say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
@@ -101,5 +102,5 @@ async def serve(
     await mock.close()
     answers = mock.answers
     say(f"{number(mock.connections, 'connection')} · {number(answers.answered, 'request')} answered · "
-        f"{answers.refused:,} without an answer in the captures")  # fmt: skip
+        f"{answers.refused:,} without an answer in the captures · {number(answers.rejected, 'mistake')}")  # fmt: skip
     return INTERRUPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import kdbg
 
 from ..live.malformed import FIND, MISTAKES, OLDER, SILENT, TOPIC, Mistake, end_of, framed, header, sent, text
 from .broker import Broker
+from .others import ALL, session
 from .pool import Pool
 
 PATIENCE = 30
+SENT = 3
+"""Records that each client of clients/everything produces."""
 SILENCE, SHORT = 1.5, 0.05
 """Seconds after which a broker, and a mock, that sent nothing sends nothing."""
 NOT_YET = {14, 15, 16}
@@ -56,3 +60,35 @@ def test_the_mock_does_with_mistakes_what_the_broker_does(brokers: Pool, name: s
         host, port = mock.address.rsplit(":", 1)
         found = {one.name: ended((host, int(port)), one, SHORT) for one in MISTAKES if one.name not in LIMITS}
     assert found == {name: end for name, end in real.items() if name not in LIMITS}
+
+
+RECORDED = ("confluent-kafka", "kafkajs", "franz-go")
+"""Clients whose sessions are served: librdkafka's, one of old versions, one of the newest, which name topics by id."""
+
+
+@pytest.fixture(scope="module")
+def sessions(brokers: Pool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A capture of each of these clients with Kafka 4: admin, produce, consume in a group, commit, admin."""
+    broker, found = brokers.cluster("4").brokers[0], {}
+    for name in RECORDED:
+        broker.create_topic(topic := f"{name}-{os.getpid()}")
+        with kdbg.proxy(broker.bootstrap) as proxy:
+            session(name, proxy.address, topic, f"{topic}-group", SENT)
+            found[topic] = tmp_path_factory.mktemp("sessions") / f"{name}.pcap"
+            found[topic].write_bytes(proxy.capture)
+    return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_another_client_is_served(sessions: dict[str, Path], name: str) -> None:
+    for topic, path in sessions.items():
+        with kdbg.mock(path) as mock:
+            found = session(name, mock.address, topic, f"{name}-own", SENT)
+            assert (mock.problems, mock.unanswered) == ([], [])
+            asked = {exchange.api.name for exchange in mock.exchanges() if exchange.api is not None}
+        author = topic.rpartition("-")[0].removesuffix("-kafka")
+        assert [value.rpartition(" ")[0] for value in found["consumed"]] == [author] * SENT
+        assert topic in found["topics"]
+        assert f"{topic}-group" in found["groups"]
+        assert found["latest"] == SENT
+        assert asked >= {"Produce", "Fetch", "JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch", "DescribeGroups"}

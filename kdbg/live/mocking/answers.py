@@ -28,21 +28,16 @@ from ..answers import refusal, skeleton, with_error
 from .assemble import Asked, assemble, keyed
 from .echo import echoed
 from .groups import for_member
-from .meaning import features
 from .recording import API_VERSIONS, FETCH, Recording
 from .rejections import INVALID_TOPIC, Reaction, Rejection, is_topic, rejections, text_beside
 from .requests import header_of, read_request
 from .responses import as_rejected, has_errors, with_partition_errors
+from .unrecorded import FILLED, LIST_OFFSETS, OFFSET_FETCH, base, commits
 
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
-LIST_OFFSETS, OFFSET_FETCH = 2, "OffsetFetch"
 EARLIEST, LATEST = -2, -1
 """Timestamps of ListOffsets requests that stand for the first and the last offset."""
-FILLED: Final = frozenset({
-    "Produce", "OffsetCommit", OFFSET_FETCH, "ListOffsets", "TxnOffsetCommit", "AddPartitionsToTxn",
-})  # fmt: skip
-"""APIs that are answered for any partition that is there, though the captures have no answer about it."""
-EMPTY: Final[Mapping[str, Any]] = {"committed_offset": -1, "metadata": "", "offset": 0, "log_start_offset": 0}
+EMPTY: Final[Mapping[str, Any]] = {"offset": 0, "log_start_offset": 0}
 """What such an answer says of a partition that nothing is known of."""
 HOUR: Final = 3_600_000
 MOST_SOURCES = 64
@@ -148,22 +143,28 @@ class Answers:
             return self._no_session(api, version), 0.0
         if api.key == FETCH:
             return self._fetched(api, version, half, message)
-        recording = self.recording
-        first, *others = recording.closest(api, features(message.body, message.grammar, recording.names))
-        due = first.next()
-        sources = [recording.reshaped(one, version) for one in (due, *(each.now() for each in others[:MOST_SOURCES]))]
-        if sources[0] is None:
+        due, recorded = self.recording.due(api, version, message.body, MOST_SOURCES)
+        sources = [body for one in recorded if (body := self.recording.reshaped(one, version)) is not None]
+        if due is not None and not sources:
             return None, 0.0
-        grammar = api.at("response", version)
-        rows = self._rows(half)
+        before = due.asked if due is not None else {}
+        return self._assembled(api, version, half, message.body, before, sources or [base(api.key, message.body)]), 0.0
+
+    def _assembled(
+        self, api: Api, version: int, half: CapturedMessage, asked: Mapping[str, Any], before: Mapping[str, Any],
+        sources: Sequence[Mapping[str, Any]],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the body of a response made of recorded ones; `before` is the request that was recorded with them."""
+        rows, names = self._rows(half), self.recording.names
         body = assemble(
-            grammar, skeleton(api, version, rows), [one for one in sources if one is not None],
-            Asked(rows, recording.names, _asks_for_all(message.body) and not _asks_for_all(due.asked),
+            api.at("response", version), skeleton(api, version, rows), sources,
+            Asked(rows, names, _asks_for_all(asked) and not _asks_for_all(before),
                   lambda struct, item, topic: self._fill(api, struct, item, topic)),
         )  # fmt: skip
         if api.key == LIST_OFFSETS:
-            self._place(body, due.asked, message.body)
-        return for_member(api, echoed(body, due.asked, message.body), message.body), 0.0
+            self._place(body, before, asked)
+        body = echoed(body, before, asked)
+        return commits(body, asked, sources, names) if api.key == OFFSET_FETCH else for_member(api, body, asked)
 
     def _place(self, body: dict[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         """Put the earliest and the latest offsets into a ListOffsets response where the recorded request had others."""
@@ -179,12 +180,12 @@ class Answers:
     def _timestamps(asked: Mapping[str, Any]) -> dict[tuple[Any, int], int]:
         return {
             (topic["name"], part["partition_index"]): part["timestamp"]
-            for topic in asked["topics"]
+            for topic in asked.get("topics") or ()
             for part in topic["partitions"]
         }
 
     def _rows(self, half: CapturedMessage) -> Sequence[PartitionOutline]:
-        """Return the topics and partitions that a request names; bytes of a name that are no text are as Kafka has them."""
+        """Return the topics and partitions that a request names; Kafka replaces what is not UTF-8 in a name."""
         outline = half.outline()
         rows = outline[0] if outline is not None else ()
         return [(_text(row[0]), *row[1:]) if isinstance(row[0], str) else row for row in rows]
@@ -194,22 +195,19 @@ class Answers:
 
         Nothing is committed there, and nothing was produced.
         """
-        for field in struct.members:
+        for field in struct.members if api.key in FILLED else ():
             below = inside(field.node) if keyed(field.node) == "partition" else None
-            for part in item.get(field.name) or () if below is not None and api.name in FILLED else ():
+            for part in item.get(field.name) or () if below is not None else ():
+                assert below is not None
                 self._fill(api, below, part, topic)
         number = next((item[field.name] for field in struct.members if field.node.kind == "partition"), None)
-        if api.name in FILLED and self._is_there(api, topic, number):
+        if api.key in FILLED and self.recording.has(topic, number):
             item.update({name: value for name, value in EMPTY.items() if name in item})
             return
         by_id = "topic_id" in item and not item.get("name") and not item.get("topic")
         invalid = "is_internal" in struct.keys and not by_id and not is_topic(item.get("name") or "")
         with_error(struct, item, UNKNOWN_TOPIC_ID if by_id else INVALID_TOPIC if invalid else UNKNOWN_TOPIC)
         item.update(as_rejected(item))
-
-    def _is_there(self, api: Api, topic: Any, number: int | None) -> bool:
-        """Return whether a partition, or a topic, gets no error: brokers know of commits by group, not by topic."""
-        return (api.name == OFFSET_FETCH and isinstance(topic, str)) or self.recording.has(topic, number)
 
     def _fetched(
         self, api: Api, version: int, half: CapturedMessage, message: Message

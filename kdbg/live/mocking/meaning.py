@@ -19,7 +19,9 @@ Features: TypeAlias = frozenset[tuple[str, Any, int]]
 SUBJECTS: Final = frozenset({"key", "coordinator_keys", "transactional_id", "resource_name", "mechanism"})
 """Names of fields that say what a request is about, and have no meaning that tells it."""
 OF_KINDS: Final = {"topic": 4, "topic_id": 4, "group": 4, "partition": 2, "timestamp": 4}
-OF_SUBJECTS, OF_HANDED, OF_LENGTHS, OF_OTHERS = 4, 8, 2, 1
+OF_SUBJECTS, OF_HANDED, OF_LENGTHS, OF_OTHERS, OF_ALL = 4, 8, 2, 1, 12
+TOPICS: Final = "topics"
+"""The array that is null in a request for all topics, which is another request than one for some."""
 
 
 def features(body: Mapping[str, Any], struct: WireStruct | None, names: Mapping[Any, str]) -> Features:
@@ -46,6 +48,8 @@ def _one(
 ) -> Iterator[tuple[str, Any, int]]:
     if isinstance(node, RecordsNode):
         return
+    if name == TOPICS:
+        yield path, "all" if value is None else "some", OF_ALL
     if isinstance(value, Opened):
         yield from _of(value.value, value.grammar, path, names)
     elif isinstance(value, Mapping):

@@ -10,13 +10,16 @@ from uuid import UUID
 from ...compare.handed import TRANSIENT
 from ...errors import BuildError, InputError
 from ...findings import Kind
+from ...grammars import by_key
 from ...messages.exchange import Exchange
 from ...messages.message import Message
 from ...messages.reshape import Reshaper
 from ...wire import Api
+from ...wire.language.api import Direction
 from ...wire.readings.outline import outline
 from .fetches import FetchLog
 from .meaning import Features, closeness, features
+from .unrecorded import NEEDED
 
 API_VERSIONS, PRODUCE, FETCH, METADATA = 18, 0, 1, 3
 NOTHING: Final = "has no answered request that could be given as an answer"
@@ -42,10 +45,14 @@ class Series:
     wanted: Features
     recorded: list[Recorded] = field(default_factory=list)
     given: int = 0
+    at: dict[int, Features] = field(default_factory=dict)
+    """What is wanted, as a request of another version says it."""
 
-    def next(self) -> Recorded:
-        """Return the answer that is due, and note that it was given."""
+    def next(self, *, passing: bool = True) -> Recorded:
+        """Return the answer that is due, and note that it was given; without `passing` none that says "not yet"."""
         self.given += 1
+        while not passing and self.given <= len(self.recorded) and self.recorded[self.given - 1].passing:
+            self.given += 1
         return self.now(self.given - 1)
 
     def now(self, place: int | None = None) -> Recorded:
@@ -132,6 +139,11 @@ class Recording:
             api = next(iter(self._series[key].values())).recorded[0].api
             low = max(min(low, min(versions)), api.versions[0]) if key in LOWEST else api.versions[0]
             found[key] = min(max(low, told[0]), min(versions)), min(high, max(told[1], high))
+        for key, needs in NEEDED.items():
+            if key not in found and needs in found and (not self._told or key in self._told):
+                known = by_key(key).versions
+                low, high = self._told.get(key, (known[0], known[-1]))
+                found[key] = max(low, known[0], LOWEST.get(key, 0)), min(high, known[-1])
         return found
 
     def has(self, topic: Any, partition: int | None = None) -> bool:
@@ -154,20 +166,41 @@ class Recording:
         """Whether the recorded broker is of Kafka 4.0 or later, which has no Fetch before v4."""
         return self._told.get(FETCH, (0, 0))[0] >= 4
 
-    def closest(self, api: Api, wanted: Features) -> list[Series]:
-        """Return all series of an API, the closest to what is wanted first."""
-        series = self._series.get(api.key, {})
+    def due(
+        self, api: Api, version: int, asked: Mapping[str, Any], most: int
+    ) -> tuple[Recorded | None, list[Recorded]]:
+        """Return the recorded request that is due, and those whose answers make the answer, the closest first.
+
+        A "not yet" is for a client that asks what the recorded one asked. None where the API is not recorded.
+        """
+        series, wanted = self._series.get(api.key, {}), features(asked, api.at("request", version), self.names)
         same = series.get(wanted)
         others = sorted(
-            (one for one in series.values() if one is not same), key=lambda one: -closeness(one.wanted, wanted)
+            (one for one in series.values() if one is not same),
+            key=lambda one: -closeness(self._wanted(one, version), wanted),
         )
-        return others if same is None else [same, *others]
+        if same is None and not others:
+            return None, []
+        first = same.next() if same is not None else others.pop(0).next(passing=False)
+        return first, [first, *(each.now() for each in others[:most])]
+
+    def _wanted(self, series: Series, version: int) -> Features:
+        """Return what the requests of a series ask for, as one of another version would: their layouts may differ."""
+        if version not in series.at:
+            first = series.recorded[0]
+            asked = self._in(first, "request", version)
+            struct = first.api.at("request", version)
+            series.at[version] = features(asked, struct, self.names) if asked is not None else series.wanted
+        return series.at[version]
 
     def reshaped(self, one: Recorded, version: int) -> dict[str, Any] | None:
         """Return a recorded answer in another version; None where it cannot be said."""
-        reshaper = Reshaper(self.names.get, self.id_of)
+        return self._in(one, "response", version)
+
+    def _in(self, one: Recorded, direction: Direction, version: int) -> dict[str, Any] | None:
+        value = one.asked if direction == "request" else one.answer
         try:
-            return reshaper.reshaped(one.api, "response", one.answer, one.version, version)
+            return Reshaper(self.names.get, self.id_of).reshaped(one.api, direction, value, one.version, version)
         except BuildError:
             return None
 

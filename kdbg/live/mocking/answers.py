@@ -197,9 +197,9 @@ class Answers:
         """
         for field in struct.members if api.key in FILLED else ():
             below = inside(field.node) if keyed(field.node) == "partition" else None
-            for part in item.get(field.name) or () if below is not None else ():
-                assert below is not None
-                self._fill(api, below, part, topic)
+            if below is not None:
+                for part in item.get(field.name) or ():
+                    self._fill(api, below, part, topic)
         number = next((item[field.name] for field in struct.members if field.node.kind == "partition"), None)
         if api.key in FILLED and self.recording.has(topic, number):
             item.update({name: value for name, value in EMPTY.items() if name in item})

@@ -125,5 +125,5 @@ def _few(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:5])) + ", …" * (len(numbers) > 5)
 
 
-def _certain(kind: str, code: int, **values: object) -> BatchMistake:
-    return BatchMistake(mistake_sentence(kind, Sure.CERTAIN, **values), code)
+def _certain(kind: str, code: int, *, actual: int, expected: int = 0) -> BatchMistake:
+    return BatchMistake(mistake_sentence(kind, Sure.CERTAIN, actual=actual, expected=expected), code)

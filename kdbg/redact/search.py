@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..budget import MEMORY
-from ..capture.links import TCP
+from ..capture.links import IPV4, TCP
 from ..capture.packet import Packet
 from ..errors import WireError
 from ..wire.records.compression import decompress
-from .layers import NUMBERS, Layers, options_in
+from .layers import KINDS, LINKS, NUMBERS, Layers, options_in
 from .replaced import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
 
 BLANKS, SPACES = b"xxxx", b"    "
@@ -29,8 +29,8 @@ MESSAGE = re.compile(rb"(?s)\0(?=\0......(\0...)....([\0\x01])[\x01-\x03\x09-\x0
 """The beginnings of a batch and of a message that may be compressed: offset, length, magic, attributes."""
 CODEC, BATCH_HEADER = 7, 61
 DEEPEST = 2
-PLAIN_FRAME, NO_OPTIONS, TIMESTAMPS = b"\x08\0\x45", 0x50, b"\x80\1\1\x08\x0a"
-"""What most packets have behind their hardware addresses; TCP's data offset, with the options that most have."""
+PLAIN, NO_OPTIONS, TIMESTAMPS = 0x45, 0x50, b"\x80\1\1\x08\x0a"
+"""How most IP headers begin; TCP's data offset, with the options that most segments have."""
 
 
 class LeakSearch:
@@ -70,9 +70,12 @@ class LeakSearch:
         """Search all of a packet but TCP's numbers and what TCP carries for addresses, byte by byte."""
         if not self._addresses:
             return None
-        if link == 1 and packet is not None and data[12:15] == PLAIN_FRAME and data[23] == TCP:
-            is_usual = data[46] == NO_OPTIONS or data[46:47] + data[54:58] == TIMESTAMPS
-            return self._heads(data[:14] + data[26:34] if is_usual else _without_numbers(link, data, packet))
+        start, kind = LINKS.get(link, 0), KINDS.get(link)
+        is_plain = packet is not None and (kind is None or data[kind : kind + 2] == IPV4)
+        if is_plain and len(data) >= start + 40 and data[start] == PLAIN and data[start + 9] == TCP:
+            tcp = start + 20
+            if data[tcp + 12] == NO_OPTIONS or data[tcp + 12 : tcp + 13] + data[tcp + 20 : tcp + 24] == TIMESTAMPS:
+                return self._heads(data[:start] + data[start + 12 : tcp])
         return self._heads(_without_numbers(link, data, packet))
 
     def _packed(self, data: bytes) -> Replaced | None:

@@ -157,10 +157,11 @@ class Proxy:
 
     def _take(self, broker: Address, sock: socket.socket) -> None:
         """Make a session for a client that was accepted; its broker is connected to beside."""
-        session = Session(self._relay(broker), self._tap, lambda made: self._made(made, broker), self._ended,
+        self.connections += 1
+        number = self.connections
+        session = Session(self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
                           self._desk, self._room, self._load)  # fmt: skip
         self._sessions.add(session)
-        self.connections += 1
         self._spawn(self._accept(session, sock))
 
     async def _accept(self, session: Session, sock: socket.socket) -> None:

@@ -156,12 +156,43 @@ class Session:
             self.broker.close(broken=self._reset)
 
     def lost(self, end: End, error: Exception | None) -> None:
-    """What gets the bytes of all connections. `connection` numbers connections: clients use their ports again."""
+        """Take note that an end is closed; what the other has sent, or is due, goes its way before that closes too."""
+        self._take_end(end)
+        if end is self.client:
+            self._reset = error is not None
+            end.discard()
+            if error is not None:
+                self.broker.give_up_held()
+        else:
+            end.out.clear()
+            self.client.work_off()
+            if error is not None:
+                self.client.give_up_held()
+            self.client.close(broken=error is not None)
+        self.pump()
+        other = self.broker if end is self.client else self.client
+        if other.transport is None or other.is_lost:
+            self._end()
 
-    def tap(
-        self, client: Address, broker: Address, from_client: bool, data: Buffer, time_ns: int, connection: int
-    ) -> None:
-        """Take bytes as the client sent them, or as the broker did; a view of them holds only until this returns."""
+    def _end(self) -> None:
+        """Take note that both ends are closed."""
+        if self._over:
+            return
+        self._over = True
+        if self._finish is not None:
+            self._finish.cancel()
+        self._load.report(self, 0, 0)
+        if self.holder is not None:
+            self.holder.ended()
+        if self.tap is not None:
+            number, client, broker, *_ = self.peers
+            self.tap.ended(client, broker, time.time_ns(), number)
+        self._done(self)
+
+    def let_go(self) -> None:
+        """Keep no message whole, for memory is short."""
+        self._load.lose(self.relay.let_go())
+        self.pump()
 
     def hang_up(self, *, broken: bool = False) -> None:
         """Close both ends."""

@@ -75,6 +75,9 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
         found = [] if told.api or told.direction else _alone(data, told)
         if not any(_settled(guess, data) for guess in found) and told.direction != "response":
             found += list(_requests(data, told))
+        plain = [guess for guess in found if guess.plain]
+        if plain:
+            return _ranked(plain, told)
         if not any(_settled(guess, data) and guess.api.key for guess in found) and told.direction != "request":
             found += (_answers(data, asked) if told.nothing else []) or _responses(data, told)
     if _is_wider_wanted(data, told) and not any(_settled(guess, data) for guess in found):
@@ -188,11 +191,12 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
         candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
         fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
         client = names_client(head) or head.api.key != 0
+        plain = names_client(head) and head.known and head.api.key != 0
         for guess in fits:
             proof = (PROVED + 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)) * names_client(head)
-            yield replace(guess, reason=Reason.HEADER, client=client, score=guess.score - proof)
+            yield replace(guess, reason=Reason.HEADER, client=client, plain=plain, score=guess.score - proof)
         if not fits:
-            yield _broken(data, place, candidate, head, told)
+            yield replace(_broken(data, place, candidate, head, told), plain=plain)
 
 
 def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Told) -> Guess:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..grammars import find
-from ..mistakes import Mistake, find_frame_mistake, find_mistake
+from ..mistakes import Examination, examine, find_frame_mistake
 from ..wire import Api
 from ..wire.language.api import Direction
 from .alone import Alone
@@ -28,22 +28,26 @@ class Intended(NamedTuple):
     direction: Direction
 
 
-def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Mistake | None:
-    """Return the mistake that explains best why bytes are no valid message; None where none does."""
+def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Examination:
+    """Return the mistake that explains best why bytes are no valid message, and whether all changes were tried."""
     first = guesses[0] if guesses else None
     if first is not None and first.exact and not first.faults and not _is_any(first):
-        return _find(data, _intended(first)) if first.direction == "request" and _is_known(first) else None
+        checked = first.direction == "request" and _is_known(first)
+        return _examine(data, _intended(first)) if checked else Examination(None)
     if (found := find_frame_mistake(data)) is not None:
-        return found
+        return Examination(found)
     intended = [*_claimed(data), *(_intended(guess) for guess in guesses if _is_known(guess))]
-    tries = (_find(data, one) for one in list(dict.fromkeys(intended))[:TRIED])
-    return next((found for found in tries if found is not None), None)
+    complete = True
+    for one in list(dict.fromkeys(intended))[:TRIED]:
+        examination = _examine(data, one)
+        if examination.mistake is not None:
+            return examination
+        complete = complete and examination.complete
+    return Examination(None, complete)
 
 
-def _find(data: bytes, one: Intended) -> Mistake | None:
-    return find_mistake(
-        data[one.start :], api=one.api, version=one.version, direction=one.direction, size=one.size
-    )  # fmt: skip
+def _examine(data: bytes, one: Intended) -> Examination:
+    return examine(data[one.start :], api=one.api, version=one.version, direction=one.direction, size=one.size)
 
 
 def _is_any(guess: Guess) -> bool:

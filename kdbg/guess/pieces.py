@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..engine.requests import prove, search
-from ..mistakes import Mistake
+from ..findings.quirks import Sure
+from ..mistakes import Examination, Mistake, RequestOrder
 from ..wire import Api
 from .begun import int32
 from .infer import NOTHING, infer
@@ -25,6 +26,8 @@ class Piece(NamedTuple):
     guesses: list[Guess]
     mistake: Mistake | None = None
     """The mistake of its writer that explains why it is not valid."""
+    examined: bool = True
+    """Whether all changes that may undo a mistake were tried."""
     empty: bool = False
     """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
 
@@ -33,6 +36,7 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
     """Yield the messages in the bytes, one after the other, and the bytes between them that are none."""
     start = sure = 0
     asked: dict[int, tuple[Api, int]] = {}
+    order = RequestOrder()
     while start < len(data):
         if start and told.nothing and len(data) - start >= EMPTY and not any(data[start:]):
             yield Piece(start, len(data), [], empty=True)
@@ -46,13 +50,24 @@ def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
         end = guesses[0].end if guesses else len(rest)
         if start >= sure and told.nothing and not _is_sure(guesses) and _junk(rest) < len(rest):
             guesses, end = [], _junk(rest)
+        out_of_order = None
         if guesses and guesses[0].direction == "request" and guesses[0].header:
-            asked[int32(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
-        why = mistake_of(rest, guesses) if told.header and not told.cut else None
-        if why is not None and why.kind.startswith("little-endian"):
+            first = guesses[0]
+            asked[int32(rest, first.start + 4)] = first.api, first.version
+            out_of_order = order.see_sasl(rest[first.start : first.end], first.api, first.version)
+        examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination(None)
+        why = out_of_order or examined.mistake
+        if why is not None and why.start < 0 and why.kind.startswith("little-endian"):
             guesses, end = [], len(rest)
-        yield Piece(start, start + end, guesses, why)
+        elif why is not None and why.sure is not Sure.GUESS:
+            guesses = [guess for guess in guesses if _is_of(why, guess)] or guesses
+        yield Piece(start, start + end, guesses, why, examined=examined.complete)
         start += end
+
+
+def _is_of(mistake: Mistake, guess: Guess) -> bool:
+    """Return whether a guess is that of the message that a mistake is in."""
+    return (guess.api.name, guess.version, guess.direction) == (mistake.api, mistake.version, mistake.direction)
 
 
 def _before_zeros(data: bytes) -> list[Guess]:

@@ -40,7 +40,8 @@ def sureness(guesses: Sequence[Guess]) -> Sure:
 
 
 def _of_request(first: Guess, ahead: float) -> Sure:
-    if first.client and first.size == first.end - first.start and ahead >= AHEAD:
+    fits = first.size == first.end - first.start
+    if fits and (first.plain or (first.client and ahead >= AHEAD)):
         return Sure.CERTAIN
     if first.faults or ahead < AHEAD or not first.client:
         believed = first.client or (not first.faults and ahead >= AHEAD)

@@ -71,6 +71,11 @@ class Guess:
     """Fields of a record batch whose values no peer would write."""
     client: bool = True
     """Whether a request's header names a client, or its API key is not 0: half of a correlation id often is."""
+    plain: bool = False
+    """Whether it is a request whose header has a known key and version, and names a client.
+
+    Never one of Produce: its key is the first half of many correlation ids.
+    """
     likelihood: float = 0.0
     """Among the guesses made together: they add up to one."""
 

@@ -10,7 +10,7 @@ from ..engine.requests import read_header
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
 from ..wire.language.api import Direction
-from .effects import Asked
+from .relay import Asked
 
 
 class Seen:

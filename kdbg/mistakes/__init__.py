@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from .connection import RequestOrder
 from .finder import Examination, examine, find_mistake
-from .frames import find_frame_mistake
+from .frames import find_frame_mistake, find_missing_size
 from .mistake import Mistake
 
-__all__ = ["Examination", "Mistake", "examine", "find_frame_mistake", "find_mistake"]
+__all__ = [
+    "Examination", "Mistake", "RequestOrder", "examine", "find_frame_mistake", "find_missing_size", "find_mistake",
+]  # fmt: skip

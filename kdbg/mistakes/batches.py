@@ -1,4 +1,4 @@
-"""Mistakes in record batches: lengths, counts, offsets, checksums, codecs, and message sets in their place.
+"""Mistakes in record batches: their lengths and checksums, and message sets in their place.
 
 The checksum proves most of them: the batch's program computed it over its own mistake, or it matches when the mistake
 is undone.
@@ -6,55 +6,28 @@ is undone.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from ..errors import WireError
 from ..findings.quirks import Sure
-from ..grammars.records import record_format
-from ..messages.weigh import ROOT, Impossible, Todo, Weigher
-from ..wire.nodes import VARINT, VARLONG, LengthPrefixed, Varint, build
 from ..wire.records.checksum import crc32, crc32c
-from ..wire.records.compression import CODECS, decompress
-from ..wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL
+from .batch import ATTRIBUTES_AT, CRC_AT, LENGTH_AT, MAGIC_AT, RECORDS_AT, BatchMistake, int32, with_crc
 from .changes import length_bytes
+from .contents import Contents
 from .mistake import Mistake, Subject, sized
-from .search import RecordSetAt
+from .search import Budget, RecordSetAt
 
-LENGTH_AT, MAGIC_AT, CRC_AT = 8, 16, record_format.crc_at
-ATTRIBUTES_AT, LAST_AT, COUNT_AT, RECORDS_AT = (
-    CRC_AT + 4,
-    CRC_AT + 6,
-    record_format.header_size - 4,
-    record_format.header_size,
-)
 PRODUCE, FIRST_BATCHES = 0, 3
 """The key of Produce, and its first version that takes record batches only."""
-MOST_RECORDS, LARGEST = 100_000, 1 << 24
-"""Records of a batch, and bytes of their decompressed form, that are examined."""
 
 
-class BatchMistake(NamedTuple):
-    """A mistake in a batch: where in its record set, and the batch as it should be (b"" where that is unknown)."""
-
-    kind: str
-    start: int
-    length: int
-    actual: str
-    expected: str
-    corrected: bytes = b""
-    sure: Sure = Sure.CERTAIN
-    path: str = ""
-
-
-def batch_mistake(subject: Subject, sets: list[RecordSetAt]) -> Mistake | None:
+def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> Mistake | None:
     """Return the first mistake in the record sets of a message."""
     produced = subject.api.key == PRODUCE and subject.direction == "request"
+    contents = Contents(budget)
     for one in sets:
         data = subject.frame[one.start : one.end]
         new = produced and subject.version >= FIRST_BATCHES
-        found = next(_in_set(data, produced, new), None)
+        found = next(_in_set(data, produced, new, contents), None)
         if found is not None:
             return _mistake(subject, one, found)
     return None
@@ -71,7 +44,7 @@ def _mistake(subject: Subject, at: RecordSetAt, found: BatchMistake) -> Mistake:
     )  # fmt: skip
 
 
-def _in_set(data: bytes, produced: bool, new: bool) -> Iterator[BatchMistake]:
+def _in_set(data: bytes, produced: bool, new: bool, contents: Contents) -> Iterator[BatchMistake]:
     """Yield the mistakes in the bytes of a record set."""
     at = number = 0
     while len(data) - at > MAGIC_AT:
@@ -81,8 +54,8 @@ def _in_set(data: bytes, produced: bool, new: bool) -> Iterator[BatchMistake]:
             return
         if magic != 2 or len(data) - at < RECORDS_AT:
             return
-        end = at + LENGTH_AT + 4 + _int32(data, at + LENGTH_AT)
-        for found in _in_batch(data, at, end, produced):
+        end = at + LENGTH_AT + 4 + int32(data, at + LENGTH_AT)
+        for found in _in_batch(data, at, end, produced, contents):
             whole = data[:at] + found.corrected + data[_end(found, at, end, len(data)) :] if found.corrected else b""
             yield found._replace(start=at + found.start, corrected=whole, path=f"[{number}]{found.path}")
         if end <= at:
@@ -94,29 +67,25 @@ def _end(found: BatchMistake, at: int, end: int, size: int) -> int:
     return at + len(found.corrected) if found.kind == "wrong-batch-length" else min(end, size)
 
 
-def _int32(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "big", signed=True)
-
-
 def _is_message(data: bytes, at: int) -> bool:
     """Return whether a message of magic 0 or 1 is there, by its checksum."""
-    end = at + 12 + _int32(data, at + LENGTH_AT)
+    end = at + 12 + int32(data, at + LENGTH_AT)
     return at + 26 <= end <= len(data) and crc32(data[at + 16 : end]) == int.from_bytes(data[at + 12 : at + 16], "big")
 
 
-def _in_batch(data: bytes, at: int, end: int, produced: bool) -> Iterator[BatchMistake]:
+def _in_batch(data: bytes, at: int, end: int, produced: bool, contents: Contents) -> Iterator[BatchMistake]:
     crc = int.from_bytes(data[at + CRC_AT : at + ATTRIBUTES_AT], "big")
     if at + RECORDS_AT <= end <= len(data) and crc32c(data[at + ATTRIBUTES_AT : end]) == crc:
-        yield from _in_contents(data[at:end], produced)
+        yield from contents.mistakes(data[at:end], produced)
         return
     for other in _ends(data, at):
         if other != end and crc32c(data[at + ATTRIBUTES_AT : other]) == crc:
-            actual, length = _int32(data, at + LENGTH_AT), other - at - LENGTH_AT - 4
+            actual, length = int32(data, at + LENGTH_AT), other - at - LENGTH_AT - 4
             corrected = data[at : at + LENGTH_AT] + length.to_bytes(4, "big") + data[at + LENGTH_AT + 4 : other]
             yield BatchMistake("wrong-batch-length", LENGTH_AT, 4, str(actual), str(length), corrected)
             return
     if at + RECORDS_AT <= end <= len(data):
-        yield from _checksum(data[at:end], crc)
+        yield from _checksum(data[at:end], crc, contents)
 
 
 def _ends(data: bytes, at: int) -> Iterator[int]:
@@ -133,10 +102,10 @@ STARTS = {
 }  # fmt: skip
 
 
-def _checksum(batch: bytes, crc: int) -> Iterator[BatchMistake]:
+def _checksum(batch: bytes, crc: int, contents: Contents) -> Iterator[BatchMistake]:
     """Yield the mistake by which the checksum is what it is."""
     right = crc32c(batch[ATTRIBUTES_AT:])
-    corrected = _with_crc(batch)
+    corrected = with_crc(batch)
     names = {
         crc32(batch[ATTRIBUTES_AT:]): "CRC-32", int.from_bytes(right.to_bytes(4, "little"), "big"): "little-endian",
         right ^ 0xFFFFFFFF: "the complement of the CRC-32C",
@@ -150,7 +119,7 @@ def _checksum(batch: bytes, crc: int) -> Iterator[BatchMistake]:
                 if function(covered) == crc and (start, kind) != (ATTRIBUTES_AT, ""):
                     yield BatchMistake("wrong-crc-range", CRC_AT, 4, name + kind, "attributes", corrected)
                     return
-    if crc in (0, 0xFFFFFFFF) and _records_end(batch, RECORDS_AT, _int32(batch, COUNT_AT)) == len(batch):
+    if crc in (0, 0xFFFFFFFF) and contents.are_whole(batch):
         actual = "0" if not crc else "ffffffff"
         yield BatchMistake("wrong-crc-kind", CRC_AT, 4, actual, "a CRC-32C", corrected, Sure.LIKELY)
 
@@ -163,181 +132,3 @@ def _ranges(batch: bytes, start: int) -> Iterator[bytes]:
     yield batch[start:CRC_AT] + bytes(4) + batch[ATTRIBUTES_AT:]
     if start < CRC_AT:
         yield batch[start:CRC_AT] + batch[ATTRIBUTES_AT:]
-
-
-def _with_crc(batch: bytes) -> bytes:
-    """Return a batch with the length and the checksum that it should have."""
-    length = (len(batch) - LENGTH_AT - 4).to_bytes(4, "big")
-    checksum = crc32c(batch[ATTRIBUTES_AT:]).to_bytes(4, "big")
-    return batch[:LENGTH_AT] + length + batch[LENGTH_AT + 4 : CRC_AT] + checksum + batch[ATTRIBUTES_AT:]
-
-
-def _with_int32(batch: bytes, at: int, value: int) -> bytes:
-    return _with_crc(batch[:at] + value.to_bytes(4, "big", signed=True) + batch[at + 4 :])
-
-
-def _in_contents(batch: bytes, produced: bool) -> Iterator[BatchMistake]:
-    """Yield the mistakes in a batch whose checksum matches: its program wrote all of it so."""
-    attributes = int.from_bytes(batch[ATTRIBUTES_AT:LAST_AT], "big")
-    count, last = _int32(batch, COUNT_AT), _int32(batch, LAST_AT)
-    codec = attributes & CODEC_MASK
-    records = batch[RECORDS_AT:]
-    if codec:
-        unpacked = _decompressed(codec, records)
-        if unpacked is None:
-            yield from _other_codec(batch, codec, count)
-            return
-        if _records_end(unpacked, 0, count) != len(unpacked):
-            found = _counted(unpacked, 0)
-            if found and found != count:
-                corrected = _with_int32(batch, COUNT_AT, found)
-                yield BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
-            return
-    elif _records_end(batch, RECORDS_AT, count) != len(batch):
-        yield from _in_records(batch, count)
-        return
-    if produced and last != count - 1:
-        corrected = _with_int32(batch, LAST_AT, count - 1)
-        yield BatchMistake("wrong-last-offset-delta", LAST_AT, 4, str(last), str(count - 1), corrected)
-    if produced and any(batch[:8]) and not attributes & (APPEND_TIME | CONTROL):
-        base = str(int.from_bytes(batch[:8], "big", signed=True))
-        yield BatchMistake("wrong-base-offset", 0, 8, base, "0", bytes(8) + batch[8:], Sure.LIKELY)
-
-
-def _in_records(batch: bytes, count: int) -> Iterator[BatchMistake]:
-    """Yield the mistake by which the records of a batch do not end where it does."""
-    found = _counted(batch, RECORDS_AT)
-    if found and found != count:
-        corrected = _with_int32(batch, COUNT_AT, found)
-        yield BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
-        return
-    values = _read(batch, RECORDS_AT, count, plain=True)
-    if values is not None and values.end == len(batch):
-        corrected = _with_crc(batch[:RECORDS_AT] + _zigzagged(batch, values))
-        yield BatchMistake(
-            "missing-zigzag", RECORDS_AT, 1, f"{batch[RECORDS_AT]:02x}", f"{corrected[RECORDS_AT]:02x}", corrected,
-            path=".records[0]",
-        )  # fmt: skip
-        return
-    values = _read(batch, RECORDS_AT, count, lengths=False)
-    if values is not None and values.end == len(batch) and values.wrong:
-        corrected = batch
-        for start, end, _, size in reversed(values.wrong):
-            corrected = corrected[:start] + build(VARINT, size) + corrected[end:]
-        start, end, actual, size = values.wrong[0]
-        index = values.starts.index(start)
-        yield BatchMistake(
-            "wrong-record-length", start, end - start, str(actual), str(size), _with_crc(corrected),
-            path=f".records[{index}]",
-        )  # fmt: skip
-        return
-    for number, name in CODECS.items():
-        unpacked = _decompressed(number, batch[RECORDS_AT:])
-        if unpacked is not None and _records_end(unpacked, 0, count) == len(unpacked):
-            yield _codec(batch, 0, number, name)
-            return
-
-
-def _other_codec(batch: bytes, codec: int, count: int) -> Iterator[BatchMistake]:
-    """Yield the mistake in a batch whose records are not compressed as its attributes declare."""
-    if _records_end(batch, RECORDS_AT, count) == len(batch):
-        yield _codec(batch, codec, 0, "no codec")
-        return
-    for number, name in CODECS.items():
-        unpacked = _decompressed(number, batch[RECORDS_AT:]) if number != codec else None
-        if unpacked is not None and _records_end(unpacked, 0, count) == len(unpacked):
-            yield _codec(batch, codec, number, name)
-            return
-
-
-def _codec(batch: bytes, declared: int, number: int, name: str) -> BatchMistake:
-    attributes = batch[ATTRIBUTES_AT + 1] & ~CODEC_MASK | number
-    corrected = _with_crc(batch[: ATTRIBUTES_AT + 1] + bytes([attributes]) + batch[LAST_AT:])
-    actual = CODECS.get(declared, f"codec {declared}") if declared else "no codec"
-    return BatchMistake("undeclared-codec", ATTRIBUTES_AT, 2, actual, name, corrected)
-
-
-def _decompressed(codec: int, data: bytes) -> bytes | None:
-    try:
-        return decompress(codec, data, limit=LARGEST)
-    except (WireError, ValueError, IndexError, zlib.error):
-        return None
-
-
-class Records(NamedTuple):
-    """Records that were read: where they start and end, the lengths that are wrong, and all varints."""
-
-    starts: list[int]
-    end: int
-    wrong: list[tuple[int, int, int, int]]
-    """(start, end, actual, expected) of each."""
-    varints: list[tuple[int, int, int]]
-    """(start, end, value) of each."""
-
-
-class _Varints(Weigher):
-    """Notes the varints that it reads."""
-
-    def base128(self, node: Varint) -> int:
-        start, value = self.at, super().base128(node)
-        self.noted.append((start, self.at, value))
-        return value
-
-    noted: list[tuple[int, int, int]]
-
-
-def _zigzagged(batch: bytes, found: Records) -> bytes:
-    """Return records without zigzag as they should be."""
-    parts, ends = [], [*found.starts[1:], found.end]
-    for start, end in zip(found.starts, ends, strict=True):
-        (_, at, _), *varints = (one for one in found.varints if start <= one[0] < end)
-        record = b""
-        for first, last, value in varints:
-            record += batch[at:first] + build(VARLONG, value)
-            at = last
-        record += batch[at:end]
-        parts.append(build(VARINT, len(record)) + record)
-    return b"".join(parts)
-
-
-def _records_end(data: bytes, at: int, count: int) -> int:
-    """Return where so many records end; -1 where they do not."""
-    found = _read(data, at, count)
-    return found.end if found is not None else -1
-
-
-def _counted(data: bytes, at: int) -> int:
-    """Return how many records fill the bytes to the last one; 0 where they do not."""
-    count = 0
-    while at < len(data) and count < MOST_RECORDS:
-        found = _read(data, at, 1)
-        if found is None:
-            return 0
-        at, count = found.end, count + 1
-    return count
-
-
-def _read(data: bytes, at: int, count: int, *, plain: bool = False, lengths: bool = True) -> Records | None:
-    """Read records; `plain`: their varints have no zigzag; not `lengths`: each ends where its fields do."""
-    item = record_format.records.item
-    assert isinstance(item, LengthPrefixed)
-    if not 0 <= count <= min(MOST_RECORDS, len(data)):
-        return None
-    reader = _Varints(data, at, float("inf"), len(data))
-    reader.plain_varints, reader.noted = plain, []
-    starts, wrong = [], []
-    try:
-        for _ in range(count):
-            start = reader.at
-            starts.append(start)
-            size = reader.number(item.length.number)
-            after = reader.at
-            reader.todo = Todo(Weigher.read, item.item, ROOT, None)
-            reader.run()
-            if reader.at != after + size:
-                if lengths:
-                    return None
-                wrong.append((start, after, size, reader.at - after))
-    except (Impossible, RecursionError):
-        return None
-    return Records(starts, reader.at, wrong, reader.noted)

@@ -12,7 +12,7 @@ from .habits import habits
 from .mistake import Mistake, Subject, sized
 from .search import Edit, Found, Reader, Search, beginning
 
-HABIT, VERSION, DISTANCE = 3.0, 8.0, 0.5
+HABIT, VERSION, DISTANCE = 3.0, 3.0, 0.5
 """Bits that a habit costs beside its first change, and another version, with those of each version between."""
 
 
@@ -22,6 +22,20 @@ class Candidate(NamedTuple):
     cost: float
     found: Found
     corrected: bytes
+    habit: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of its first change."""
+        return self.found.edits[0].change.kind
+
+    def rivals(self, other: Candidate) -> bool:
+        """Return whether another one is an alternative, not the same in other words.
+
+        The body of another version differs in every length, which is a habit as well.
+        """
+        same = self.kind == "other-version-body" and other.habit
+        return not same and self.corrected != other.corrected
 
     def mistake(self, subject: Subject) -> Mistake:
         """Return the mistake that they undo."""
@@ -39,7 +53,7 @@ def candidates(subject: Subject, search: Search) -> list[Candidate]:
     found = sorted(_candidates(subject, search), key=lambda one: one.cost)
     results = dict[bytes, Candidate]()
     for one in found:
-        results.setdefault(one.corrected or one.found.edits[0].change.kind.encode(), one)
+        results.setdefault(one.corrected or one.kind.encode(), one)
     return list(results.values())
 
 
@@ -48,7 +62,7 @@ def _candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
         yield _candidate(subject, found, 0.0)
     for habit in habits(subject.version >= subject.api.flexible):
         if (found_everywhere := search.with_habit(habit)) is not None:
-            yield _candidate(subject, found_everywhere, HABIT)
+            yield _candidate(subject, found_everywhere, HABIT)._replace(habit=True)
     yield from _versions(subject, search)
 
 

@@ -15,6 +15,7 @@ from ..wire.records.node import RecordsNode
 
 LENGTHS = (Sized, WireArray, RecordsNode)
 """Nodes that begin with a length or count."""
+LONGEST_NAME = 255
 MOST_COUNT = 8
 """The largest count that is tried in place of any other."""
 LARGEST: Final = {2: (1 << 15) - 1, 4: (1 << 28) - 2}
@@ -168,9 +169,9 @@ def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Written]:
 
 
 def _run(data: bytes, at: int) -> int:
-    """Return how many bytes from a place on are printable ASCII."""
+    """Return how many bytes from a place on are printable ASCII, as far as a name may go."""
     end = at
-    while end < len(data) and 32 <= data[end] < 127:
+    while end < min(len(data), at + LONGEST_NAME) and 32 <= data[end] < 127:
         end += 1
     return end - at
 

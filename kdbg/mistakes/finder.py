@@ -11,10 +11,10 @@ from .batches import batch_mistake
 from .candidates import Candidate, candidates
 from .changes import ANY
 from .mistake import Mistake, Subject, sized
-from .search import Budget, Search
+from .search import Budget, Exhausted, Search
 from .values import value_mistake
 
-LONGEST = 1 << 16
+LONGEST = 1 << 20
 """Longer messages are not searched."""
 CERTAIN_MARGIN, CERTAIN_GAIN = 24.0, 48.0
 LIKELY_MARGIN, LIKELY_GAIN = 8.0, 14.0
@@ -60,16 +60,23 @@ def examine(
     if len(frame) > LONGEST:
         return Examination(None, False)
     subject, budget = Subject(frame, api, version, direction), Budget()
-    search = Search(frame, subject.nodes, budget)
-    if size is not None and size != len(frame):
-        return Examination(_size_mistake(subject, search, size), not budget.spent)
-    if search.ended and (found := batch_mistake(subject, search.strict.record_sets)) is not None:
-        return Examination(found)
+    try:
+        return Examination(_mistake(subject, size, budget), not budget.spent)
+    except Exhausted:
+        return Examination(None, False)
+
+
+def _mistake(subject: Subject, size: int | None, budget: Budget) -> Mistake | None:
+    search = Search(subject.frame, subject.nodes, budget)
+    if size is not None and size != len(subject.frame):
+        return _size_mistake(subject, search, size)
+    if search.ended and (found := batch_mistake(subject, search.strict.record_sets, budget)) is not None:
+        return found
     if search.valid:
         found = value_mistake(subject, search)
         if found is not None or not search.strict.odd:
-            return Examination(found)
-    return Examination(_best(subject, search), not budget.spent)
+            return found
+    return _best(subject, search)
 
 
 def _size_mistake(subject: Subject, search: Search, size: int) -> Mistake | None:
@@ -93,7 +100,7 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
     if not found:
         return None
     best, *others = found
-    rivals = [one.cost for one in others if one.corrected != best.corrected]
+    rivals = [one.cost for one in others if best.rivals(one)]
     rivals += [search.strict.bits] if search.valid else []
     margin = min(rivals, default=best.cost + 1000.0) - best.cost
     if search.valid and margin < CERTAIN_MARGIN:

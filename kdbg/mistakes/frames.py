@@ -6,8 +6,10 @@ from typing import Final, Literal
 
 from ..findings.quirks import Sure
 from ..grammars import find
+from ..messages.weigh import Impossible
 from ..wire import Api
-from .mistake import Mistake, sized
+from .mistake import Mistake, Subject, sized
+from .search import Budget, Reader, beginning
 
 SHORTEST: Final = 16
 """Bytes of a size and a request's header that are looked at."""
@@ -25,6 +27,36 @@ def find_frame_mistake(data: bytes) -> Mistake | None:
         return _mistake("little-endian-size", known, data, data[4:])
     known = _named(data[4:8], "little")
     return _mistake("little-endian-header", known, data, _swapped(data)) if known is not None else None
+
+
+def find_missing_size(data: bytes) -> Mistake | None:
+    """Return the mistake of a request without its size; None for any other bytes.
+
+    `data` begins where a connection's next size is expected, and ends with the request or goes on with another one.
+    """
+    known = _named(data[:4], "big")
+    end = _end(data, *known) if known is not None else 0
+    if known is None or not end or (end < len(data) and _named(data[end : end + 4], "big") is None):
+        return None
+    api, version = known
+    frame = data[:end]
+    return (
+        Subject(frame, api, version, "request")
+        .mistake("size-missing")
+        ._replace(path="size", start=0, length=0, expected=str(end), sure=Sure.LIKELY, corrected=sized(frame))
+    )
+
+
+def _end(data: bytes, api: Api, version: int) -> int:
+    """Return where the request that begins there ends; 0 where it is not valid or names no client."""
+    reader = Reader(data, Budget())
+    reader.todo = beginning(Subject(data, api, version, "request").nodes)
+    length = int.from_bytes(data[8:10], "big")
+    try:
+        reader.run()
+    except (Impossible, RecursionError):
+        return 0
+    return reader.at if length > 1 and not reader.faults and data[10 : 10 + length].isascii() else 0
 
 
 def _named(data: bytes, order: Literal["big", "little"]) -> tuple[Api, int] | None:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from ..messages.score import NONSENSE
 from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
-from ..wire.nodes import Fixed, Node, WireArray, WireStruct
+from ..wire.nodes import Fixed, Node, Sized, WireArray, WireStruct
 from ..wire.records.node import RecordsNode
 from .changes import CLOSED, Change, changes, tag_changes
 
 STEPS = 60_000
-"""Fields that are read in all tries together."""
+"""Fields that are read in all tries together; 64 bytes of a long one count as another."""
 HEADER: Path = (None, "", "header")
 PER_BYTE, SPARE = 8.6, 96.0
 """Bits that a valid message costs at most."""
@@ -25,11 +25,21 @@ FAR = 40.0
 """Bits above the best that a try may cost."""
 
 
+class Exhausted(Exception):
+    """The budget is spent."""
+
+
 @dataclass
 class Budget:
     """How many fields may still be read."""
 
     steps: int = STEPS
+
+    def take(self, steps: int) -> None:
+        """Take steps; raise `Exhausted` where none are left."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise Exhausted
 
     @property
     def spent(self) -> bool:
@@ -118,6 +128,10 @@ class Reader(Weigher):
         if self.at > start:
             self.record_sets.append(RecordSetAt(path_text(path), length_at, start, self.at, node))
 
+    def contents(self, node: Sized, size: int, path: Path) -> None:
+        self.budget.steps -= min(max(size, 0), self.end - self.at) >> 6
+        super().contents(node, size, path)
+
     def tags(self, node: WireStruct, path: Path) -> None:
         if self.places is not None:
             self.places.append(Place(self.at, self.bits, self.faults, node, path, True, self.todo))
@@ -200,6 +214,7 @@ class Search:
         best = PER_BYTE * len(self.data) + SPARE
         for place in reversed(self.strict.places or []):
             for change in self._changes(place):
+                self.budget.steps -= 1
                 reader = self._at(place, best)
                 try:
                     reader.apply(place.node, place.path, change)

@@ -2,6 +2,5 @@
 
 Opens no file. `fields` says what the fields of messages hold, `substitutes` what stands in their place, `message` does
 it to a message, `batches` and `filling` to what is compressed in it, `streams` finds the messages in their connections,
-`layers` and `packets` write them back into packets. What is not known to be harmless is replaced; what is not
-understood is blank. `replaced` has what was replaced, `search` looks for it in what was written.
+`packets` writes them back into packets. What is not known to be harmless is replaced; what is not understood is blank.
 """

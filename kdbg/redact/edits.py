@@ -15,7 +15,6 @@ from ..wire.readings.inspection import Inspection, Span
 from ..wire.records.node import RecordsNode
 from .fields import Holds, holds, is_kept
 from .layers import TEXT
-from .replaced import Replaced
 from .substitutes import Substitutes, blank
 
 PREAMBLE = 17
@@ -31,7 +30,6 @@ JSON_KEYS = frozenset({b"status", b"scope", b"openid-configuration"})
 JSON_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PLAIN = (Fixed, Varint, UuidNode, DerLength, ObjectId)
 """Numbers and ids, which stay."""
-SECRETS = {"secret": Replaced.SECRET}
 HEADER = frozenset({"api_key", "api_version", "correlation_id", "client_id"})
 STRUCTURE = frozenset({
     "base_offset", "batch_length", "partition_leader_epoch", "magic", "crc", "attributes", "last_offset_delta",
@@ -42,17 +40,13 @@ STRUCTURE = frozenset({
 
 
 class Edit(NamedTuple):
-    """Bytes in place of those from `start` to `end` of a buffer, as many; `free`: any other bytes would do as well.
-
-    `kind` is what was replaced; None for a text that stays.
-    """
+    """Bytes in place of those from `start` to `end` of a buffer, as many; `free`: any other bytes would do as well."""
 
     buffer: int
     start: int
     end: int
     data: bytes
     free: bool = False
-    kind: Replaced | None = Replaced.VALUE
 
 
 def edits(inspection: Inspection, made: Substitutes, secret: bool, cut: bool) -> Iterator[Edit]:
@@ -122,7 +116,7 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
         if isinstance(span.node, Sized) and span.value:
             yield _replaced(span, made)
     size = len(inspection.buffers[0].data) - start
-    yield Edit(0, start, start + size, blank(size), kind=Replaced.OTHER)
+    yield Edit(0, start, start + size, blank(size))
 
 
 def _spoilt(inspection: Inspection) -> tuple[str, ...]:
@@ -163,16 +157,16 @@ def _json_blanked(data: bytes) -> bytes:
     return made + blank(len(data) - place)
 
 
-def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool, Replaced | None]:
-    """Return what stands in place of a text or of bytes, whether anything else would do, and what was replaced."""
+def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool]:
+    """Return what stands in place of a text or of bytes, and whether anything else would do."""
     assert span.node is not None
     if span.node.kind == "address" and len(data) in (4, 16):
-        return made.address(data), False, Replaced.VALUE
+        return made.address(data), False
     held = holds(span.path, span.node)
     if held is Holds.JSON:
-        return _json_blanked(data), False, Replaced.VALUE
+        return _json_blanked(data), False
     if held is Holds.VALUE:
-        return blank(len(data)), not span.node.kind, SECRETS.get(span.node.kind, Replaced.VALUE)
+        return blank(len(data)), not span.node.kind
     if is_kept(held, str(span.value)):
-        return data, False, None
-    return made.name(str(span.value)), False, Replaced.NAME
+        return data, False
+    return made.name(str(span.value)), False

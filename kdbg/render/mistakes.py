@@ -16,6 +16,11 @@ MOST = 24
 """Lines of bytes."""
 
 
+INCOMPLETE = (
+    "The message is too long for all mistakes to be looked for: kdbg tries changes in 60,000 fields, up to 1 MiB."
+)
+
+
 def intended(mistake: Mistake) -> str:
     """Return the message that a mistake is in: `probably a Metadata request v1`."""
     probably = "" if mistake.sure is Sure.CERTAIN else "probably "
@@ -29,13 +34,17 @@ def mistake_lines(piece: Piece, look: Look) -> list[str]:
     """
     mistake = piece.mistake
     if mistake is None:
-        return []
+        return [] if piece.examined else ["", *_wrapped(INCOMPLETE, look)]
     before = piece.guesses[0].start if piece.guesses else 4
     text = f"Mistake at byte 0x{piece.start + before + mistake.start:04x}: {mistake.text}."
-    lines = ["", *textwrap.wrap(text, max(look.width, 40), break_long_words=False, break_on_hyphens=False)]
+    lines = ["", *_wrapped(text, look)]
     secret = carries_secrets(grammar_of(api(mistake.api), mistake.version, mistake.direction))
     if not mistake.corrected or (secret and not look.show_secrets):
         return lines
     data = mistake.corrected
     rows = [f"{at:04x}  {data[at : at + PER_LINE].hex(' ')}" for at in range(0, len(data), PER_LINE)][:MOST]
     return [*lines, "Corrected bytes:", *rows]
+
+
+def _wrapped(text: str, look: Look) -> list[str]:
+    return textwrap.wrap(text, max(look.width, 40), break_long_words=False, break_on_hyphens=False)

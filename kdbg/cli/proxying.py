@@ -68,6 +68,7 @@ class Options:
     fault_log: str | None
     write: str | None
     decode: bool
+    max_brokers: int
 
 
 def options_of(given: dict[str, Any]) -> Options:
@@ -93,6 +94,7 @@ def options_of(given: dict[str, Any]) -> Options:
             tls=client_tls.context(secure) if secure else None,
             server_name=secure.server_name if secure else "",
             settings=Settings(tls=secure, sasl=said_sasl) if said_sasl else None,
+            trust=given.pop("trust_advertised"),
         ),
         change=not given.pop("keep_addresses"),
         rules=rules_of(given.pop("faults"), given.pop("fault_files")),
@@ -100,6 +102,7 @@ def options_of(given: dict[str, Any]) -> Options:
         fault_log=given.pop("fault_log"),
         write=given.pop("write"),
         decode=not given.pop("no_decode"),
+        max_brokers=given.pop("max_brokers"),
     )
 
 
@@ -133,9 +136,10 @@ def apart(options: Options, control: End | None = None) -> Relaying | int:
 def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) -> int:
     """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
     from .screened import needs_screen
-    from .sitting import Hand, Live, channel, show
 
     needs_screen("kdbg proxy")
+    from .sitting import Hand, Live, channel, show  # needs textual
+
     ours, theirs = channel()
     relaying = apart(options, theirs)
     theirs.close()
@@ -240,6 +244,7 @@ async def serve(
         options.listening, options.upstream, tap=Taps(taps) if taps else None, change=options.change,
         faults=(lambda peers: Meddling(faults, peers)) if faults is not None else (lambda peers: None),
         say=lambda line: tell(escape(line)), desk=office.desk if office is not None else None,
+        most=options.max_brokers,
     )  # fmt: skip
     proxy.listen(brokers)
     warn(options, tell)

@@ -24,11 +24,14 @@ from ..capture.packet import Packet
 from ..capture.saved import FrameWriter
 from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
+from ..errors import CaptureError
 from ..findings import Kind
 from ..messages.exchange import Exchange
 from ..redact.filling import Effort
 from ..redact.message import redact
 from ..redact.packets import pieces_rewritten, rewritten
+from ..redact.replaced import Replaced
+from ..redact.search import LeakSearch
 from ..redact.streams import UNREAD, Direction, Expected, Locator
 from ..redact.substitutes import Substitutes
 from ..tcp.table import Table
@@ -93,7 +96,7 @@ class Redaction:
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:
                 self.survey(capture, expected)
-            locator = Locator(expected)
+            locator = Locator(expected, self.unread)
             with Frames(again()) as frames:
                 table, dissectors = Table(locator.accept), Dissectors()
                 for _, packet in packets(frames, dissectors):
@@ -108,9 +111,11 @@ class Redaction:
             with (
                 Frames(again()) as frames,
                 AtomicFile(target, private=True, staged=True) as output,
-                FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer,
             ):
-                count = self.write(frames, locator, writer)
+                with FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
+                    count = self.write(frames, locator, writer)
+                output.flush()
+                self.check(output)
         self.tell(count, frames.problem)
         return UNDECODED if self.lost else 0
 
@@ -166,10 +171,31 @@ class Redaction:
         """Return what stands in place of a packet's bytes."""
         found = table.place(packet)
         if found is None or not packet[6]:
+            self.unread(packet[6])
             return UNREAD * len(packet[6])
         connection, stream, start = found
         direction: Direction = connection.first_packet, stream is connection.sent
         return locator.places[direction].replaced(start, packet[6])
+
+    def unread(self, data: bytes) -> None:
+        """Take note of bytes that no message holds."""
+        self.made.replaced.add(data, Replaced.OTHER)
+
+    def check(self, output: AtomicFile) -> None:
+        """Search what was written for what was replaced. Raise `CaptureError` where something of it is left."""
+        self.made.replaced.settle()
+        search = LeakSearch(self.made.replaced, addresses=self.made.addresses)
+        with Frames(output.partial) as frames:
+            for frame, packet in packets(frames):
+                kind = search.find(frame.data) or search.find_in_headers(frame.link, frame.data, packet)
+                refuse_leak(output.name, kind, f"packet {frame.number}")
+        with open_capture(output.partial) as capture:
+            for exchange in Engine().run(capture.blocks()):
+                for half in (exchange.request, exchange.response):
+                    if half is not None:
+                        split = search.find(half.data) if half.first_packet != half.last_packet else None
+                        kind = split or search.find_in_records(half.data)
+                        refuse_leak(output.name, kind, f"the message that ends in packet {half.last_packet}")
 
     def tell(self, count: int, problem: str) -> None:
         """Say what was done, and what could not be."""
@@ -188,6 +214,13 @@ class Redaction:
         parts = [number(count, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]
         parts += [f"{number(self.others, 'other connection')} blank"] if self.others else []
         click.echo(" · ".join(parts), err=True)
+
+
+def refuse_leak(name: str, kind: Replaced | None, place: str) -> None:
+    """Raise `CaptureError` where something was found that was to be replaced; it is named, and not shown."""
+    if kind is not None:
+        problem = f"not written: {place} would still hold {kind.value} that is replaced elsewhere"
+        raise CaptureError(name, problem, "leave its connection out (kdbg export), and report this as a defect of kdbg")
 
 
 @contextmanager

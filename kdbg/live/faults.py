@@ -26,7 +26,8 @@ from ..messages.peers import Peers
 from ..wire import Api
 from ..wire.language.api import Direction
 from .actions import ACTIONS, Action, Refuse, Turn
-from .relay import SIZE, Asked, HangUp, Out, Send, Wait
+from .effects import Asked, HangUp, Out, Send, Wait
+from .relay import SIZE
 from .seen import Seen
 
 FORM = "write APIs, a colon and an action, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"

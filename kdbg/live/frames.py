@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
+from ..budget import MEMORY
 from ..capture.write import Buffer
 
 MAX_FRAME = 128 << 20
 """Bytes of the longest frame that a broker may send or take by any setting that is in use; a longer one is none."""
 MAX_HELD = 64 << 20
-"""Bytes of the longest frame that is held whole; longer ones are passed on as they come."""
+"""Bytes of the longest frame that is held whole, if --max-memory allows it; longer ones are passed on as they come."""
+SHARE = 16
+"""Part of --max-memory that one frame may take."""
 
 
 class Decision(Enum):
@@ -67,6 +70,11 @@ class Frames:
         """Whether the last piece given out was a part of a frame whose end is still to come."""
         return self._rest > 0
 
+    @property
+    def holds(self) -> bool:
+        """Whether a part of a frame is held until the rest has come."""
+        return self._holding
+
     def feed(self, data: Buffer) -> Iterator[Piece]:
         """Yield what can be passed on now that these bytes came: views, of a view."""
         if self.lost or len(data) <= self._rest:
@@ -99,7 +107,7 @@ class Frames:
             if decision is Decision.NO_FRAME:
                 self.lost = True
                 at = len(data)
-            elif decision is Decision.HOLD and size <= MAX_HELD:
+            elif decision is Decision.HOLD and size <= min(MAX_HELD, MEMORY.limit // SHARE):
                 self._wanted, self._holding = 4 + size, True
             else:
                 self._rest = max(at + 4 + size - len(data), 0)
@@ -110,6 +118,14 @@ class Frames:
         if at > given:
             yield Piece(data[given:at])
         self._held += data[at:]
+
+    def let_go(self) -> Iterator[Piece]:
+        """Yield what has come of a frame that was to be held whole; its rest is passed on as it comes."""
+        if self._holding:
+            data = bytes(self._held)
+            self._held.clear()
+            self._rest, self._wanted, self._holding = self._wanted - len(data), 4, False
+            yield Piece(data)
 
     def end(self) -> Iterator[Piece]:
         """Yield what was waited for in vain: no more bytes come."""

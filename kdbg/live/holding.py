@@ -18,8 +18,9 @@ from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import Peers
 from ..wire.language.api import Direction
 from .actions import Set, Turn
+from .effects import Asked, Hold
 from .faults import Applied
-from .relay import Asked, Hold, Relay
+from .relay import Relay
 from .seen import Seen
 
 BOTH: frozenset[Direction] = frozenset({"request", "response"})

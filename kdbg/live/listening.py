@@ -1,12 +1,18 @@
-"""Where clients find kdbg: listening sockets on the ports that were asked for, and what clients are told of them."""
+"""Where clients find kdbg: listening sockets on the ports that were asked for, and what clients are told of them.
+
+A `Listener` accepts connections as far as there is room: asyncio's own writes a traceback for each attempt that finds
+no descriptor left, and takes no more connections for good (python/cpython#106527).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import socket
 import ssl
-from collections.abc import Iterable
+import struct
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -17,6 +23,16 @@ from .addresses import Address
 
 BACKLOG = 1024
 TURNS = 5
+PORTS = 1 << 16
+REMEMBERED = 10_000
+"""Brokers whose port is kept for them, should they come back."""
+AT_ONCE = 64
+"""Connections that are accepted before the event loop goes on with others."""
+PAUSE = 1.0
+"""Seconds until connections are accepted again where the system had no room for another."""
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+RESET = struct.pack("ii", 1, 0)
+"""The linger option of a socket that is closed by a reset."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +53,14 @@ class Ports:
 
     def __init__(self, listening: Listening) -> None:
         self._listening, self._port = listening, listening.port
+        self._had: dict[Address, int] = {}
 
-    def bound(self, *, strict: bool) -> socket.socket:
-        """Return a listening socket on the next port; on any free one where that is taken, unless `strict`.
+    def bound(self, broker: Address | None = None, *, strict: bool) -> socket.socket:
+        """Return a listening socket on the port that a broker had before, or the next.
 
-        Raise `InputError` where the address cannot be listened on.
+        Or on any free one, unless `strict`. Raise `InputError` where nothing can listen on the address.
         """
-        host, wanted = self._listening.host, self._port
+        host, wanted = self._listening.host, self._had.get(broker, self._port) if broker is not None else self._port
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         for port in [wanted] if strict or not wanted else [wanted, 0]:
             try:
@@ -51,15 +68,73 @@ class Ports:
             except OSError as error:
                 problem = error.strerror or str(error)
                 continue
-            if self._port:
-                self._port += 1
+            if wanted == self._port and wanted:
+                self._port = (self._port + 1) % PORTS
+            if broker is not None:
+                self._remember(broker, sock.getsockname()[1])
             return sock
         raise InputError(f"{show((host, wanted))} cannot be listened on: {problem}; choose another with --listen")
+
+    def _remember(self, broker: Address, port: int) -> None:
+        self._had[broker] = port
+        while len(self._had) > REMEMBERED:
+            del self._had[next(iter(self._had))]
 
     def told(self, sock: socket.socket) -> Address:
         """Return the address that clients are told of a socket."""
         host = self._listening.host
         return self._listening.advertised or ("127.0.0.1" if is_everywhere(host) else host), sock.getsockname()[1]
+
+
+class Listener:
+    """Accepts the connections of a listening socket, which is its own: `take` gets each, with what has room for it.
+
+    `room` says whether there is room for another; one that finds none is reset, and `refused` is called.
+    """
+
+    def __init__(
+        self, sock: socket.socket, take: Callable[[socket.socket], None], room: Callable[[], bool],
+        refused: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._sock, self._take, self._room, self._refused = sock, take, room, refused
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        sock.setblocking(False)
+        self._listen()
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._sock)
+        self._sock.close()
+
+    def _listen(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._sock, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                sock, _ = self._sock.accept()
+            except OSError as error:
+                if error.errno in NO_ROOM:
+                    self._wait()
+                return
+            if self._room():
+                sock.setblocking(False)
+                self._take(sock)
+            else:
+                with suppress(OSError):
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                sock.close()
+                self._refused()
+
+    def _wait(self) -> None:
+        """Try again later: connections wait until then, and those of the backlog that are too many are refused."""
+        self._loop.remove_reader(self._sock)
+        self._pause = self._loop.call_later(PAUSE, self._listen)
+        self._refused()
 
 
 async def stop_listening(servers: Iterable[asyncio.Server]) -> None:
@@ -96,9 +171,11 @@ def is_local(host: str) -> bool:
     return host == "localhost"
 
 
-def allow_many_files() -> None:
-    """Let this process have as many sockets open as it may."""
+def allow_many_files() -> int:
+    """Let this process have as many files open as it may; return how many these are."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            return hard
+    return soft

@@ -5,44 +5,58 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
+from pathlib import Path
 
 from ..client.authenticate import authenticate
 from ..client.connection import Connection
 from ..client.settings import Settings, show
-from ..errors import KdbgError
+from ..client.trust import is_trusted
+from ..errors import CannotConnect, InputError, KdbgError
 from ..messages.peers import Peers
-from .addresses import Address, Addresses
+from .addresses import MOST, Address, Addresses
+from .effects import Meddler
 from .holding import Desk
-from .listening import BACKLOG, Listening, Ports, allow_many_files, stop_listening, turns
-from .relay import Meddler
+from .listening import NO_ROOM, Listener, Listening, Ports, allow_many_files, turns
+from .load import Load
+from .notices import Notices
+from .relay import Relay
 from .session import ROOM, Session, Tap
 
 GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
+PER_SESSION = 2
+"""Descriptors of a connection: one for each end."""
+SPARE = 16
+"""Descriptors that connections leave for listeners, files and the look-up of names."""
+LISTENERS = 4
+"""Part of the descriptors that listeners may take."""
 
 
 @dataclass(frozen=True)
 class Upstream:
     """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's).
 
-    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it.
+    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it, with brokers that the
+    user named or that are in the domain of such a one; with all that brokers advertise where `trust` is set.
     """
 
     timeout: float = 10.0
     tls: ssl.SSLContext | None = None
     server_name: str = ""
     settings: Settings | None = None
+    trust: bool = False
 
 
 class Proxy:
     """Relays connections until it is closed. `say` is told what a person should know, a line at a time.
 
     `faults` makes what meddles with a connection, given what tells its peers; None for nothing. `change` off leaves
-    addresses as they are. `desk` is where messages are held.
+    addresses as they are, `most` is how many brokers get a listener. `desk` is where messages are held.
     """
 
     addresses: Addresses
@@ -52,16 +66,21 @@ class Proxy:
     def __init__(
         self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
         faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
-        say: Callable[[str], None] = lambda line: None, desk: Desk | None = None,
+        say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
-        self.addresses = Addresses(self._open)
+        self._files = allow_many_files()
+        self._most = max(min(most, self._files // LISTENERS), 1)
+        self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
         self.connections = self.unread = 0
         self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
         self._faults, self._say, self._desk = faults, say, desk
+        self._trouble, self._refusals, self._shortage = Notices(say), Notices(say), Notices(say)
         self._ports = Ports(listening)
-        self._closed = False
-        self._room = bytearray(ROOM)
-        self._servers: list[asyncio.Server] = []
+        self._named: Sequence[Address] = ()
+        self._closed = self._is_full = False
+        self._room, self._load = bytearray(ROOM), Load(short=self._short)
+        self._open_before = 0
+        self._listeners: dict[Address, Listener] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: set[Session] = set()
 
@@ -70,15 +89,18 @@ class Proxy:
 
         Raise `InputError` where the address cannot be listened on.
         """
-        allow_many_files()
+        self._named, self._open_before = brokers, open_files()
         for broker in brokers:
-            self.addresses.add(broker, self._open(broker, strict=True))
+            self.addresses.add(broker, self._listen(broker, strict=True))
         return [self.addresses.told[broker] for broker in brokers]
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
         self._closed = True
-        await stop_listening(self._servers)
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners.clear()
+        await turns()  # connections that were just accepted become sessions
         for session in list(self._sessions):
             session.hang_up()
         end = asyncio.get_running_loop().time() + GRACE
@@ -91,31 +113,86 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await turns()
 
-    def _open(self, broker: Address, *, strict: bool = False) -> Address:
-        """Listen for a broker at once, so that the first who connects is taken; serve it from the next turn on."""
-        sock = self._ports.bound(strict=strict)
-        self._spawn(self._serve(sock, broker))
+    # Listeners
+
+    def _listen(self, broker: Address, *, strict: bool = False) -> Address:
+        """Listen for a broker; return the address that clients get."""
+        sock = self._ports.bound(broker, strict=strict)
+        self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
         told = self._ports.told(sock)
         self._say(f"{show(told)} stands for {show(broker)}")
         return told
 
-    async def _serve(self, sock: socket.socket, broker: Address) -> None:
-        loop = asyncio.get_running_loop()
-        self._servers.append(
-            await loop.create_server(
-                lambda: self._session(broker).client, sock=sock, ssl=self._listening.tls, backlog=BACKLOG
-            )
-        )
+    def _open(self, broker: Address) -> Address | None:
+        """Listen for a broker that another advertised; return None where no port or descriptor is left."""
+        try:
+            return self._listen(broker)
+        except InputError as error:
+            self._trouble.say(f"clients connect to {show(broker)} without the proxy: {error}")
+            return None
 
-    def _session(self, broker: Address) -> Session:
-        """Return the session of a client that has just connected; its broker is connected to beside."""
-        change = self.addresses.change if self._change else None
+    def _full(self, broker: Address) -> None:
+        """Say once that brokers beyond the bound are not followed."""
+        if not self._is_full:
+            self._is_full = True
+            self._say(f"more than {self._most:,} brokers are advertised: clients connect to {show(broker)} and others "
+                      "without the proxy; raise --max-brokers, or the limit of open files")  # fmt: skip
+
+    def _leave(self, broker: Address) -> None:
+        """Listen no more for a broker that is no longer advertised; its connections go on."""
+        self._listeners.pop(broker).close()
+        self._say(f"{show(broker)} is no longer advertised: its listener is closed")
+
+    # Connections
+
+    def _has_room(self) -> bool:
+        """Return whether descriptors are left for one more connection."""
+        taken = self._open_before + len(self._listeners) + PER_SESSION * len(self._sessions) + SPARE
+        return taken + PER_SESSION <= self._files
+
+    def _refuse(self) -> None:
+        """Say that a connection found no room."""
+        self._refusals.say(f"connections are refused: {len(self._sessions):,} are open, and this process may have "
+                           f"{self._files:,} files open; raise the limit (ulimit -n)")  # fmt: skip
+
+    def _take(self, broker: Address, sock: socket.socket) -> None:
+        """Make a session for a client that was accepted; its broker is connected to beside."""
         self.connections += 1
         number = self.connections
-        session = Session(change, self._faults, self._tap, lambda made: self._made(made, broker, number), self._ended,
-                          self._desk, self._room)  # fmt: skip
+        session = Session(self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
+                          self._desk, self._room, self._load)  # fmt: skip
         self._sessions.add(session)
-        return session
+        self._spawn(self._accept(session, sock))
+
+    async def _accept(self, session: Session, sock: socket.socket) -> None:
+        """Connect a session to its client, by TLS where that is spoken; forget it where that fails."""
+        tls = self._listening.tls
+        timeout = self._upstream.timeout if tls is not None else None
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: session.client, sock, ssl=tls, ssl_handshake_timeout=timeout
+            )
+        except OSError as error:
+            self._sessions.discard(session)
+            self._trouble.say(f"a client's TLS handshake failed: {error.strerror or error}")
+        except BaseException:
+            self._sessions.discard(session)
+            raise
+        finally:
+            if session.client.transport is None:
+                sock.close()
+
+    def _relay(self, broker: Address) -> Callable[[Session], Relay]:
+        """Return what makes the relay of a session with a broker."""
+        change = partial(self.addresses.change, via=broker) if self._change else None
+
+        def listed(brokers: Set[Address]) -> None:
+            self.addresses.listed(brokers, broker)
+
+        return lambda session: Relay(
+            change, self._faults(lambda: session.peers), singly=self._desk is not None,
+            own=lambda frame: session.told(True, frame), listed=listed,
+        )  # fmt: skip
 
     def _made(self, session: Session, broker: Address, number: int) -> None:
         """Connect a session to its broker, whose client is there; one that comes while the proxy ends is hung up on."""
@@ -138,8 +215,7 @@ class Proxy:
             async with asyncio.timeout(self._upstream.timeout):
                 upstream = await self._reach(session, broker)
         except (OSError, TimeoutError, ssl.SSLError, KdbgError) as error:
-            reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-            self._say(f"{show(broker)} cannot be reached: {reason}")
+            self._unreached(broker, error)
             session.hang_up(broken=True)
             return
         if (met := upstream.get_extra_info("peername")) is not None:
@@ -152,17 +228,37 @@ class Proxy:
         session.client.read_while(True)
         session.pump()
 
+    def _unreached(self, broker: Address, error: Exception) -> None:
+        """Say why a broker cannot be reached; without a descriptor for it, that connections are refused."""
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            self._refuse()
+            return
+        reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+        self._trouble.say(f"{show(broker)} cannot be reached: {reason}")
+
     async def _reach(self, session: Session, broker: Address) -> asyncio.Transport:
         """Connect a session to its broker, and authenticate there if kdbg is to."""
         tls, settings = self._upstream.tls, self._upstream.settings
         if settings is not None and settings.sasl is not None:
+            if not self._upstream.trust and not is_trusted(broker[0], [host for host, _ in self._named]):
+                raise CannotConnect(show(broker), "only other brokers name this host, so it gets no credentials",
+                                    "name it by --broker, or trust all by --trust-advertised")  # fmt: skip
             connection = await Connection.open(broker, settings)
-            await authenticate(connection, settings.sasl)
+            try:
+                await authenticate(connection, settings.sasl)
+            except BaseException:
+                await connection.close()
+                raise
             return connection.hand_over(session.broker)
         name = (self._upstream.server_name or broker[0]) if tls is not None else None
         loop = asyncio.get_running_loop()
         upstream, _ = await loop.create_connection(lambda: session.broker, *broker, ssl=tls, server_hostname=name)
         return upstream
+
+    def _short(self, lost: int) -> None:
+        """Say that messages are not kept whole."""
+        messages = f"{lost:,} message{'s' * (lost != 1)}"
+        self._shortage.say(f"memory is short: {messages} passed without faults and holds so far; raise --max-memory")
 
     def _ended(self, session: Session) -> None:
         self._sessions.discard(session)
@@ -181,3 +277,10 @@ def broker_endpoint(broker: Address) -> Address:
     with suppress(ValueError):
         return str(ip_address(broker[0])), broker[1]
     return "0.0.0.0", broker[1]
+
+
+def open_files() -> int:
+    """Return how many files this process has open; a guess where the system does not say."""
+    with suppress(OSError):
+        return len(list(Path("/proc/self/fd").iterdir()))
+    return SPARE

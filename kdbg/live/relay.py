@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Set
 
 from ..capture.write import Buffer
 from ..engine.prefixes import read_prefix
 from ..engine.requests import RequestHeader, read_header
 from ..messages.message import header_grammar
 from ..wire import Api
-from ..wire.language.api import Direction
 from ..wire.readings.compiled import UNREADABLE
 from ..wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
+from .addresses import Address
+from .effects import Asked, Hold, Holder, Meddler, Out, Send
 from .frames import FRONT, Decision, Frames, Piece
 
 MOST_ASKED = 10_000
@@ -31,95 +31,17 @@ CORRELATION_AT = 4
 """Where the same bytes stand in a request."""
 OWN = 0x4B000000
 """By these bits the correlation ids of kdbg's own requests differ from those that they repeat."""
+CATALOGUES = frozenset({"Metadata"})
+"""APIs whose responses list every broker of a cluster."""
 NONE = b""
 """The answer to a request that was dropped: none, and none to what follows it on its connection."""
-
-
-class Send(NamedTuple):
-    """Bytes for an end. `seen` is what kdbg shows of them: the broker's own words, where addresses were rewritten."""
-
-    data: Buffer
-    seen: Buffer
-
-
-class Wait(NamedTuple):
-    """Time to pass before what stands behind it in the queue, in seconds."""
-
-    seconds: float
-
-
-class HangUp(NamedTuple):
-    """The connection is to be closed, both ends of it; what stands before it in the queue still goes out."""
-
-
-class Hold:
-    """A message that stays where it is, and all behind it, until `then` says what goes in its place."""
-
-    then: list[Effect] | None
-
-    def __init__(self, asked: Asked, direction: Direction, data: bytes, since: float) -> None:
-        self.asked, self.direction, self.data, self.since = asked, direction, data, since
-        self.then = None
-
-
-Effect: TypeAlias = "Send | Wait | HangUp | Hold"
-Out: TypeAlias = "deque[Effect]"
-
-
-class Asked:
-    """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
-
-    `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
-    False where none is wanted (acks=0). `own`: kdbg sent it, and the client sees nothing of its answer.
-    """
-
-    answered: bool
-    endpoints: EndpointsReader | None
-
-    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "own", "version")
-    data: bytes | None
-    answer: bytes | None
-
-    def __init__(self, header: RequestHeader | None, answered: bool, endpoints: EndpointsReader | None) -> None:
-        self.api: Api | None = header.api if header is not None else None
-        self.version: int = header.version if header is not None else 0
-        self.correlation_id: int | None = header.correlation_id if header is not None else None
-        self.answered, self.endpoints = answered, endpoints
-        self.data = self.answer = None
-        self.own = False
-
-
-class Meddler(Protocol):
-    """What faults are to a relay."""
-
-    def concerns(self, api: Api | None) -> bool:
-        """Return whether any fault may concern an API; its messages are held whole then."""
-
-    def request(self, asked: Asked, to_broker: Out, to_client: Out) -> bool:
-        """Put what becomes of a request into the queues; return whether an answer to it may still be passed on."""
-
-    def response(self, asked: Asked | None, frame: bytes, to_client: Out) -> bytes | None:
-        """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
-
-
-class Holder(Protocol):
-    """What holds messages of a relay."""
-
-    @property
-    def wants(self) -> bool:
-        """Whether any message may be held; they all come whole then."""
-
-    def hold(self, asked: Asked, direction: Direction, data: bytes) -> Hold | None:
-        """Return what stands in the queue for a message, without its size, that is held; None for one that is not."""
-
-    def repeated(self, asked: Asked) -> None:
-        """Take note of a request of kdbg's own, which goes out now."""
 
 
 class Relay:
     """One connection. `change` gives the addresses that clients are told; None leaves them as they are.
 
-    `own` is told of the frame of a request of kdbg's own. `holder` may be set as long as no bytes came.
+    `own` gets the frame of each request of kdbg's own, `listed` the addresses in each response that lists all brokers.
+    `holder` may be set as long as no bytes came.
     """
 
     to_client: Out
@@ -132,10 +54,11 @@ class Relay:
     def __init__(
         self, change: Change | None = None, faults: Meddler | None = None, *, singly: bool = False,
         own: Callable[[bytes], None] = lambda frame: None,
+        listed: Callable[[Set[Address]], None] = lambda brokers: None,
     ) -> None:  # fmt: skip
         self.to_client, self.to_broker, self.unread = deque(), deque(), 0
         self._change, self._faults = change, faults
-        self._own = own
+        self._own, self._listed = own, listed
         self._repeats: deque[bytes] = deque()
         self.singly = singly = singly or faults is not None
         self._requests = Frames(self._judge_request, singly=singly)
@@ -161,6 +84,28 @@ class Relay:
     def broker_ended(self) -> None:
         """Take note that the broker sends no more; what was held of it is passed on."""
         self._pass_responses(self._responses.end())
+
+    @property
+    def expects(self) -> bool:
+        """Whether the broker may still send a response that would be passed on."""
+        return not self._silent and any(asked.answer is None for asked in self._asked)
+
+    @property
+    def kept(self) -> int:
+        """The bytes of messages that are kept whole, for faults, holds or addresses; `let_go` frees them."""
+        waiting = self._requests.waiting + self._responses.waiting
+        return waiting + (sum(len(asked.data) for asked in self._asked if asked.data is not None) if self.singly else 0)
+
+    def let_go(self) -> int:
+        """Keep no message whole: what has come of them is passed on. Return how many lose faults and holds by it."""
+        lost = sum(frames.holds for frames in (self._requests, self._responses)) if self.singly else 0
+        self.unread += self._responses.holds and not self.singly
+        self._pass_requests(self._requests.let_go())
+        self._pass_responses(self._responses.let_go())
+        for asked in self._asked:
+            lost += asked.data is not None
+            asked.data = None
+        return lost
 
     # Requests
 
@@ -342,11 +287,25 @@ class Relay:
             if not any(asked.endpoints(data)):
                 return frame
             head, body = header_grammar(api, version, "response"), api.at("response", version)
-            changed = with_endpoints(head, body, data, self._change)
+            brokers: set[Address] = set()
+            changed = with_endpoints(head, body, data, self._noting(brokers))
         except UNREADABLE:
             self.unread += 1
             return frame
+        if api.name in CATALOGUES:
+            self._listed(brokers)
         return SIZE.pack(len(changed)) + changed
+
+    def _noting(self, brokers: set[Address]) -> Change:
+        """Return what changes addresses, and adds each to `brokers`."""
+        change = self._change
+        assert change is not None
+
+        def changed(host: str, port: int) -> Address:
+            brokers.add((host, port))
+            return change(host, port)
+
+        return changed
 
     def _answer(self) -> None:
         """Give the client the answers that are kdbg's own and due: responses come in the order of the requests."""
@@ -364,8 +323,3 @@ class Relay:
             data = b"".join(passed) if len(passed) > 1 else passed[0]
             out.append(Send(data, data))
             passed.clear()
-
-
-def pending(outs: Sequence[Out]) -> int:
-    """Return how many bytes stand in queues."""
-    return sum(len(one.data) for out in outs for one in out if isinstance(one, (Send, Hold)))

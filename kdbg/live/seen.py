@@ -10,7 +10,7 @@ from ..engine.requests import read_header
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
 from ..wire.language.api import Direction
-from .relay import Asked
+from .effects import Asked
 
 
 class Seen:

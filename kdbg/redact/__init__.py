@@ -2,5 +2,6 @@
 
 Opens no file. `fields` says what the fields of messages hold, `substitutes` what stands in their place, `message` does
 it to a message, `batches` and `filling` to what is compressed in it, `streams` finds the messages in their connections,
-`packets` writes them back into packets. What is not known to be harmless is replaced; what is not understood is blank.
+`layers` and `packets` write them back into packets. What is not known to be harmless is replaced; what is not
+understood is blank. `replaced` has what was replaced, `search` looks for it in what was written.
 """

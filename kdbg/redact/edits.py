@@ -15,6 +15,7 @@ from ..wire.readings.inspection import Inspection, Span
 from ..wire.records.node import RecordsNode
 from .fields import Holds, holds, is_kept
 from .layers import TEXT
+from .replaced import Replaced
 from .substitutes import Substitutes, blank
 
 PREAMBLE = 17
@@ -30,6 +31,7 @@ JSON_KEYS = frozenset({b"status", b"scope", b"openid-configuration"})
 JSON_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PLAIN = (Fixed, Varint, UuidNode, DerLength, ObjectId)
 """Numbers and ids, which stay."""
+SECRETS = {"secret": Replaced.SECRET}
 HEADER = frozenset({"api_key", "api_version", "correlation_id", "client_id"})
 STRUCTURE = frozenset({
     "base_offset", "batch_length", "partition_leader_epoch", "magic", "crc", "attributes", "last_offset_delta",
@@ -40,13 +42,17 @@ STRUCTURE = frozenset({
 
 
 class Edit(NamedTuple):
-    """Bytes in place of those from `start` to `end` of a buffer, as many; `free`: any other bytes would do as well."""
+    """Bytes in place of those from `start` to `end` of a buffer, as many; `free`: any other bytes would do as well.
+
+    `kind` is what was replaced; None for a text that stays.
+    """
 
     buffer: int
     start: int
     end: int
     data: bytes
     free: bool = False
+    kind: Replaced | None = Replaced.VALUE
 
 
 def edits(inspection: Inspection, made: Substitutes, secret: bool, cut: bool) -> Iterator[Edit]:
@@ -116,7 +122,7 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
         if isinstance(span.node, Sized) and span.value:
             yield _replaced(span, made)
     size = len(inspection.buffers[0].data) - start
-    yield Edit(0, start, start + size, blank(size))
+    yield Edit(0, start, start + size, blank(size), kind=Replaced.OTHER)
 
 
 def _spoilt(inspection: Inspection) -> tuple[str, ...]:
@@ -157,16 +163,16 @@ def _json_blanked(data: bytes) -> bytes:
     return made + blank(len(data) - place)
 
 
-def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool]:
-    """Return what stands in place of a text or of bytes, and whether anything else would do."""
+def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool, Replaced | None]:
+    """Return what stands in place of a text or of bytes, whether anything else would do, and what was replaced."""
     assert span.node is not None
     if span.node.kind == "address" and len(data) in (4, 16):
-        return made.address(data), False
+        return made.address(data), False, Replaced.VALUE
     held = holds(span.path, span.node)
     if held is Holds.JSON:
-        return _json_blanked(data), False
+        return _json_blanked(data), False, Replaced.VALUE
     if held is Holds.VALUE:
-        return blank(len(data)), not span.node.kind
+        return blank(len(data)), not span.node.kind, SECRETS.get(span.node.kind, Replaced.VALUE)
     if is_kept(held, str(span.value)):
-        return data, False
-    return made.name(str(span.value)), False
+        return data, False, None
+    return made.name(str(span.value)), False, Replaced.NAME

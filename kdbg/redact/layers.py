@@ -58,7 +58,8 @@ class Network(NamedTuple):
 class Layers:
     """What is known of a packet's headers. `kept`: its bytes as far as they stay, zeros elsewhere.
 
-    `segment` is where a TCP header begins, `body` where that ends; None where the walk found none.
+    `segment` is where a TCP header begins, `body` where that ends; None where the walk found none. `end` is where the
+    headers end that are known.
     """
 
     def __init__(self, link: int, data: bytes) -> None:
@@ -67,7 +68,7 @@ class Layers:
         self.networks: list[Network] = []
         self.hardware: list[tuple[int, int]] = []
         self.segment: int | None = None
-        self.body = 0
+        self.body = self.end = 0
         if link in RADIO:
             self._radio(RADIO[link](data))
         elif link in LINKS and LINKS[link] <= len(data):
@@ -77,7 +78,9 @@ class Layers:
             self._follow(b"" if kind is None else data[kind : kind + 2], start)
 
     def _keep(self, start: int, end: int) -> None:
-        self.kept[start : max(start, end)] = self.data[start : max(start, end)]
+        end = max(start, end)
+        self.kept[start:end] = self.data[start:end]
+        self.end = min(max(self.end, end), len(self.data))
 
     def _keep_numbers(self, start: int, end: int) -> None:
         """Keep bytes in which a number may stand that somebody chose, if they are no text."""
@@ -214,11 +217,11 @@ class Layers:
     def _options(self, start: int, end: int, keeps: Callable[[bytes], int]) -> None:
         """Keep kinds and lengths of options, and as many bytes of one's data as may stay; behind their end none."""
         data = self.data
-        for place, size in _options_in(data, start, end):
+        for place, size in options_in(data, start, end):
             self._keep(place, place + (keeps(data[place : place + size]) if size > 1 else size))
 
 
-def _options_in(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+def options_in(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield where options begin, and their bytes."""
     while start < end and data[start]:
         size = 1 if data[start] == 1 else data[start + 1] if start + 1 < end else 0

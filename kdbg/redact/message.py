@@ -19,6 +19,7 @@ from ..wire.records.checksum import crc32, crc32c
 from ..wire.records.sets import CODEC_MASK
 from .edits import Edit, edits
 from .filling import Effort, Plain, Room, refill
+from .replaced import Replaced
 from .substitutes import BLANK, Substitutes, blank
 
 CORRELATION_ID = 4
@@ -39,6 +40,7 @@ def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted
     """Return the bytes in place of a captured message's, without its size."""
     if half.api is None:
         kept = min(CORRELATION_ID, len(half.data))
+        made.replaced.add(half.data[kept:], Replaced.OTHER)
         return Redacted(half.data[:kept] + blank(len(half.data) - kept), 0)
     grammar, inspection = explain(half.api, half.version, half.direction, half.data)
     open_inspection(grammar, inspection, half.context)
@@ -59,7 +61,9 @@ class Message:
         self.new = [bytearray(data) for data in self.old]
         self.names = [buffer.name for buffer in inspection.buffers]
         self.rooms: list[list[Room]] = [[] for _ in self.old]
-        for buffer, start, end, data, free in found:
+        for buffer, start, end, data, free, kind in found:
+            old = self.old[buffer][start:end]
+            made.replaced.keep(old) if kind is None else made.replaced.add(old, kind)
             self.new[buffer][start:end] = data
             if free:
                 self.rooms[buffer].append(Room(start, end))

@@ -14,6 +14,7 @@ from ..capture.links import RAW, TCP, UDP
 from ..capture.packet import Packet
 from ..capture.write import checksum
 from .layers import TEXT, Layers, Network, read_network
+from .replaced import Replaced
 from .substitutes import Substitutes
 
 UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
@@ -29,7 +30,9 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     """
     layers = Layers(link, data)
     new, networks, body = layers.kept, layers.networks, layers.body
-    if packet is not None:
+    if packet is None:
+        made.replaced.add(data[layers.end :], Replaced.OTHER)
+    else:
         segment = _segment_at(data, packet)
         if segment is not None and segment != layers.segment:
             body = _foreign(new, data, packet, segment, networks)

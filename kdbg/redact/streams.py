@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from ..messages.exchange import CapturedMessage
@@ -63,10 +63,13 @@ class Expected:
 
 
 class Places:
-    """What stands in one direction: messages from their positions on, in order once `settle` was called."""
+    """What stands in one direction: messages from their positions on, in order once `settle` was called.
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    `unread` is called with bytes that are in no message.
+    """
+
+    def __init__(self, file: BinaryIO, unread: Callable[[bytes], None]) -> None:
+        self._file, self._unread = file, unread
         self._starts, self._ends, self._kept, self._sizes = array("Q"), array("Q"), array("Q"), array("Q")
         self._fronts, self._texts = array("Q"), list[bytes]()
 
@@ -95,7 +98,7 @@ class Places:
 
         Sizes are those that were read: another copy of the segment may hold anything there.
         """
-        made, end = bytearray(UNREAD * len(data)), start + len(data)
+        made, end, done = bytearray(UNREAD * len(data)), start + len(data), start
         place = max(bisect_right(self._starts, start) - 1, 0)
         while place < len(self._starts) and self._starts[place] - SIZE < end:
             first, last = self._starts[place], self._ends[place]
@@ -107,7 +110,12 @@ class Places:
             if low < high:
                 self._file.seek(self._kept[place] + low - first)
                 made[low - start : high - start] = self._file.read(high - low)
+            if first - SIZE > done:
+                self._unread(data[done - start : first - SIZE - start])
+            done = max(done, last)
             place += 1
+        if done < end:
+            self._unread(data[done - start :])
         self._put_fronts(start, made)
         return bytes(made)
 
@@ -206,10 +214,13 @@ class Side(Receiver):
 
 
 class Locator:
-    """Says who takes the bytes of a connection: the `accept` of a tcp.Table. `places` is what was found."""
+    """Says who takes the bytes of a connection: the `accept` of a tcp.Table. `places` is what was found.
 
-    def __init__(self, expected: Expected) -> None:
-        self._expected = expected
+    `unread` is called with bytes that are in no message, when they are replaced.
+    """
+
+    def __init__(self, expected: Expected, unread: Callable[[bytes], None]) -> None:
+        self._expected, self._unread = expected, unread
         self.places: dict[Direction, Places] = {}
 
     def accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
@@ -217,7 +228,7 @@ class Locator:
         sides = []
         for sent, stream in ((True, connection.sent), (False, connection.answered)):
             direction = connection.first_packet, sent
-            places = self.places[direction] = Places(self._expected.file)
+            places = self.places[direction] = Places(self._expected.file, self._unread)
             asking = self._expected.asking.get(connection.first_packet)
             fronts = None if asking is None else Fronts(requests=asking == sent)
             sides.append(Side(stream, self._expected, places, fronts, self._expected.messages.pop(direction, [])))

@@ -12,7 +12,9 @@ import hashlib
 import random
 import re
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address
+
+from .replaced import ReplacedValues
 
 BLANK = b"x"
 CONSONANTS, VOWELS, LETTERS, DIGITS = "bdfghjklmnprstvz", "aeio", "abcdefghijklmnopqrstuvwxyz0123456789", "0123456789"
@@ -36,6 +38,8 @@ class Substitutes:
 
     names: bool
     addresses: bool
+    replaced: ReplacedValues
+    """What was replaced, to search the result for."""
 
     def __init__(self, seed: str, *, names: bool = False, addresses: bool = False) -> None:
         self.names, self.addresses = names, addresses
@@ -43,7 +47,8 @@ class Substitutes:
         self._pieces: dict[str, str] = {}
         self._taken: set[str] = set()
         self._orders: dict[tuple[int, int, int], list[int]] = {}
-        self.address = cache(self._address)
+        self.replaced = ReplacedValues()
+        self.address, self.hardware = cache(self._noted_address), cache(self._noted_hardware)
 
     def name(self, text: str) -> bytes:
         """Return what stands for a name: a pseudonym, or a blank."""
@@ -53,6 +58,8 @@ class Substitutes:
         made = self._text_of(text) or _PIECE.sub(
             lambda found: found[0] if keeps_number and _is_number(found[0]) else self._piece(found[0]), text
         )
+        if made != text:
+            self.replaced.keep(made.encode("utf-8", "surrogateescape"))
         return made.encode("utf-8", "surrogateescape")
 
     def noise(self, length: int, turn: int, *, dense: bool = False) -> bytes:
@@ -60,10 +67,15 @@ class Substitutes:
         data = hashlib.shake_256(f"{self._seed}\0noise\0{turn}".encode()).digest(length)
         return data if dense else data.translate(_TO_LETTERS)
 
-    def hardware(self, address: bytes) -> bytes:
+    def _noted_hardware(self, address: bytes) -> bytes:
         """Return what stands for a hardware address; nobody's and everybody's stay."""
         if not any(address) or address[0] & 1:
             return address
+        made = self._hardware(address)
+        self.replaced.address(address[:6], made[:6])
+        return made
+
+    def _hardware(self, address: bytes) -> bytes:
         made = hashlib.shake_256(self._seed.encode() + b"\0hardware\0" + address).digest(len(address))
         return bytes([made[0] & 0xFC | 2]) + made[1:]
 
@@ -98,15 +110,21 @@ class Substitutes:
                 break
         return made
 
+    def _noted_address(self, packed: bytes) -> bytes:
+        """Return what stands for an IP address, given and returned as 4 or 16 bytes; nobody's and everybody's stay."""
+        address = ip_address(packed)
+        if address.is_unspecified or address.is_multicast or (len(packed) == 4 and packed[0] in (0, 255)):
+            return packed
+        made = self._address(packed)
+        self.replaced.address(packed, made)
+        return made
+
     def _address(self, packed: bytes) -> bytes:
-        """Return what stands for an IP address, given and returned as 4 or 16 bytes."""
         if len(packed) == 4:
-            if packed[0] in (0, 255) or IPv4Address(packed).is_multicast:
-                return packed
             return bytes(self._part(place, part, _CLASSES4 if place else _FIRST4) for place, part in enumerate(packed))
         mapped = IPv6Address(packed).ipv4_mapped
         if mapped is not None:
-            return packed[:12] + self._address(mapped.packed)
+            return packed[:12] + self._noted_address(mapped.packed)
         parts = [int.from_bytes(packed[i : i + 2], "big") for i in range(0, 16, 2)]
         made = [self._part(8 + i, part, _CLASSES6 if i else _FIRST6) for i, part in enumerate(parts)]
         return b"".join(part.to_bytes(2, "big") for part in made)

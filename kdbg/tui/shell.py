@@ -30,8 +30,6 @@ from .processes import Over
 from .table import Exchanges, Heading
 from .views import VIEWS, View, When, named
 
-WIDE = 120
-"""Columns of a screen that shows sixteen bytes in a line, not eight."""
 TICK = 0.1
 """Seconds between two looks at what has come."""
 RESORT = 20
@@ -234,7 +232,7 @@ class Shell(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Give the bytes as much room as the screen has; `self.size` is still the size before."""
-        self.set_class(event.size.width >= WIDE, "wide")
+        self.set_class(event.size.width >= 120, "wide")
 
     def on_pane_moved(self, event: Pane.Moved) -> None:
         """Show what the cursor went to."""

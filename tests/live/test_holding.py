@@ -9,9 +9,10 @@ import pytest
 
 from kdbg.errors import KdbgError
 from kdbg.filters.chosen import Filters
+from kdbg.live.effects import Hold, Send
 from kdbg.live.faults import Applied, Faults, Meddling
 from kdbg.live.holding import BOTH, Desk, Held, with_bytes, with_field
-from kdbg.live.relay import OWN, Hold, Relay, Send
+from kdbg.live.relay import OWN, Relay
 from kdbg.messages.peers import Peers
 
 from .test_relay import ANSWER, METADATA, addresses, produce, produced, request, response

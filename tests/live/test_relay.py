@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.live.addresses import Addresses
+from kdbg.live.effects import HangUp, Out, Send, Wait
 from kdbg.live.faults import Faults, Meddling
-from kdbg.live.relay import HangUp, Out, Relay, Send, Wait
+from kdbg.live.relay import Relay
 from kdbg.live.session import NOBODY
 
 BROKERS = [{"node_id": i, "host": f"kafka-{i}", "port": 9092, "rack": None} for i in range(3)]

@@ -1,0 +1,102 @@
+"""What is to be done with the two ends of a connection: bytes, waits, holds and ends, in the order of a queue.
+
+`Asked` is a request on its way; `Meddler` and `Holder` are what faults and a person at a screen are to a relay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+from ..capture.write import Buffer
+from ..engine.requests import RequestHeader
+from ..wire import Api
+from ..wire.language.api import Direction
+from ..wire.readings.endpoints import EndpointsReader
+
+
+class Send(NamedTuple):
+    """Bytes for an end. `seen` is what kdbg shows of them: the broker's own words, where addresses were rewritten."""
+
+    data: Buffer
+    seen: Buffer
+
+
+class Wait(NamedTuple):
+    """Time to pass before what stands behind it in the queue, in seconds."""
+
+    seconds: float
+
+
+class HangUp(NamedTuple):
+    """The connection is to be closed, both ends of it; what stands before it in the queue still goes out."""
+
+
+class Hold:
+    """A message that stays where it is, and all behind it, until `then` says what goes in its place."""
+
+    then: list[Effect] | None
+
+    def __init__(self, asked: Asked, direction: Direction, data: bytes, since: float) -> None:
+        self.asked, self.direction, self.data, self.since = asked, direction, data, since
+        self.then = None
+
+
+Effect: TypeAlias = "Send | Wait | HangUp | Hold"
+Out: TypeAlias = "deque[Effect]"
+
+
+class Asked:
+    """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
+
+    `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
+    False where none is wanted (acks=0). `own`: kdbg sent it, and the client sees nothing of its answer.
+    """
+
+    answered: bool
+    endpoints: EndpointsReader | None
+
+    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "own", "version")
+    data: bytes | None
+    answer: bytes | None
+
+    def __init__(self, header: RequestHeader | None, answered: bool, endpoints: EndpointsReader | None) -> None:
+        self.api: Api | None = header.api if header is not None else None
+        self.version: int = header.version if header is not None else 0
+        self.correlation_id: int | None = header.correlation_id if header is not None else None
+        self.answered, self.endpoints = answered, endpoints
+        self.data = self.answer = None
+        self.own = False
+
+
+class Meddler(Protocol):
+    """What faults are to a relay."""
+
+    def concerns(self, api: Api | None) -> bool:
+        """Return whether any fault may concern an API; its messages are held whole then."""
+
+    def request(self, asked: Asked, to_broker: Out, to_client: Out) -> bool:
+        """Put what becomes of a request into the queues; return whether an answer to it may still be passed on."""
+
+    def response(self, asked: Asked | None, frame: bytes, to_client: Out) -> bytes | None:
+        """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
+
+
+class Holder(Protocol):
+    """What holds messages of a relay."""
+
+    @property
+    def wants(self) -> bool:
+        """Whether any message may be held; they all come whole then."""
+
+    def hold(self, asked: Asked, direction: Direction, data: bytes) -> Hold | None:
+        """Return what stands in the queue for a message, without its size, that is held; None for one that is not."""
+
+    def repeated(self, asked: Asked) -> None:
+        """Take note of a request of kdbg's own, which goes out now."""
+
+
+def pending(outs: Sequence[Out]) -> int:
+    """Return how many bytes stand in queues."""
+    return sum(len(one.data) for out in outs for one in out if isinstance(one, (Send, Hold)))

@@ -1,0 +1,233 @@
+"""What the proxy takes of a machine stays within bounds: descriptors and memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg.live.addresses import Address
+from kdbg.live.notices import Notices
+
+from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running
+
+FILES, CLIENTS = 96, 120
+MEMORY, LARGE, MANY = 128 << 20, 4 << 20, 60
+"""What kdbg may take, and what clients send: each less than a fault may hold of one, together 240 MiB."""
+
+
+def echo(sock: socket.socket) -> None:
+    while data := sock.recv(1 << 16):
+        sock.sendall(data)
+
+
+def swallow(sock: socket.socket) -> None:
+    while sock.recv(1 << 20):
+        pass
+
+
+# Descriptors
+
+
+def test_a_connection_has_two_descriptors() -> None:
+    with broker(echo) as peer, running(peer) as stage:
+        before = files()
+        socks = [stage.connect() for _ in range(20)]
+        for sock in socks:
+            sock.sendall(frame(b"a"))
+            assert read_frame(sock) == b"a"
+        assert files() - before <= 20 * 4  # the client's and the peer's own as well
+        for sock in socks:
+            sock.close()
+
+
+class Process:
+    """`kdbg proxy` as a process; `lines` are those of its stderr."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self.process, self.port = process, port
+        self.lines: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line)
+
+    def connect(self) -> socket.socket:
+        sock = socket.create_connection(("127.0.0.1", self.port))
+        sock.settimeout(PATIENCE)
+        return sock
+
+    def wait(self, done: Callable[[], object]) -> None:
+        for _ in range(int(PATIENCE * 100)):
+            if done():
+                return
+            threading.Event().wait(0.01)
+        raise AssertionError(f"waited for nothing; said: {self.lines}")
+
+
+@contextmanager
+def process(peer: Address, *options: str, limit: int | None = None) -> Iterator[Process]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "kdbg", "proxy", "-b", "{}:{}".format(*peer), "-l", f"127.0.0.1:{port}",
+               "--no-decode", *options]  # fmt: skip
+    code = f"import resource, os, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit})); "
+    if limit is not None:
+        command = [sys.executable, "-c", code + "os.execv(sys.argv[1], sys.argv[1:])", *command]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as found:
+        proxy = Process(found, port)
+        try:
+            proxy.wait(lambda: any("stands for" in line for line in proxy.lines))
+            yield proxy
+        finally:
+            found.kill()
+
+
+def is_served(sock: socket.socket) -> bool:
+    with suppress(OSError):
+        sock.sendall(frame(b"a"))
+        return read_frame(sock) == b"a"
+    return False
+
+
+def test_without_descriptors_clients_are_refused_and_served_again_once_others_have_gone() -> None:
+    with broker(echo) as peer, process(peer, limit=FILES) as proxy:
+        before = files(proxy.process.pid)
+        socks = [proxy.connect() for _ in range(CLIENTS)]
+        served = sum(map(is_served, socks))
+        assert 30 <= served <= FILES // 2
+        assert files(proxy.process.pid) < FILES
+        for sock in socks:
+            sock.close()
+        proxy.wait(lambda: files(proxy.process.pid) == before)
+        with proxy.connect() as sock:
+            assert is_served(sock)
+        assert any("connections are refused" in line and "ulimit" in line for line in proxy.lines)
+        assert len(proxy.lines) < 10
+
+
+def test_where_the_system_has_no_descriptor_left_connections_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else may have taken them: of the same process, where the proxy is a part of a program."""
+    monkeypatch.setattr("kdbg.live.listening.PAUSE", 0.05)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with broker(echo) as peer, running(peer) as stage, ExitStack() as stack:
+        sock = stack.enter_context(socket.socket())
+        sock.settimeout(PATIENCE)
+        os.close(lowest := os.dup(0))
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+            sock.connect(stage.address)
+            stage.wait(lambda: any("connections are refused" in line for line in stage.said))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert is_served(sock)
+        assert sum("refused" in line for line in stage.said) == 1
+
+
+def test_trouble_is_one_line_a_second() -> None:
+    now, said = [0.0], list[str]()
+    notices = Notices(said.append, lambda: now[0])
+    for number in range(1000):
+        now[0] = number / 400
+        notices.say("refused")
+    assert said == ["refused", *["refused (lines left out since the last: 399)"] * 2]
+
+
+# Memory
+
+
+def peak(pid: int) -> int:
+    """The most memory that a process has had so far."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def large(api: str = "Produce") -> bytes:
+    part = {"index": 0, "records": [{"magic": 2, "records": [{"key": None, "value": "x" * (LARGE - 1000)}]}]}
+    body = {"acks": 1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": [part]}]}
+    header = {"correlation_id": 1, "client_id": "me"}
+    return frame(kdbg.encode(body, api=api, version=7, direction="request", header=header))
+
+
+@pytest.mark.parametrize("rule", ["Produce: delay request 100ms", "Produce: drop response"])
+def test_memory_is_bounded_while_faults_hold_large_requests(rule: str) -> None:
+    """In the queue, or as what a response is to be judged by; all of it arrives, most of it without the fault."""
+    sent = large()
+    whole = threading.Semaphore(0)
+
+    def answer(sock: socket.socket) -> None:
+        left = len(sent)
+        while left:
+            left -= len(sock.recv(1 << 20))
+        whole.release()
+        swallow(sock)
+
+    def send(proxy: Process, over: threading.Event) -> None:
+        with proxy.connect() as sock:
+            sock.sendall(sent)
+            over.wait(PATIENCE)
+
+    options = "--fault", rule, "--max-memory", str(MEMORY)
+    with broker(answer) as peer, process(peer, *options) as proxy:
+        before, over = peak(proxy.process.pid), threading.Event()
+        clients = [threading.Thread(target=send, args=(proxy, over)) for _ in range(MANY)]
+        for each in clients:
+            each.start()
+        assert all(whole.acquire(timeout=PATIENCE) for _ in range(MANY))
+        assert peak(proxy.process.pid) - before < MEMORY
+        over.set()
+        for each in clients:
+            each.join(PATIENCE)
+        assert any("memory is short" in line and "--max-memory" in line for line in proxy.lines)
+
+
+def test_memory_is_bounded_though_nobody_reads() -> None:
+    """Each client has a queue, which may not hold what it may where there are few."""
+    over, sent = threading.Event(), large() * 2
+
+    def answer(sock: socket.socket) -> None:
+        over.wait(PATIENCE)
+        swallow(sock)
+
+    with broker(answer) as peer, process(peer, "--max-memory", str(MEMORY)) as proxy, ExitStack() as stack:
+        before = peak(proxy.process.pid)
+        for _ in range(2 * MANY):
+            sock = stack.enter_context(proxy.connect())
+            sock.setblocking(False)
+            with suppress(BlockingIOError):
+                rest = memoryview(sent)
+                while rest:
+                    rest = rest[sock.send(rest) :]
+        assert peak(proxy.process.pid) - before < MEMORY
+        over.set()
+
+
+def test_memory_is_bounded_though_brokers_begin_large_responses() -> None:
+    """Responses with addresses are kept whole: those of which a broker sends only a part take no more for it."""
+    over, begun = threading.Event(), threading.Semaphore(0)
+
+    def answer(sock: socket.socket) -> None:
+        read_frame(sock)
+        sock.sendall((LARGE).to_bytes(4) + (1).to_bytes(4) + bytes(LARGE - 1000))
+        begun.release()
+        over.wait(PATIENCE)
+
+    with broker(answer) as peer, process(peer, "--max-memory", str(MEMORY)) as proxy, ExitStack() as stack:
+        before = peak(proxy.process.pid)
+        for _ in range(MANY):
+            sock = stack.enter_context(proxy.connect())
+            sock.sendall(asked(1))
+        assert all(begun.acquire(timeout=PATIENCE) for _ in range(MANY))
+        assert peak(proxy.process.pid) - before < MEMORY
+        over.set()

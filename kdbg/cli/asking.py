@@ -70,12 +70,15 @@ def run(
     for name in filters.given if tables else ():
         raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
     if options["master"]:
+        if options["timeout"] is not None or options["allow_files"]:
+            raise click.UsageError("--timeout and --allow-files are for questions without --master")
         return by_spark(sources, asked, form, options, hide=hide)
     if options["conf"] or options["verbose"]:
         raise click.UsageError("--conf and --verbose are for Spark: --master says where it runs")
+    from ..query.bounds import Bounds
     from ..query.database import Database
 
-    with closing(Database(hide=hide)) as database:
+    with closing(Database(hide=hide, bounds=Bounds(options["timeout"], options["allow_files"]))) as database:
         for sql in asked.values():
             database.check(sql)
         if tables:

@@ -19,6 +19,7 @@ from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.tally import Seen
 from ..findings import Finding
+from ..findings.amounts import count
 from ..findings.facts import Encrypted
 from ..findings.kinds import ATTEMPTS
 from ..logs.log import Log
@@ -32,6 +33,7 @@ from ..render.places import clock_lines
 from ..render.values import escape
 from ..tcp.connection import Connection
 from . import INTERRUPTED, REFUSED, UNDECODED
+from .closing import finding_parts, findings_of
 from .filters import unmatched_lines
 from .found import Found
 from .outlets import Outlet, Source
@@ -74,6 +76,10 @@ class Captures:
     """Whether each connection that was asked for in vain is told by itself, as soon as it is known."""
     hears_all: bool = False
     """Whether `hear` wants all exchanges, also where none is left out."""
+    counts_itself: bool = False
+    """Whether the command counts what is odd in wanted exchanges; else that is done once it is finished with them."""
+    fails_by_findings: bool = True
+    """Whether something that could not be decoded makes the exit status."""
     outlets: Sequence[Outlet] = ()
     """Where wanted exchanges go beside what the command does with them: it hands them on by `hand_on`."""
 
@@ -183,7 +189,10 @@ class Captures:
         self.progress.exchanges = lambda: before + engine.count
         hear = self.hear if self.filters.asks or self.hears_all else None
         choose = partial(self.choose, capture, engine)
-        drive = Drive(engine, self.blocks(capture), choose, left=self.left, hear=hear, last=self.filters.last)
+        done = ignore if self.counts_itself else self.count_findings
+        drive = Drive(
+            engine, self.blocks(capture), choose, left=self.left, hear=hear, done=done, last=self.filters.last
+        )
         for outlet in self.outlets:
             is_open = getattr(engine, "is_open", nobody_knows)
             outlet.begin(Source(capture.name, lambda: capture.first_time, engine.names_then, is_open))
@@ -251,7 +260,13 @@ class Captures:
     def hear(self, exchange: Exchange, shown: bool) -> None:
         """Count what is odd in an exchange that is not shown: it is read no further than for the filters."""
         if not shown:
-            self.note_all(exchange, shallow=True)
+            self.count_findings((exchange,))
+
+    def count_findings(self, exchanges: Sequence[Exchange]) -> None:
+        """Count what is odd in exchanges, read no further than for that."""
+        for exchange in exchanges:
+            for finding in findings_of(exchange):
+                self.note(finding)
 
     def note_all(self, exchange: Exchange, *, shallow: bool) -> None:
         """Count what is odd in an exchange."""
@@ -261,7 +276,7 @@ class Captures:
     def note(self, finding: Finding) -> None:
         """Count a finding; one that says that something could not be decoded makes the exit status."""
         self.findings[finding.kind] += 1
-        if finding.kind.is_error and not self.status:
+        if finding.kind.is_error and self.fails_by_findings and not self.status:
             self.status = UNDECODED
 
     def tell(self, engine: Pairing, name: str) -> None:
@@ -283,7 +298,7 @@ class Captures:
             same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
         for (broker, _), found in same.items():
             client, finding = found[0]
-            more = f" (and {number(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
+            more = f" (and {count(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
             self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
         engine.findings.clear()
 
@@ -316,21 +331,18 @@ class Captures:
 
     def closing(self) -> list[str]:
         """Return the parts of the closing line; there is none without any."""
-        counts, findings = self.counts, self.findings
+        counts = self.counts
         read = (
             ["packet", "line"] if counts["packets"] and counts["lines"] else ["line" if counts["lines"] else "packet"]
         )
-        parts = [number(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if self.files]
+        parts = [count(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if self.files]
         parts += self.other_parts()
         if counts["shown"] < counts["exchanges"] + counts["pieces"]:
             parts.append(f"{counts['shown']:,} shown")
-        parts += [f"{findings.pop('unanswered', 0):,} unanswered"] if self.files else []
-        ordered = sorted(findings.items(), key=lambda found: (-found[1], str(found[0])))
-        listed = ", ".join(f"{kind} {count:,}" for kind, count in ordered)
-        parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
+        parts += finding_parts(self.findings)[not self.files :]
         if counts["others"]:
-            parts.append(number(counts["others"], "other connection"))
-        return parts + [f"{number(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]
+            parts.append(count(counts["others"], "other connection"))
+        return parts + [f"{count(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]
 
     def other_parts(self) -> list[str]:
         """Return the parts on files that are no captures."""
@@ -345,6 +357,10 @@ def totals(capture: Capture | Log, engine: Pairing) -> Totals:
     return Totals(capture.packets, lost.dropped, lost.unread, engine.connections, engine.other_connections)
 
 
+def ignore(exchanges: Sequence[Exchange]) -> None:
+    """Do nothing with exchanges."""
+
+
 def nobody_knows(first_packet: int) -> bool:
     """Return False: of a log nobody knows which connections are open."""
     return False
@@ -352,8 +368,3 @@ def nobody_knows(first_packet: int) -> bool:
 
 def deaf(how: int, signals: set[int]) -> None:
     """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""
-
-
-def number(count: int, noun: str) -> str:
-    """Return a count and its noun: "1 packet", "2 packets"."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -87,7 +87,6 @@ class OneExchange(Captures):
             self.found = next(iter(drive), None)
             if self.found is None:
                 raise InputError(f"{name}: no such exchange passes the filters; it has {drive.seen:,}")
-        self.note_all(self.found, shallow=False)
 
     def close(self) -> None:
         """Say nothing: what differs is the answer."""
@@ -110,5 +109,3 @@ class AddedUp(Captures):
         with self.driven(capture, name) as drive:
             for exchange in drive:
                 self.profile.add(exchange)
-                if not exchange.is_sound(shallow=True):
-                    self.note_all(exchange, shallow=True)

@@ -55,6 +55,7 @@ class StatsRun(Captures):
     jobs: int
 
     reads_logs = True
+    counts_itself = True
 
     def __init__(
         self, asked: Wanted, look: Look, writer: Writer, filters: Filters, jobs: int = 1, several: bool = False

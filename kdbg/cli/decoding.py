@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..capture import Capture
 from ..engine.side import Depth
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..messages.steps import went_wrong
@@ -19,7 +20,7 @@ from ..render.look import Look
 from ..render.values import escape
 from ..render.views import VIEWS, ExchangeView, Text, View, texts, view
 from ..wire.readings.topic_names import NamesThen
-from .captures import Captures, number
+from .captures import Captures
 from .output import Writer
 from .showing import ShownApart, ShownHere
 
@@ -40,6 +41,7 @@ class Run(Captures):
     headed: bool
     joins: Joins | None
     reads_logs = True
+    counts_itself = True
 
     def __init__(
         self,
@@ -153,7 +155,7 @@ class Run(Captures):
         if wrong and shown > wrong:
             names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
             same = "" if self.view is VIEWS["tree"] else " --format summary"
-            self.writer.say(f"{number(wrong, 'exchange')} went wrong: kdbg decode {escape(names)} --errors{same}")
+            self.writer.say(f"{count(wrong, 'exchange')} went wrong: kdbg decode {escape(names)} --errors{same}")
 
     def hear(self, exchange: Exchange, shown: bool) -> None:
         """Join the lines of logs to an exchange, and count what is odd in one that is not shown."""

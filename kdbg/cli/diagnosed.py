@@ -22,6 +22,8 @@ SHARE = 10
 class DiagnosedRun(InterfaceRun):
     """Says causes when they are found, and all of them once more at the end, with what has become of them."""
 
+    fails_by_findings = False
+
     def judged_by(self, judge: Judge) -> DiagnosedRun:
         """Say who writes; return the run."""
         self.judge: Judge = judge

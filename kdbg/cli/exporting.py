@@ -18,11 +18,12 @@ from ..capture.saved import FrameWriter
 from ..engine.engine import Engine
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..logs.log import Log
 from ..messages.exchange import Exchange
 from ..redact.streams import Direction
 from ..tcp.table import Table
-from .captures import Captures, number
+from .captures import Captures
 from .decrypting import Decrypting
 from .output import Writer
 from .packets import Ends, is_pcapng, packets, refuse_same
@@ -80,6 +81,7 @@ MODES: Mapping[str, Callable[[], Choice]] = {"connections": WholeConnections, "e
 class ExportRun(Captures):
     """Writes what is wanted of one capture after the other."""
 
+    fails_by_findings = False
     out: FrameWriter
     target: str
     mode: Callable[[], Choice]
@@ -116,7 +118,7 @@ class ExportRun(Captures):
                 if exchange.peers.tls is not None:
                     encrypted.add(ends.first_packet(exchange))
         if encrypted and not self.tls_plain:
-            self.say(f"{number(len(encrypted), 'TLS connection')} written encrypted: --tls-plain writes what was said")
+            self.say(f"{count(len(encrypted), 'TLS connection')} written encrypted: --tls-plain writes what was said")
         plain = Decrypting(encrypted if self.tls_plain else (), capture.keys, choice.takes, self.add)
         with Frames(capture.name) as frames:
             self.write(frames, choice, plain)
@@ -141,7 +143,7 @@ class ExportRun(Captures):
                     self.add(each)
         table.close()
         if dissectors.lost:
-            self.say(f"{number(dissectors.lost, 'IP fragment')} left out: nothing says whose they are")
+            self.say(f"{count(dissectors.lost, 'IP fragment')} left out: nothing says whose they are")
 
     def other_parts(self) -> list[str]:
-        return [f"{number(self.written, 'packet')} written"] if self.is_complete else ["nothing written"]
+        return [f"{count(self.written, 'packet')} written"] if self.is_complete else ["nothing written"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..spark import session
 from . import INTERRUPTED
-from .captures import number
 from .piping import POLL, options_of, refuse_numbers, say, told
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def watched(following: Following, captures: list[str], given: dict[str, Any]) ->
                 wait([running], POLL)
                 counts = following.outcome.counts
                 status.update(
-                    f"following: {number(counts['packets'], 'packet')}, {number(counts['exchanges'], 'exchange')}"
+                    f"following: {count(counts['packets'], 'packet')}, {count(counts['exchanges'], 'exchange')}"
                 )
         except KeyboardInterrupt:
             following.cancel()

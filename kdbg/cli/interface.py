@@ -10,6 +10,7 @@ import click
 
 from ..errors import InputError, UnknownCapture
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..live.apart import Feed
 from ..live.capturing import Wanted, capture
 from ..live.owners import Owners
@@ -20,7 +21,6 @@ from ..render.values import escape
 from ..render.views import ExchangeView, Text
 from ..wire.readings.topic_names import NamesThen
 from . import REFUSED
-from .captures import number
 from .output import Writer
 from .owned import Owned
 from .watching import Watching
@@ -78,7 +78,7 @@ def screen(source: Feed, known: Owners | None, look: Look, filters: Filters, *, 
     outcome = source.finish()
     said = [f"{source.name}: {outcome.problem}"] if outcome.problem else []
     if outcome.dropped:
-        said.append(f"{source.name}: {number(outcome.dropped, 'packet')} dropped by the system")
+        said.append(f"{source.name}: {count(outcome.dropped, 'packet')} dropped by the system")
     if outcome.files:
         said.append("written: " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
     for line in said:

@@ -8,7 +8,6 @@ from typing import Any
 from ..capture import Capture
 from ..engine.driver import Drive
 from ..filters.chosen import Filters
-from ..findings import Finding
 from ..ledgers import Ledgers
 from ..logs.log import Log
 from ..messages.exchange import Exchange
@@ -24,6 +23,7 @@ class Judged(Captures):
 
     look: Look
     hears_all = True
+    fails_by_findings = False
 
     def __init__(self, format: str, look: Look, writer: Writer, several: bool = False) -> None:
         super().__init__(Filters(), writer)
@@ -74,7 +74,3 @@ class Judged(Captures):
         """Name the capture, where there are several."""
         if self.several:
             self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
-
-    def note(self, finding: Finding) -> None:
-        """Count a finding; it makes no exit status here."""
-        self.findings[finding.kind] += 1

@@ -17,6 +17,7 @@ from ..client import tls as client_tls
 from ..client.settings import addresses
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..live.listening import Listening, is_local
 from ..live.mocking.recording import NOTHING, Recording
 from ..live.mocking.serve import Mock
@@ -25,7 +26,7 @@ from ..logs.log import Log
 from ..messages.peers import End
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED
-from .captures import Captures, number
+from .captures import Captures
 from .output import Writer
 
 
@@ -60,6 +61,8 @@ def run(files: Sequence[str], options: Options, filters: Filters) -> int:
 
 class Gathered(Captures):
     """Reads captures into a recording; `brokers` are those that connections went to, in their order."""
+
+    counts_itself = True  # not at all: what is gathered has no closing line
 
     def __init__(self, filters: Filters, writer: Writer) -> None:
         super().__init__(filters, writer)
@@ -97,10 +100,10 @@ async def serve(
     mock.listen(brokers)
     if not is_local(options.listening.host):
         say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
-    say(f"{number(recording.answers, 'answer')} to {len(recording.offered)} APIs")
+    say(f"{count(recording.answers, 'answer')} to {len(recording.offered)} APIs")
     await over.wait()
     await mock.close()
     answers = mock.answers
-    say(f"{number(mock.connections, 'connection')} · {number(answers.answered, 'request')} answered · "
-        f"{answers.refused:,} without an answer in the captures · {number(answers.rejected, 'mistake')}")  # fmt: skip
+    say(f"{count(mock.connections, 'connection')} · {count(answers.answered, 'request')} answered · "
+        f"{answers.refused:,} without an answer in the captures · {count(answers.rejected, 'mistake')}")  # fmt: skip
     return INTERRUPTED

@@ -16,12 +16,12 @@ from ..engine.driver import Drive
 from ..engine.garbage import seldom_collected
 from ..errors import CaptureError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..messages.exchange import Exchange
 from ..messages.packed import Packed
 from ..messages.peers import endpoint as ends
 from ..reading.files import engine_of, open_any
 from ..tui.stored import Original
-from .captures import number
 from .sitting import save
 
 
@@ -127,5 +127,5 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
             for connection, exchanges in enumerate(sorted(found.values(), key=lambda some: some[0].time)):
                 for exchange in exchanges:
                     save(exchange, writer, connection)
-    said = [f"{target}: {number(sum(map(len, found.values())), 'exchange')} written"] if found else []
+    said = [f"{target}: {count(sum(map(len, found.values())), 'exchange')} written"] if found else []
     yield "; ".join([*said, *dict.fromkeys(missing)])

@@ -13,13 +13,13 @@ import click
 from ..errors import InputError
 from ..filters.chosen import Filters
 from ..findings import Kind
+from ..findings.amounts import count
 from ..findings.kinds import Severity
 from ..library import read_definitions
 from ..reading.files import numbered
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
-from .captures import number
 from .found import passed_over
 
 if TYPE_CHECKING:
@@ -141,18 +141,18 @@ def told(outcome: Outcome, out: str) -> int:
         say(f"{name}: {problem}")
     counts, findings = outcome.counts, outcome.findings
     undecoded = any(Kind(kind).is_error for kind in findings)
-    parts = [number(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
+    parts = [count(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
     if outcome.rows["exchanges"] < counts["exchanges"]:
         parts.append(f"{outcome.rows['exchanges']:,} kept")
     parts.append(f"{findings.pop('unanswered', 0):,} unanswered")
     listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
-    parts.append(number(findings.total(), "finding") + (f" ({listed})" if listed else ""))
+    parts.append(count(findings.total(), "finding") + (f" ({listed})" if listed else ""))
     if counts["other_connections"]:
-        parts.append(number(counts["other_connections"], "other connection"))
+        parts.append(count(counts["other_connections"], "other connection"))
     if outcome.judged is not None:
         causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
-        parts.append(number(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
+        parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
     return UNDECODED if undecoded else 0
 

@@ -33,6 +33,9 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
               help=f"So many rows at most; if not said, {MOST} of a table, all in CSV and JSON.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+              help="Give up a question that takes longer; the time for decoding captures does not count.")  # fmt: skip
+@click.option("--allow-files", is_flag=True, help="Let SQL read and write other files, and load extensions.")
 @click.option("--full", is_flag=True, help="Show a table whole, however wide.")
 @click.option("--master", metavar="URL", help="Ask Spark, which runs there; DuckDB in this process, if not said.")
 @click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's, with --master.")
@@ -48,7 +51,8 @@ def command(
 
     Both are tables of the same names: exchanges, partitions, records, connections, groups, problems, files. DESCRIBE
     and a name says what is in a table. Captures (files, folders and globs) are decoded for the question: only the
-    tables that it names, and only what the filters let through.
+    tables that it names, and only what the filters let through. SQL opens no other files, and takes no more memory
+    than --max-memory.
 
     \b
     kdbg query captures/errors.pcap --ask latency --ask errors

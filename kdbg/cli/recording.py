@@ -11,6 +11,7 @@ from ..errors import CaptureError
 from ..filters.chosen import Filters
 from ..filters.names import matcher, pattern
 from ..findings import Finding, Kind
+from ..findings.amounts import count
 from ..findings.facts import CaptureTrouble
 from ..logs.log import Log
 from ..messages.exchange import Exchange
@@ -26,7 +27,7 @@ from ..render.values import escape
 from ..render.without_values import record_without
 from ..values.chosen import PLAIN, ReadBytes
 from ..values.value import Asked
-from .captures import Captures, number
+from .captures import Captures
 from .output import Writer
 
 WAYS = ("produced", "fetched", "stored")
@@ -100,14 +101,11 @@ class RecordsRun(Captures):
                     break
 
     def _exchange(self, exchange: Exchange, records: Records) -> None:
-        """Show the records of an exchange, and count what is odd in it; others are read no further than for that."""
-        has_records = tells(exchange)
-        for event in records.of(exchange) if has_records else ():
+        """Show the records of an exchange."""
+        for event in records.of(exchange) if tells(exchange) else ():
             self.show(event)
             if self.done:
                 break
-        if not exchange.is_sound(shallow=not has_records):
-            self.note_all(exchange, shallow=not has_records)
 
     def show(self, event: Event) -> None:
         """Show a record if it is wanted, and count it; ends of transactions are shown where all records are wanted."""
@@ -152,7 +150,7 @@ class RecordsRun(Captures):
     def other_parts(self) -> list[str]:
         """Return the part of the closing line on records."""
         ways = ", ".join(f"{self._ways[way]:,} {way}" for way in WAYS if self._ways[way])
-        return [number(self._ways.total(), "record") + (f" ({ways})" if ways else "")]
+        return [count(self._ways.total(), "record") + (f" ({ways})" if ways else "")]
 
 
 def of_exchanges(filters: Filters) -> Filters:

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -26,6 +27,7 @@ from ..engine.engine import Engine
 from ..engine.garbage import seldom_collected
 from ..errors import CaptureError
 from ..findings import Kind
+from ..findings.amounts import count
 from ..messages.exchange import Exchange
 from ..redact.filling import Effort
 from ..redact.message import redact
@@ -36,7 +38,7 @@ from ..redact.streams import UNREAD, Direction, Expected, Locator
 from ..redact.substitutes import Substitutes
 from ..tcp.table import Table
 from . import UNDECODED, printable
-from .captures import number
+from .closing import finding_parts, findings_of
 from .packets import Ends, is_pcapng, nobody, packets, refuse_same
 
 SPOOLED = 64 << 20
@@ -85,6 +87,7 @@ class Redaction:
     def __init__(self, made: Substitutes) -> None:
         self.made = made
         self.exchanges = self.messages = self.lost = self.others = self.encrypted = self.blank = 0
+        self.findings: Counter[str] = Counter()
         self.ends, self.dissectors, self.effort = Ends(), Dissectors(), Effort()
         self.in_pieces = False
         self.pieces = Pieces()
@@ -113,10 +116,10 @@ class Redaction:
                 AtomicFile(target, private=True, staged=True) as output,
             ):
                 with FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
-                    count = self.write(frames, locator, writer)
+                    written = self.write(frames, locator, writer)
                 output.flush()
                 self.check(output)
-        self.tell(count, frames.problem)
+        self.tell(written, frames.problem)
         return UNDECODED if self.lost else 0
 
     def survey(self, capture: Capture, expected: Expected) -> None:
@@ -125,9 +128,12 @@ class Redaction:
         for exchange in engine.run(capture.blocks()):
             engine.names_then.at(exchange.names)
             self.exchanges += 1
+            self.findings.update(finding.kind for finding in findings_of(exchange))
             self.take(exchange, expected)
         self.others = engine.other_connections
         self.encrypted = sum(finding.kind is Kind.ENCRYPTED for _, finding in engine.findings)
+        self.findings.update(finding.kind for _, finding in engine.findings)
+        self.findings.update(finding.kind for finding in capture.problems)
 
     def take(self, exchange: Exchange, expected: Expected) -> None:
         """Say what stands in place of an exchange's messages."""
@@ -197,23 +203,24 @@ class Redaction:
                         kind = split or search.find_in_records(half.data)
                         refuse_leak(output.name, kind, f"the message that ends in packet {half.last_packet}")
 
-    def tell(self, count: int, problem: str) -> None:
+    def tell(self, written: int, problem: str) -> None:
         """Say what was done, and what could not be."""
         if self.lost:
-            lost = number(self.lost, "compressed batch").replace("batchs", "batches")
+            lost = count(self.lost, "compressed batch")
             many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
             click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank{many}", err=True)
         if self.blank:
-            blank = number(self.blank, "IP fragment")
+            blank = count(self.blank, "IP fragment")
             click.echo(f"kdbg: {blank} blank: the others of their packets are not in the capture", err=True)
         if self.encrypted:
-            blank = number(self.encrypted, "TLS connection")
+            blank = count(self.encrypted, "TLS connection")
             click.echo(f"kdbg: {blank} blank: kdbg export --tls-plain writes what was said, to be redacted", err=True)
         if problem:
             click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
-        parts = [number(count, "packet"), number(self.exchanges, "exchange"), f"{self.messages:,} messages replaced"]
-        parts += [f"{number(self.others, 'other connection')} blank"] if self.others else []
-        click.echo(" · ".join(parts), err=True)
+        parts = [count(written, "packet"), count(self.exchanges, "exchange")]
+        parts.append(f"{count(self.messages, 'message')} replaced")
+        parts += [f"{count(self.others, 'other connection')} blank"] if self.others else []
+        click.echo(" · ".join([*parts, *finding_parts(self.findings)]), err=True)
 
 
 def refuse_leak(name: str, kind: Replaced | None, place: str) -> None:

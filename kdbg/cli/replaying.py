@@ -80,6 +80,8 @@ def run(files: Sequence[str], options: Options, format: str, look: Look, filters
 class Gathered(Captures):
     """Reads captures, and gathers the exchanges that are wanted: `files_read` has their names, `names` of topic ids."""
 
+    counts_itself = True  # not at all: what is gathered has no closing line
+
     def __init__(self, filters: Filters, writer: Writer) -> None:
         super().__init__(filters, writer)
         self.plan: Plan = Plan(MEMORY.connections)

@@ -16,6 +16,7 @@ from ..capture.source import open_source
 from ..capture.write import CaptureWriter
 from ..errors import CaptureError, InputError, UnknownCapture
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..live.control import Hand, channel
 from ..live.holding import BOTH, Held, with_bytes, with_field
 from ..live.owners import Owners
@@ -30,7 +31,6 @@ from ..tui.spool import SpoolWalk, SpoolWriter
 from ..wire.language.api import Direction
 from ..wire.readings.topic_names import NamesThen
 from .browsing import WIDEST, IndexRun, keys_from_terminal, parsed
-from .captures import number
 from .faulting import Marks
 from .owned import Owned
 from .streaming import Streaming
@@ -207,7 +207,7 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
                     save(exchange, writer, exchange.peers.number)
             if not left:
                 break
-    yield f"{target}: {number(written, 'exchange')} written"
+    yield f"{target}: {count(written, 'exchange')} written"
 
 
 def save(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:

@@ -11,7 +11,7 @@ from ..capture.files import Lost
 from ..engine.driver import Fits, Pairing
 from ..logs.log import Log
 from ..tcp.connection import Connection
-from .captures import LOST, Captures, number, totals
+from .captures import LOST, Captures, totals
 from .owned import Owned
 
 PAUSE = 0.025
@@ -60,5 +60,5 @@ class Streaming(Captures):
             return
         for noun, count in lost._asdict().items():
             if more := count - self.lost._asdict()[noun]:
-                self.say(f"{self.name}: {number(more, 'packet')} {LOST[noun]}: they came faster than they are read")
+                self.say(f"{self.name}: {count(more, 'packet')} {LOST[noun]}: they came faster than they are read")
         self.lost, self._lost_told = lost, monotonic()

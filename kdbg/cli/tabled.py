@@ -32,6 +32,8 @@ BESIDE = {"partitions": "request_time", "records": "request_time", "groups": "ti
 """The tables that tell more of an exchange, with the column of its time."""
 MANY = 200
 """Rows of each that are shown."""
+SECONDS = 30.0
+"""Seconds that a condition of the filter line may take over some rows, and the statistics over all."""
 NUMBERS = """
 SELECT api, count(*) AS exchanges, count(*) FILTER (WHERE len(error_codes) > 0) AS "with errors",
   round(quantile_disc(latency_us, 0.5) / 1000, 3) AS "p50 ms",
@@ -165,6 +167,7 @@ class Condition:
 
     def __call__(self, text: str) -> str:
         """Return it; raise `InputError` where it is none."""
+        from ..query.bounds import Bounds
         from ..query.database import Database
 
         if text.startswith("-"):
@@ -172,7 +175,7 @@ class Condition:
                 "over tables a filter is a condition in SQL, such as latency_us > 100000 AND api = 'Fetch'"
             )
         if text:
-            self._database = self._database or Database()
+            self._database = self._database or Database(bounds=Bounds(SECONDS))
             self._database.check_condition("exchanges", text)
         return text
 
@@ -201,10 +204,11 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
         return write(folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target)
 
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
+        from ..query.bounds import Bounds
         from ..query.database import Database
         from ..query.stored import show
 
-        with closing(Database()) as database:
+        with closing(Database(bounds=Bounds(SECONDS))) as database:
             show(database, folder, {"exchanges"})
             answer = database.answer(NUMBERS.format(condition=condition or "true"))
             yield table(answer.columns, [*answer.rows], look)
@@ -214,9 +218,10 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
 
 def fitting(spool: int, start: Start, condition: str) -> Iterator[bytes]:
     """Yield the positions of rows that a condition lets through, as `tui.jobs.fitting` does."""
+    from ..query.bounds import Bounds
     from ..query.database import Database
 
-    with closing(Database()) as database:
+    with closing(Database(bounds=Bounds(SECONDS))) as database:
         for first, columns in walked(spool, start):
             places = database.fitting("exchanges", columns, condition)
             if places:

@@ -38,9 +38,14 @@ class Pairing(Protocol):
         """Yield the exchanges that blocks complete, those of a block together."""
 
 
+def _ignore(exchanges: Sequence[Exchange]) -> None:
+    """Do nothing with exchanges."""
+
+
 class Drive:
     """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
 
+    `done` is called with wanted exchanges once whoever took them is finished with them.
     `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
     exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
     yielded. `left` is how many more are wanted, None for all: the iteration ends behind the last, without another
@@ -66,22 +71,31 @@ class Drive:
         *,
         left: int | None = None,
         hear: Callable[[Exchange, bool], None] | None = None,
+        done: Callable[[Sequence[Exchange]], None] = _ignore,
         last: int | None = None,
     ) -> None:
         self.engine, self.left, self.last = engine, left, last
         self._over = False
         self.seen = self.wanted = 0
-        self._blocks, self._choose, self._hear = blocks, choose, hear
+        self._blocks, self._choose, self._hear, self._done = blocks, choose, hear, done
 
     def __iter__(self) -> Iterator[Exchange]:
         at = self.engine.names_then.at
-        for chunk in self.chunks():
+        for chunk in self._chunks():
             for exchange in chunk:
                 at(exchange.names)
-                yield exchange
+                try:
+                    yield exchange
+                finally:  # also where no more are asked for
+                    self._done((exchange,))
 
     def chunks(self) -> Iterator[list[Exchange]]:
         """Yield the wanted exchanges, those together that one block of packets completes."""
+        for chunk in self._chunks():
+            yield chunk
+            self._done(chunk)
+
+    def _chunks(self) -> Iterator[list[Exchange]]:
         if self.left is not None and self.left <= 0:
             return
         fits: Fits | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import facts as of
 from . import faults
+from .amounts import count, plural
 from .quirks import QUIRKS, Sure
 
 BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "likely by", Sure.GUESS: "perhaps by"}
@@ -17,16 +18,6 @@ LZ4_WORDS = {
     "contentChecksum_invalid": "the content's checksum is wrong",
     "decompressionFailed": "a block does not decompress",
 }
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a number and its noun, which gets an s unless the number is 1: `1200 bytes`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with commas and its noun, which gets an s unless the number is 1: `1,200 bytes`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _size_wrong(facts: of.SizeWrong) -> str:

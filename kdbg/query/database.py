@@ -1,6 +1,7 @@
 """A database of DuckDB's in memory, which spills into a temporary folder: tables go in, answers come out.
 
-The memory that DuckDB takes is bounded (`MEMORY`), however much is put in or asked for; SQL may set another bound.
+SQL is not trusted: its memory is bounded, and so are its seconds where that is wanted; it opens no files, loads no
+extensions, reaches no network and sees no variables of this process, and it cannot change that (see `Bounds`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from ..budget import MEMORY
 from ..errors import InputError
 from ..extras import install
 from ..tables.columns import ABOUT, TABLES, TIMES
+from .bounds import PART, Bounds, Watch
 from .macros import SCRIPT
 
-MEMORY = "1GB"
 BATCH = 1000
 """Rows that are fetched in one call."""
 NEEDED = ("duckdb", "pyarrow", "pytz")
@@ -42,6 +44,10 @@ VALUES = ("key", "value", "headers")
 """The columns of `records` that hold what users put into records."""
 DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
 ALL_COLUMNS = re.compile(r"(?:\bselect|[,.])\s*(?:distinct\s*)?\*", re.IGNORECASE)
+CLOSED = {
+    "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "python_enable_replacements": "false"
+}  # fmt: skip
+"""What makes DuckDB load nothing by itself, and see no variables of Python's."""
 SETTINGS = f"SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n{SCRIPT}"
 """What makes DuckDB answer as Spark does."""
 
@@ -68,16 +74,22 @@ class Database:
 
     hide: bool
 
-    def __init__(self, *, hide: bool = False) -> None:
+    def __init__(self, *, hide: bool = False, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - it does not change
         self.hide = hide
         check()
         import duckdb
 
         self._folder = TemporaryDirectory(prefix="kdbg-query-")
-        settings: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self._folder.name}
+        settings: dict[str, Any] = {
+            "memory_limit": f"{MEMORY.limit // PART >> 20}MiB", "temp_directory": self._folder.name, **CLOSED
+        }  # fmt: skip
         self._connection = duckdb.connect(":memory:", config=settings)
         tables = (f"CREATE TABLE {table} ({_columns(table)});" for table in TABLES)
         self._connection.execute(SETTINGS + "\n".join(tables))
+        if not bounds.files:
+            self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+        self._watch = Watch(bounds.seconds, self._connection.interrupt)
 
     def close(self) -> None:
         """Forget all rows."""
@@ -103,7 +115,8 @@ class Database:
         """Raise `InputError` with DuckDB's words where it refuses SQL, as far as that can be told without rows."""
         import duckdb
 
-        with _refusals():
+        self._watch.begin()
+        with self._asking():
             statements = self._connection.extract_statements(sql)
             if len(statements) == 1 and statements[0].type is duckdb.StatementType.SELECT:
                 self._connection.execute(f"EXPLAIN {sql}").fetchall()
@@ -125,6 +138,9 @@ class Database:
 
     def check_condition(self, table: str, condition: str) -> None:
         """Raise `InputError` with DuckDB's words where a condition on the rows of a table is none."""
+        with self._asking():
+            if len(self._connection.extract_statements(f"SELECT {_whether(condition)}")) != 1:
+                raise InputError("a condition is one expression, without ;")
         self.check(f"SELECT 1 FROM {table} WHERE {_whether(condition)}")
 
     def fitting(self, table: str, columns: dict[str, list[Any]], condition: str) -> list[int]:
@@ -136,11 +152,29 @@ class Database:
         rows = pa.table(columns, SCHEMAS[table])
         placed = rows.append_column("place in the table", pa.array(range(rows.num_rows), pa.int64()))
         self._connection.register("asked", placed)
-        with _refusals():
+        self._watch.begin()
+        with self._asking():
             asked = f'SELECT "place in the table" FROM asked WHERE {_whether(condition)} ORDER BY 1'
             found = self._connection.execute(asked).fetchall()
         self._connection.unregister("asked")
         return [place for (place,) in found]
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Make a context for DuckDB at work, within the bounds; its errors become `InputError`s of one line."""
+        import duckdb
+
+        try:
+            with self._watch.running():
+                yield
+        except duckdb.InterruptException:
+            raise self._watch.refusal() from None
+        except duckdb.PermissionException as error:
+            raise InputError(f"duckdb: {_line(error)}; kdbg query --allow-files lets SQL use files") from error
+        except (duckdb.OutOfMemoryException, MemoryError):
+            raise InputError("the question takes more than --max-memory allows; raise it, or ask for less") from None
+        except duckdb.Error as error:
+            raise InputError(f"duckdb: {_line(error)}") from error
 
     def _all(self, table: str) -> str:
         """Return all columns of a table as they are shown, in SQL."""
@@ -150,7 +184,8 @@ class Database:
 
     def answer(self, sql: str, limit: int | None = None) -> Answer:
         """Return at most `limit` rows of the answer. Raise `InputError` with DuckDB's words where it refuses."""
-        with _refusals():
+        self._watch.begin()
+        with self._asking():
             answer = self._connection.execute(sql)
         columns, rows = [name for name, *_ in answer.description or ()], self._rows(limit)
         asked = DESCRIBE.fullmatch(sql)
@@ -169,7 +204,7 @@ class Database:
 
     def _fetched(self, left: int | None) -> Iterator[tuple[Any, ...]]:
         while left is None or left > 0:
-            with _refusals():
+            with self._asking():
                 batch = self._connection.fetchmany(BATCH if left is None else min(left, BATCH))
             if not batch:
                 return
@@ -198,13 +233,6 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Make a context in which DuckDB's errors become `InputError`s of one line."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        told = [line.strip() for line in str(error).split("\nLINE ")[0].splitlines() if line.strip()]
-        raise InputError(f"duckdb: {' '.join(told)}") from error
+def _line(error: Exception) -> str:
+    """Return DuckDB's words in a line, without the SQL that it shows."""
+    return " ".join(line.strip() for line in str(error).split("\nLINE ")[0].splitlines() if line.strip())

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from ..findings import Kind
-from ..findings.sentences import count
+from ..findings.amounts import count
 from ..messages.attempts import Attempts
 from .clock import Clock
 from .findings import finding_object, note

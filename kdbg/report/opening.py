@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ..findings.amounts import count
 from . import facts, outstanding
 from . import moved as moves
 from .ask import Ask
@@ -70,7 +71,7 @@ def erring(ask: Ask) -> Point | None:
         for row in rows[:MOST_LINES]
     ]  # fmt: skip
     whole = sum(row.times for row in rows)
-    title = f"{'more than ' if left else ''}{_many(whole, 'error')} from brokers"
+    title = f"{'more than ' if left else ''}{count(whole, 'error')} from brokers"
     of = _rows(moves.ERRORS_BY_CLIENT, ((row.client_id, row.host, row.error, row.api, row.times) for row in rows))
     return Point("error", title, "errors", of, "error from a broker", "errors from brokers", lines,
                  len(rows) + left - len(lines))  # fmt: skip
@@ -119,7 +120,7 @@ def moved(rebalances: Sequence[Named]) -> Point | None:
         said = f", up to {duration(longest)}; {'; '.join(who)}"
         lines.append(Line(f"{_name(found[0].group)}: ", len(found), said))
     of = _rows(moves.MOVED_GROUPS, ((each[0].group, len(each)) for each in busiest))
-    return Point("warning", _many(len(rebalances), "rebalance"), "rebalances", of, "rebalance", "rebalances", lines,
+    return Point("warning", count(len(rebalances), "rebalance"), "rebalances", of, "rebalance", "rebalances", lines,
                  len(busiest) - len(lines))  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
                      "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
     lines = [Line(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]]
     what = ("request without an answer", "requests without an answer")
-    return Point("warning", f"{_many(unanswered, 'request')} without an answer", "traffic",
+    return Point("warning", f"{count(unanswered, 'request')} without an answer", "traffic",
                  _rows(moves.UNANSWERED_REQUESTS, found), *what, lines, len(found) - len(lines))  # fmt: skip
 
 
@@ -143,8 +144,8 @@ def odd(ask: Ask) -> Point | None:
     lines = [Line(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]
     level = "error" if any(severity == "error" for _, severity, *_ in found) else "warning"
     of = _rows(moves.FINDINGS, ((kind, severity, times) for kind, severity, times, _ in found))
-    return Point(level, _many(sum(row[2] for row in found), "finding"), "problems", of, "finding", "findings", lines,
-                 len(found) - len(lines))  # fmt: skip
+    many, what = sum(row[2] for row in found), ("finding above a note", "findings above a note")
+    return Point(level, f"{many:,} {what[many != 1]}", "problems", of, *what, lines, len(found) - len(lines))
 
 
 def _rows(apart: Sequence[Apart], rows: Iterable[Sequence[Any]]) -> Table:
@@ -185,10 +186,6 @@ def command(row: Worth) -> str | None:
     name = row.capture if shlex.quote(row.capture) == row.capture else None
     numbered = f"{row.capture}#{row.number}"
     return f"kdbg decode {numbered if name else shlex.quote(numbered)}"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _name(name: object) -> str:

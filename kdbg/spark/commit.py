@@ -101,11 +101,12 @@ class Output:
             return
 
     def begin(self) -> None:
-        """Make the run's folder, and delete what killed runs have left."""
+        """Make the run's folder, and delete what killed runs have left; what they had put away is put back first."""
         with refusals(self.out):
             self.system.create_dir(self._hidden)
             for name in self._names(self.root):
                 if name.startswith(HIDDEN) and _dead(name.removeprefix(HIDDEN)):
+                    self._restore(f"{self.root}/{name}")
                     self.system.delete_dir(f"{self.root}/{name}")
             finished = self.runs()
             for path in self._tables(self.root) if finished else ():
@@ -136,14 +137,22 @@ class Output:
             "runs": [*before, {"run": self.run, "started": self.started.isoformat()} | run],
             "tables": TABLES,
         }
+        files = list(files)
         with refusals(self.out):
-            if append:
-                self._add(files)
-            else:
-                self._replace(set(files))
-            with self.system.open_output_stream(f"{self._hidden}/{STATE}") as file:
+            with self.system.open_output_stream(f"{self._hidden}/{STATE}") as file:  # before anything is replaced
                 file.write(json.dumps(state, indent=1).encode())
-            self.system.move(f"{self._hidden}/{STATE}", f"{self.root}/{STATE}")
+            try:
+                if append:
+                    self._add(files)
+                else:
+                    self._replace(set(files))
+                self.system.move(f"{self._hidden}/{STATE}", f"{self.root}/{STATE}")
+            except BaseException:
+                if append:
+                    self._take_back(files)
+                else:
+                    self._restore(self._hidden)
+                raise
         self.abandon()
 
     def _replace(self, files: set[str]) -> None:
@@ -159,6 +168,20 @@ class Output:
         for table in FOLDERS:
             if table in new:
                 self._put_in_place(table)
+
+    def _restore(self, hidden: str) -> None:
+        """Put back the tables that a run had put away into its folder, unless its own are complete.
+
+        The state goes first and comes back last: where it is put away and no other is there, the run was not complete.
+        """
+        old = self._names(f"{hidden}/old")
+        if STATE not in old or STATE in self._names(self.root):
+            return
+        for name in (*FOLDERS, STATE):
+            if name in old:
+                if name in self._names(self.root):
+                    self.system.delete_dir(f"{self.root}/{name}")
+                self.system.move(f"{hidden}/old/{name}", f"{self.root}/{name}")
 
     def _put_away(self, name: str) -> None:
         """Move a file or a folder out of the tables."""
@@ -182,8 +205,14 @@ class Output:
             self.system.create_dir(f"{self.root}/{name.rpartition('/')[0]}")
             self.system.move(f"{self._hidden}/{name}", f"{self.root}/{name}")
 
+    def _take_back(self, files: Iterable[str]) -> None:
+        """Delete the run's files beside the tables' own."""
+        for name in files:
+            if self.system.get_file_info(f"{self.root}/{name}").type == fs.FileType.File:
+                self.system.delete_file(f"{self.root}/{name}")
+
     def _names(self, folder: str) -> list[str]:
-        return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder))]
+        return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True))]
 
     def _tables(self, folder: str) -> list[str]:
         """Return the tables' files in a folder."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 import kdbg
-from kdbg.errors import SparkError
+from kdbg.errors import CaptureRefused, SparkError
 from kdbg.spark.commit import Output
 from kdbg.spark.follow.followed import Followed
 from kdbg.spark.parquet import MOST_OPEN, ROWS, Tables
@@ -21,7 +23,7 @@ from kdbg.tables.arrow import TABLES as SCHEMAS
 from kdbg.tables.columns import TABLES
 from kdbg.tables.rows import Rows
 from kdbg.tables.told import Wanted
-from tests.cli.calls import SHIPPED
+from tests.cli.calls import MAIN, SHIPPED
 
 from .decoded import ask
 
@@ -187,3 +189,57 @@ def test_following_begins_anew_where_nothing_was_committed(tmp_path: Path) -> No
 
 def test_runs_that_begin_in_the_same_second_have_names_of_their_own(tmp_path: Path) -> None:
     assert len({Output(str(tmp_path)).run for _ in range(20)}) == 20, "a run's files are told by its name"
+
+
+class Failing:
+    """A file system that fails, or is killed, when it moves something for the `last` time."""
+
+    def __init__(self, system: Any, last: int, *, killed: bool = False) -> None:
+        self._system, self._left, self._killed = system, last, killed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def move(self, one: str, other: str) -> None:
+        self._left -= 1
+        if self._left == 0:
+            if self._killed:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise OSError(28, "No space left on device")
+        self._system.move(one, other)
+
+
+@pytest.mark.parametrize("append", [False, True])
+@pytest.mark.parametrize("last", [1, 2, 3, 4])
+def test_a_full_disk_while_tables_are_replaced_leaves_them_as_they_were(
+    tmp_path: Path, last: int, append: bool
+) -> None:
+    commit(tmp_path, "a")
+    output = Output(str(tmp_path))
+    output.begin()
+    files = write(output, "b")
+    output.system = Failing(output.system, last)
+    if append and last > 2:
+        return  # there are a file and the state to be moved
+    with pytest.raises(CaptureRefused, match="No space left"):
+        output.commit(files, {"files": {"b": 1}}, append=append)
+    output.abandon()
+    assert output.known() == {"a": 1}
+    assert [*output.files_of("groups", output.runs())] != []
+    assert commit(tmp_path, "c", append=True).known() == {"a": 1, "c": 1}
+    assert groups(tmp_path) == ["a", "c"]
+
+
+@pytest.mark.parametrize("last", [2, 3, 4])
+def test_a_run_that_is_killed_while_it_replaces_tables_loses_none(tmp_path: Path, last: int) -> None:
+    commit(tmp_path, "a")
+    code = (
+        "import sys; from pathlib import Path; from tests.spark.test_commit import Failing, Output, write\n"
+        "output = Output(sys.argv[1]); output.begin(); files = write(output, 'b')\n"
+        "output.system = Failing(output.system, int(sys.argv[2]), killed=True)\n"
+        "output.commit(files, {'files': {'b': 1}}, append=False)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(last)], check=False, cwd=MAIN)
+    assert done.returncode == -signal.SIGKILL
+    assert commit(tmp_path, "c", append=True).known() == {"a": 1, "c": 1}
+    assert groups(tmp_path) == ["a", "c"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...findings.sentences import count
+from ...findings.amounts import count
 from ...stats.dimensions import Key
 from ...stats.measures import named
 from ...stats.overview import SECTIONS, Overview

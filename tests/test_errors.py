@@ -28,6 +28,7 @@ from kdbg.errors import (
     UnknownPayload,
     UnknownVersion,
     WireError,
+    WriteError,
 )
 from kdbg.findings import Kind
 from kdbg.findings.faults import NegativeLength, NoBoolean, NotUtf8
@@ -36,6 +37,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),
     (UnknownCapture("a.png", "is no capture"), "a.png: is no capture", ValueError),
     (CaptureRefused("a", "no such file"), "a: no such file", OSError),
+    (WriteError("a.pcap", "No space left on device"), "a.pcap: cannot be written: No space left on device", OSError),
     (GrammarError("none"), "none", LookupError),
     (UnknownApi("fetsh", ("Fetch", "Vote")), "no API called 'fetsh'; did you mean Fetch or Vote?", GrammarError),
     (UnknownApi(4711), "no API called 4711; `kdbg apis` lists them", GrammarError),

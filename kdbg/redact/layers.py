@@ -96,8 +96,9 @@ class Layers:
         self.hardware += [(place, place + 6) for place in addresses]
         end = start + 24 + 6 * (flags & 3 == 3) + 2 * bool(control & 0x80)
         self._keep_numbers(0, start)
-        self._keep(start, end + 8)
+        self._keep(start, end)
         if control & 0x0C == 8 and self.data[end : end + 3] == SNAP:
+            self._keep(end, end + 8)
             self._follow(self.data[end + 6 : end + 8], end + 8)
 
     def _follow(self, kind: bytes, start: int) -> None:

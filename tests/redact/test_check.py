@@ -30,22 +30,11 @@ from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.compression import compress
 
 from ..traffic import Talk, ip, packed
-from .leaks import MAC, PACKED, SECRET, WHERE, WHO, ethernet, of, talk, udp, with_options
+from .leaks import MAC, PACKED, SECRET, WHERE, WHO, batch, ethernet, of, one_record, talk, udp, with_options
 
 NAMES = ["--names", "--addresses"]
 BINARY = bytes(range(130, 170))
 """A secret without a word in it."""
-
-
-def batch(codec: int, records: bytes, count: int = 1) -> bytes:
-    tail = struct.pack(">hiqqqhii", codec, count - 1, 0, 0, -1, -1, -1, count)
-    tail += compress(codec, records) if codec else records
-    return struct.pack(">qiibI", 0, len(tail) + 9, 0, 2, 0) + tail
-
-
-def one_record(value: bytes) -> bytes:
-    body = b"\0\0\0\1" + bytes([2 * len(value)]) + value + b"\0"
-    return bytes([2 * len(body)]) + body
 
 
 def everything(codec: int = 0) -> bytes:

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdbg.budget import MEMORY
+from kdbg.redact import filling
 from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, fill_lz4, fill_zstd, refill
 from kdbg.redact.lz4 import sequences
 from kdbg.redact.snappy import elements, longer
@@ -156,3 +157,18 @@ def test_memory_that_the_message_took_is_not_taken_twice() -> None:
     found = refill(4, plain, compress(4, old), 2, MADE, Effort())
     MEMORY.begin()
     assert found is not None
+
+
+@pytest.mark.parametrize("codec", [1, 3, 4])
+def test_bytes_that_do_not_decompress_to_the_plain_ones_are_not_taken(
+    codec: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, plain = plain_of([b"what was said" * 9])
+    packed = compress(codec, old)
+    for name in ("fill_gzip", "fill_lz4", "fill_zstd"):
+        monkeypatch.setattr(filling, name, lambda data, more: b"?" * (len(data) + more))
+    assert refill(codec, plain, packed, 2, MADE, Effort()) is None, "they are no compressed bytes"
+    other = compress(codec, b"another text, which is not that of the batch")
+    for name in ("fill_gzip", "fill_lz4", "fill_zstd"):
+        monkeypatch.setattr(filling, name, lambda data, more: other)
+    assert refill(codec, plain, packed, 2, MADE, Effort()) is None, "they are of another text"

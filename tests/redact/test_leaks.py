@@ -8,7 +8,7 @@ import pytest
 
 from kdbg.cli import run
 
-from .leaks import CASES
+from .cases import CASES
 
 
 @pytest.mark.parametrize("options", [[], ["--names", "--addresses"]], ids=" ".join)

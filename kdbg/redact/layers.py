@@ -94,7 +94,7 @@ class Layers:
         control, flags = self.data[start], self.data[start + 1]
         addresses = [start + 4, start + 10, start + 16, *([start + 24] if flags & 3 == 3 else [])]
         self.hardware += [(place, place + 6) for place in addresses]
-        end = start + 24 + 6 * (flags & 3 == 3) + 2 * bool(control & 0x80)
+        end = start + 24 + 6 * (flags & 3 == 3) + 2 * (control & 0x8C == 0x88)
         self._keep_numbers(0, start)
         self._keep(start, end)
         if control & 0x0C == 8 and self.data[end : end + 3] == SNAP:

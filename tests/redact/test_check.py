@@ -292,7 +292,8 @@ def test_records_are_searched_once_they_are_decompressed(codec: int, magic: int)
     for depth in (0, 1, 2):
         records = batch(codec, records) if magic == 2 else message(min(codec, 3), records, magic)
         found = search.find_in_records(b"\0\0\0\7\0\0" + records + bytes(9))
-        assert found is Replaced.VALUE or depth == 2, "no deeper than Kafka does"
+        assert found is Replaced.VALUE or depth == 2
+        assert found is None or depth < 2 or codec != 1, "no deeper than Kafka does"
     assert search.find_in_records(records[:-9]) is None
 
 
@@ -303,3 +304,35 @@ def message(codec: int, records: bytes, magic: int) -> bytes:
         + struct.pack(">iI", -1, len(packs := compress(codec, records, magic=magic)))
     )
     return struct.pack(">qiI", 0, len(body) + 4 + len(packs), 0) + body + packs
+
+
+@pytest.mark.parametrize("options", [b"", b"\1\1\x08\x0a"])
+@pytest.mark.parametrize(("link", "front"), [(1, bytes(12) + b"\x08\0"), (101, b""), (113, bytes(14) + b"\x08\0")])
+def test_headers_of_a_connection_are_searched_once(link: int, front: bytes, options: bytes) -> None:
+    search = searched((SECRET, Replaced.NAME))
+    for number in range(1, 9):
+        more = options + bytes([number]) * (8 if options else 0)
+        tcp = bytes([1, 2, 3, 4]) + bytes([number]) * 8 + bytes([0x50 + len(more) * 4]) + bytes([number]) * 7 + more
+        whole = front + ip("192.0.2.7", "192.0.2.8", tcp + b"what was said")
+        packet: Any = (1, 0, bytes(12), 0, 0, 0, b"what was said", 13)
+        assert search.find_in_headers(link, whole, packet) is None
+    assert search._heads.cache_info().currsize == 1
+
+
+def test_a_name_in_base64_is_found_whatever_the_length_of_the_base64() -> None:
+    search = searched((b"warehouses", Replaced.NAME))
+    for behind in range(9):
+        for front in range(9):
+            text = base64.b64encode(b"?" * front + b"warehouses" + b"?" * behind).rstrip(b"=")
+            assert search.find(text) is Replaced.NAME, text
+            for cut in (1, 2, 3) if behind > 3 else ():
+                assert search.find(text[:-cut]) is Replaced.NAME, text
+
+
+def test_what_is_no_tcp_is_taken_behind_its_headers_alone() -> None:
+    made = Substitutes("a seed")
+    rewritten(1, ethernet(udp(53, b"datagrams of somebody")), None, b"", made)
+    rewritten(1, ethernet(b"otherwise", 0x1234), None, b"", made)
+    made.replaced.settle()
+    search = LeakSearch(made.replaced, addresses=False)
+    assert search.find(b"datagrams") is search.find(b"otherwise") is Replaced.OTHER

@@ -1,0 +1,153 @@
+"""The headers of packets, down to TCP: all tunnels and links, byte by byte."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from kdbg.redact.layers import Layers
+
+from ..traffic import ip
+from .leaks import MAC, ethernet, outer, udp
+
+TCP = struct.pack(">HHIIBBHHH", 40_000, 9092, 7, 9, 0x50, 0x18, 500, 0, 0)
+SEGMENT = ip("10.0.0.1", "10.0.0.2", TCP + b"what was said")
+SIX = ip("2001:db8::1", "2001:db8::2", TCP + b"what was said")
+INNER = MAC + MAC + b"\x08\0"
+ETHERNET = [(0, 6), (6, 12)]
+LABEL, LAST = b"\0\1\0\x40", b"\0\1\1\x40"
+SNAP = b"\xaa\xaa\3\0\0\0\x08\0"
+DATA, FOUR, QOS = b"\x08\1\0\0", b"\x08\3\0\0", b"\x88\1\0\0"
+AP = MAC * 3 + b"\1\0"
+
+
+def extended(carries: int, header: bytes) -> bytes:
+    return SIX[:4] + struct.pack(">H", len(SIX) - 40 + len(header)) + bytes([carries]) + SIX[7:40] + header + SIX[40:]
+
+
+FRONTS: dict[str, tuple[int, bytes, list[int]]] = {
+    # link type, all up to the IP packet, and where hardware addresses begin
+    "loopback": (0, b"\2\0\0\0", []),
+    "raw": (12, b"", []),
+    "raw bsd": (14, b"", []),
+    "raw ip": (101, b"", []),
+    "openbsd": (108, b"\0\0\0\2", []),
+    "ipv4": (228, b"", []),
+    "ethernet": (1, INNER, [0, 6]),
+    "vlan": (1, MAC + MAC + b"\x81\0\0\7\x08\0", [0, 6]),
+    "qinq": (1, MAC + MAC + b"\x88\xa8\0\7\x81\0\0\7\x08\0", [0, 6]),
+    "mpls": (1, MAC + MAC + b"\x88\x47" + LABEL + LAST, [0, 6]),
+    "mpls ethernet": (1, MAC + MAC + b"\x88\x48" + LAST + b"\x22" + INNER[1:], [0, 6, 18, 24]),
+    "mpls control word": (1, MAC + MAC + b"\x88\x47" + LAST + bytes(4) + INNER, [0, 6, 22, 28]),
+    "pppoe": (1, MAC + MAC + b"\x88\x64\x11\0\0\1\0\x60\0\x21", [0, 6]),
+    "snap": (1, MAC + MAC + b"\0\x70" + SNAP, [0, 6]),
+    "802.11": (105, DATA + AP + SNAP, [4, 10, 16]),
+    "802.11 four addresses": (105, FOUR + AP + MAC + SNAP, [4, 10, 16, 24]),
+    "802.11 qos": (105, QOS + AP + b"\1\0" + SNAP, [4, 10, 16]),
+    "prism": (119, bytes(144) + DATA + AP + SNAP, [148, 154, 160]),
+    "radiotap": (127, b"\0\0\x09\0" + bytes(5) + DATA + AP + SNAP, [13, 19, 25]),
+    "avs": (163, bytes(7) + b"\x0c" + bytes(4) + DATA + AP + SNAP, [16, 22, 28]),
+    "ppi": (192, b"\0\0\x09\0" + bytes(5) + DATA + AP + SNAP, [13, 19, 25]),
+    "gre": (101, outer(47, b"\0\0\x08\0"), []),
+    "gre key": (101, outer(47, b"\x20\0\x08\0\0\0\0\7"), []),
+    "gre all": (101, outer(47, b"\xb0\0\x08\0" + b"\0\0\0\7" * 3), []),
+    "gre ethernet": (101, outer(47, b"\0\0\x65\x58" + INNER), [24, 30]),
+    "ethernet in ip": (101, outer(97, b"\x30\0" + INNER), [22, 28]),
+    "mpls in ip": (101, outer(137, LAST), []),
+    "ip in ip": (101, outer(4, b""), []),
+    "vxlan": (101, udp(4789, b"\x08\0\0\0\0\0\7\0" + INNER), [36, 42]),
+    "vxlan linux": (101, udp(8472, b"\x08\0\0\0\0\0\7\0" + INNER), [36, 42]),
+    "gpe": (101, udp(4790, b"\x0c\0\0\1\0\0\7\0"), []),
+    "gpe ethernet": (101, udp(4790, b"\x0c\0\0\3\0\0\7\0" + INNER), [36, 42]),
+    "geneve": (101, udp(6081, b"\0\0\x65\x58\0\0\7\0" + INNER), [36, 42]),
+    "geneve options": (101, udp(6081, b"\2\0\x08\0\0\0\7\0" + bytes(8)), []),
+    "gre in udp": (101, udp(4754, b"\0\0\x08\0"), []),
+    "mpls in udp": (101, udp(6635, LAST), []),
+}  # fmt: skip
+SIXES: dict[str, tuple[int, bytes, int]] = {
+    # the packet, and the bytes of its headers in front of TCP
+    "plain": (1, ethernet(SIX, 0x86DD), 54),
+    "gpe": (101, udp(4790, b"\x0c\0\0\2\0\0\7\0") + SIX, 76),
+    "pppoe": (1, MAC + MAC + b"\x88\x64\x11\0\0\1\0\x60\0\x57" + SIX, 62),
+    "in ip": (101, outer(41, SIX), 60),
+    **{f"header {kind}": (101, extended(kind, b"\6\1" + bytes(14)), 56) for kind in (0, 43, 60, 135, 139, 140)},
+    "atomic fragment": (101, extended(44, b"\6\0\0\0\1\2\3\4"), 48),
+    "authentication": (101, extended(51, b"\6\2" + bytes(14)), 56),
+}
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_headers_are_read_down_to_tcp_and_stay(name: str) -> None:
+    link, front, places = FRONTS[name]
+    layers = Layers(link, front + SEGMENT)
+    assert layers.segment == len(front) + 20
+    assert layers.body == layers.end == len(front) + 40
+    assert bytes(layers.kept) == front + SEGMENT[:40] + bytes(13)
+    assert sorted(layers.hardware) == [(place, place + 6) for place in places]
+    assert layers.networks[-1][:3] == (len(front), len(front) + 20, (len(front) + 12, 4))
+    for size in range(len(front) + 40):
+        assert len(Layers(link, (front + SEGMENT)[:size]).kept) == size, "whatever is cut off"
+
+
+@pytest.mark.parametrize("name", SIXES)
+def test_ipv6_and_its_extension_headers_are_read(name: str) -> None:
+    link, data, front = SIXES[name]
+    layers = Layers(link, data)
+    assert (layers.segment, layers.body) == (front, front + 20)
+    assert bytes(layers.kept) == data[: front + 20] + bytes(13)
+    assert layers.networks[-1].addresses[1] == 16
+
+
+def test_what_is_no_packet_of_tcp_ends_the_walk() -> None:
+    piece = extended(44, b"\6\0\0\x08\1\2\3\4")
+    others = [outer(47, b"\0\1\x08\0") + SEGMENT, udp(53, SEGMENT), piece, b"\x20" + SEGMENT, outer(50, SEGMENT)]
+    for data in others:
+        assert Layers(101, data).segment is None
+    assert bytes(Layers(101, piece).kept) == piece[:48] + bytes(33)
+    assert not any(Layers(147, SEGMENT).kept)
+    beacon = b"\x80\0\0\0" + AP + b"beacons of somebody"
+    assert bytes(Layers(105, beacon).kept) == beacon[:24] + bytes(19)
+    deep = outer(4, b"") * 9 + SEGMENT
+    assert len(Layers(101, deep).networks) == 8
+
+
+def test_numbers_that_look_like_a_text_become_zeros() -> None:
+    for front, where in (
+        (outer(47, b"\x20\0\x08\0text"), 24), (udp(4789, b"text\0\0\7\0" + INNER), 28),
+        (udp(4790, b"\x0ctextte\1"[:3] + b"\1text"), 28), (udp(6081, b"\0\0\x08\0text"), 28),
+    ):  # fmt: skip
+        layers = Layers(101, front + SEGMENT)
+        assert layers.segment is not None
+        assert b"text" not in layers.kept
+        assert bytes(layers.kept[:where]) == front[:where]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (b"\2\4\5\xb4\1\3\3\7\4\2\1\1", b"\2\4\5\xb4\1\3\3\7\4\2\1\1"),
+        (b"\x08\x0a" + bytes(range(8)) + b"\1\1", b"\x08\x0a" + bytes(range(8)) + b"\1\1"),
+        (b"\x08\x0aonetext!\1\1", b"\x08\x0a" + bytes(8) + b"\1\1"),
+        (b"\5\x0a" + bytes(range(8)) + b"\0\7", b"\5\x0a" + bytes(range(8)) + b"\0\0"),
+        (b"\x1e\4\7\7\xfd\3\7\1", b"\x1e\4\0\0\xfd\3\0\1"),
+        (b"\2\5\5\xb4\7\1\1\1", b"\2\5\0\0\0\1\1\1"),
+        (b"\x08\x0a\1\2", bytes(4)),
+        (b"\3\0\7\7", bytes(4)),
+        (b"\3\1\7\7", bytes(4)),
+        (b"\1\1\1\3", b"\1\1\1\0"),
+    ],
+)
+def test_options_of_tcp_are_kept_if_they_are_numbers(options: bytes, kept: bytes) -> None:
+    data = SEGMENT[:32] + bytes([0x50 + len(options) * 4]) + SEGMENT[33:40] + options + b"what was said"
+    layers = Layers(101, data)
+    assert layers.body == 40 + len(options)
+    assert bytes(layers.kept[40:]) == kept + bytes(13)
+
+
+def test_pointers_of_ipv4_options_are_kept() -> None:
+    for option, kept in ((b"\7\7\4\1\2\3\4\0", b"\7\7\4\0\0\0\0\0"), (b"\x88\4\1\2", b"\x88\4\0\0")):
+        data = bytes([0x45 + len(option) // 4]) + SEGMENT[1:20] + option + SEGMENT[20:]
+        layers = Layers(101, data)
+        assert bytes(layers.kept[20 : 20 + len(option)]) == kept
+        assert layers.segment == 20 + len(option)

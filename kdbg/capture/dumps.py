@@ -7,13 +7,14 @@ text has to be that of the bytes before it.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from kdbg.errors import InputError
 
 WIDEST = 4096  # characters in a dump's line: xxd can't do more than 1,100
 LONGEST = 256 * 2**20  # what `*` may stand for
-ROW = re.compile(r"\s*(0x)?([0-9a-f]{4,16})(:?)(|\s.*)", re.IGNORECASE)
+ROW = re.compile(r"\s*\[?(0x)?([0-9a-f]{4,16})([:\]]?)(|\s.*)", re.IGNORECASE)
 GROUP = re.compile(r"\s+((?:[0-9a-f]{2})+)(?!\S)", re.IGNORECASE)
 ONLY_BYTES = re.compile(r"(?:\s{2,}[0-9a-f]{2})(?:\s+[0-9a-f]{2})*\s*", re.IGNORECASE)
 
@@ -53,7 +54,7 @@ def dumped(text: str) -> tuple[list[bytes], str] | None:
 
 def _bases(row: Row) -> tuple[int, ...]:
     """Return the bases that the offsets may have, likeliest first; seven digits may be od's octal or hexdump's hex."""
-    if row.colon or len(row.offset) != 7:
+    if row.colon or len(row.offset) != 7 or not row.rest.strip():
         return 16, 10, 8
     return (8, 10, 16) if len(row.rest.split()[0]) == 2 else (16, 8, 10)
 
@@ -110,9 +111,22 @@ def _repeated(row: Row, line: bytes, count: int | None) -> bytes:
 
 
 def _swapped(rows: list[Row]) -> bool:
-    """Return whether groups are little-endian words: as of hexdump and od, not xxd, unless a text column differs."""
-    usual = not (rows[0].colon or rows[0].prefix)
+    """Return whether groups are little-endian words: as of hexdump and od, not xxd, unless a text column differs.
+
+    `od --endian=big` prints words as they are: the message's own size, which is in front, shows it.
+    """
+    usual = not (rows[0].colon or rows[0].prefix) and not _is_sized(rows)
     return usual ^ any(not _shown(row, _cuts(row, usual)) and _shown(row, _cuts(row, not usual)) != [] for row in rows)
+
+
+def _is_sized(rows: list[Row]) -> bool:
+    """Return whether the words as they are printed begin with the size of the dump's bytes, as a message does."""
+    data = b"".join(cuts[-1][0] for row in rows if (cuts := _cuts(row, False)))
+    last, ends = rows[-1], {len(data)}
+    for base in _bases(last) if not last.rest.strip() else ():
+        with suppress(InputError):
+            ends.add(_number(last.offset, base))
+    return len(data) > 4 and int.from_bytes(data[:4], "big") + 4 in ends
 
 
 def _vouched(row: Row, line: bytes) -> bool:
@@ -142,7 +156,7 @@ def _line(row: Row, count: int | None, swapped: bool) -> bytes:
         return (_shown(row, cuts) or [data])[-1]
     if exact := [data for data, end in cuts if len(data) == count and _ends(row.rest, end)]:
         return exact[0]
-    if swapped and len(cuts[0][0] if cuts else b"") > len(data) - count > 0 and len(cuts[0][0]) in {2, 4, 8}:
+    if not row.colon and len(cuts[0][0] if cuts else b"") > len(data) - count > 0 and len(cuts[0][0]) in {2, 4, 8}:
         return data[:count]  # what is left at the end is printed as a whole word
     raise InputError(f"line {row.number}: by the next offset {count} bytes stand here, {len(data)} do")
 

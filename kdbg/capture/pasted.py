@@ -31,8 +31,17 @@ BESIDE_NUMBERS = re.compile(  # Wireshark's comments show the bytes and may hold
 NUMBER = re.compile(r"([-+]?)(?:0x([0-9a-f]{1,2})|(\d{1,3}))(?:u8|[ul])?", re.IGNORECASE)
 COLUMN = re.compile(r"\s*(?:-?\d{1,3}[ \t]*\n+[ \t]*){7,}-?\d{1,3}\s*")
 """A number in each line."""
+BRACKETS = re.compile(r"\{[^{}]*\}|\[[^][]*\]|<[^<>]*>|\([^()]*\)")
+PROSE = re.compile(r"(?<![\w\\])[A-Za-z]{2,}\b")
+MOST_WORDS = 6
+"""Words beside a list, and for each escape of a string, that code has; a sentence has more."""
+ESCAPES = re.compile(r"\\[x0-7]")
 ENCODINGS = {"hex", "base64", "base64url"}
 WORDS = re.compile(r"[A-Z]?[a-z]+(?:(?:[-_][A-Z]?|[A-Z])[a-z]+)*|(?!.*AA)[A-Z]+")
+
+
+class NoBytes(InputError):
+    """The text is written in none of the forms."""
 
 
 class Pasted(NamedTuple):
@@ -53,7 +62,7 @@ def read_bytes(text: str | bytes) -> Pasted:
             text = raw.decode()
         except UnicodeDecodeError:
             return Pasted(raw, "raw")
-        if re.search(r"[^\t\n\f\r -~\x80-\U0010ffff]", text):
+        if is_binary(text):
             return Pasted(raw, "raw")
     text = text.replace("\r\n", "\n").lstrip("\ufeff")
     if not text.strip():
@@ -63,7 +72,12 @@ def read_bytes(text: str | bytes) -> Pasted:
     for reader in (_quoted, _escaped, _listed, _hex, _base64):
         if found := reader(text):
             return _payload([found.data], found.form)
-    raise InputError(_complaint(text))
+    raise NoBytes(_complaint(text))
+
+
+def is_binary(text: str) -> bool:
+    """Return whether a text has control characters that no text has."""
+    return re.search(r"[^\t\n\f\r -~\x80-\U0010ffff]", text) is not None
 
 
 def _payload(parts: list[bytes], form: str) -> Pasted:
@@ -71,14 +85,29 @@ def _payload(parts: list[bytes], form: str) -> Pasted:
 
     Raise `InputError` for packets of several connections or directions, and for packets without payload.
     """
+    found = streams(parts, form)
+    if found is None:
+        return Pasted(b"".join(parts), form)
+    if len(found) > 1:
+        raise InputError("the packets are of several connections or directions: give those of one side")
+    return found[0]
+
+
+def streams(parts: list[bytes], form: str) -> list[Pasted] | None:
+    """Return what TCP carries in parts that are whole packets, joined by connection and direction; None if none is.
+
+    Raise `InputError` where no packet has a payload.
+    """
     segments = [segment for part in parts if (segment := _segment(part, form == "tcpdump -X"))]
     if not segments:
-        return Pasted(b"".join(parts), form)
-    if len({segment[0] for segment in segments}) > 1:
-        raise InputError("the packets are of several connections or directions: give those of one side")
-    if not any(segment[4] for segment in segments):
-        raise InputError("the packet is a TCP segment without payload: there are no bytes to explain")
-    return Pasted(b"".join(segment[4] for segment in segments), f"{form}, TCP payload")
+        return None
+    payloads: dict[object, bytes] = {}
+    for segment in segments:
+        payloads[segment[0]] = payloads.get(segment[0], b"") + segment[4]
+    if not any(payloads.values()):
+        what = "the packet is a TCP segment" if len(segments) == 1 else f"the {len(segments)} packets are TCP segments"
+        raise InputError(f"{what} without payload: there is no message to explain")
+    return [Pasted(data, f"{form}, TCP payload") for data in payloads.values() if data or len(payloads) == 1]
 
 
 def _segment(data: bytes, cut: bool) -> Segment | None:
@@ -123,12 +152,17 @@ def _escaped(text: str) -> Pasted | None:
         return None
     if re.fullmatch(r"(?:\\x[0-9a-fA-F]{2}[\s,]*)+", text):
         return Pasted(bytes.fromhex(re.sub(r"\\x|,", " ", text)), "escaped string")
-    return Pasted(unescaped(text.replace("\n", "")), "escaped string") if re.search(r"\\[x0-7]", text) else None
+    escapes = len(ESCAPES.findall(text))
+    if not escapes or len(PROSE.findall(text)) > MOST_WORDS * escapes:
+        return None
+    return Pasted(unescaped(text.replace("\n", "")), "escaped string")
 
 
 def _listed(text: str) -> Pasted | None:
-    """Read numbers in brackets, as programs write and print them, or between commas."""
+    """Read numbers in brackets, as programs write and print them, or between commas; not those in a sentence."""
     text = BESIDE_NUMBERS.sub(" ", text)
+    if len(PROSE.findall(BRACKETS.sub(" ", text))) > MOST_WORDS:
+        return None
     for bracket in (r"\{([^{}]*)\}", r"\[([^][]*)\]", r"<([^<>]*)>", r"\(([^()]*)\)"):
         inner = [part for part in re.findall(bracket, text) if part.strip()]
         inner = [part for part in inner if len(part.split()) > 1 or "," in part] or inner[-1:]

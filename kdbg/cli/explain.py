@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..guess.named import Structure
+    from ..guess.pieces import Asked
     from ..guess.told import Told
-    from ..pasted.numbers import Logged
     from ..pasted.take import Take
+    from ..pasted.wrapping import Bare
     from ..render.look import Look
+    from ..render.phrases import Statement
     from ..render.views import View
 
 MOST = 128 << 20
@@ -116,11 +118,9 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
     if len(bytes_given) == 1 and api is None and told == Told() and bytes_given[0] in set(Kind):
         return _finding(bytes_given[0], format, color)
-    value = as_number(given.text) if given.text is not None and api is None and told == Told() else None
+    value = as_number(given.bare.text) if given.bare is not None and api is None and told == Told() else None
     if value is not None:
-        from ..pasted.numbers import Logged, Role
-
-        clean = _numbers([Logged(value, Role.NUMBER)], "", format, shape, writer)
+        clean = _number(value, format, shape, writer)
     else:
         clean = _bytes(given, told, named, format, shape, writer)
     writer.flush()
@@ -163,21 +163,26 @@ def _api_or_structure(name: str | None) -> tuple[Any, Structure | None]:
 
 
 class Given(NamedTuple):
-    """What the user gave: as it came, and as text if it may be some."""
+    """What the user gave: as it came, and as text, without what stands around it, if it may be some."""
 
     raw: str | bytes
-    text: str | None
+    bare: Bare | None
 
 
 def _given(words: tuple[str, ...]) -> Given:
     """Return the words of the command line joined, or the content of the file or pipe that they name."""
+    from ..pasted.search import text_of
+    from ..pasted.wrapping import Bare
+
+    raw: str | bytes
     if not words or words == ("-",):
         raw = _limited(sys.stdin.buffer.read(MOST + 1), "the standard input")
     elif len(words) == 1 and words[0].startswith("@"):
         raw = _file(words[0][1:])
     else:
-        return Given(" ".join(words), " ".join(words))
-    return Given(raw, raw.decode("utf-8", "replace") if len(raw) < MOST_TEXT else None)
+        raw = " ".join(words)
+    text = text_of(raw) if len(raw) < MOST_TEXT else None
+    return Given(raw, Bare(text) if text is not None else None)
 
 
 def _file(name: str) -> bytes:
@@ -220,91 +225,96 @@ def as_number(text: str) -> int | None:
     return value if len(found[2]) % 2 or not looks_like(bytes.fromhex(found[2])) else None
 
 
-def _numbers(numbers: Sequence[Logged], text: str, format: str, look: Look, writer: Writer) -> bool:
-    """Explain numbers of a log, each by what its line says of it."""
+def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
+    """Explain a number as an INT32 that was read from the wire."""
     from ..render.jsonlines import dump
     from ..render.numbers import number_facts, number_text
     from ..render.views import view
 
-    all_clean = True
-    for position, told in enumerate(numbers):
-        if view(format).data:
-            what, advice, clean = number_facts(told.value, told, text)
-            writer.write(dump({"number": told.value, "notes": [what, *filter(None, [advice])]}))
-        else:
-            words, clean = number_text(told.value, look, told, text)
-            writer.write("\n" * (position > 0) + words)
-        all_clean = all_clean and clean
-    return all_clean
-
-
-def _bytes(given: Given, told: Told, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
-    """Explain the bytes in what was given, piece by piece; without any, the numbers in it."""
-    from ..guess.told import words_of
-    from ..pasted.search import takes_of
-    from ..render.taken import alone, taken_line
-    from ..render.views import view
-    from .logged import without_lines
-
-    left = without_lines(given.raw, format, look, writer)
-    if left is None:
-        return True
-    given = (
-        given if left is given.raw else Given(left, left if isinstance(left, str) else left.decode("utf-8", "replace"))
-    )
-    try:
-        takes = takes_of(given.raw)
-    except InputError:
-        from ..pasted.numbers import logged
-
-        if (refused := _refused(given.text or "", look)) and not view(format).data:
-            writer.write(refused)
-            return True
-        numbers = logged(given.text or "")
-        if not numbers:
-            raise
-        return _numbers(numbers, given.text or "", format, look, writer)
-    if not takes[0].data:
-        raise InputError("there are no bytes to explain")
-    shown = view(format)
-    plainly = alone(takes, given.text)
-    clean = True
-    for number, take in enumerate(takes):
-        writer.write("\n" if number and not shown.data else "")
-        if not plainly and not shown.data:
-            writer.write(taken_line(take, given.text or "", look))
-        of_take = told._replace(cut=take.cut, named=words_of(given.text))
-        if named is not None:
-            from ..guess.named import told_as
-
-            of_take = told_as(named, take.data, of_take)
-        clean = _take(take, of_take, shown, look, writer) and clean
+    what, advice, clean = number_facts(value)
+    notes = [what, *filter(None, [advice])]
+    writer.write(dump({"number": value, "notes": notes}) if view(format).data else number_text(value, look)[0])
     return clean
 
 
-def _refused(text: str, look: Look) -> str:
-    """Return what a broker's log says of a request that it could not read; "" where it says nothing of one."""
-    from ..errors import UnknownApi
-    from ..pasted.refused import refusal
-    from ..render.refused import refused_text
+def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writer) -> bool:
+    """Show what the phrases in a text state."""
+    from ..render.jsonlines import dump
+    from ..render.phrases import phrases_text
+    from ..render.views import view
 
-    found = refusal(text)
+    if not view(format).data:
+        writer.write(phrases_text(said, look))
+    else:
+        for one in said:
+            facts = {"number": one.number, "phrase": one.format, "notes": [one.head, *filter(None, [one.advice])]}
+            writer.write(dump(facts))
+    return all(one.known for one in said)
+
+
+def _bytes(given: Given, told: Told, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
+    """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
+    from ..capture.pasted import NoBytes
+    from ..pasted.search import takes_of
+    from ..render.phrases import statements, unrecognised
+    from ..render.taken import alone
+    from .logged import without_lines
+
+    bare, shown, told_lines = given.bare, False, ""
+    if bare is not None:
+        bare.text, told_lines = without_lines(bare.text, format, look, writer)
+        shown = bool(told_lines)
     try:
-        api = _api(found.api) if found is not None else None
-    except UnknownApi:
-        return ""
-    if found is None or api is None or found.version not in api.versions:
-        return ""
-    return refused_text(found, api, look)
+        takes = takes_of(given.raw if bare is None else bare)
+    except InputError as error:
+        said = statements(bare.text) if bare is not None else []
+        said += [one for one in statements(told_lines) if one.error] if shown else []
+        if not said and not shown:
+            unknown = unrecognised(bare.text) if bare is not None and isinstance(error, NoBytes) else None
+            raise unknown or error from None
+        return _statements(said, format, look, writer)
+    if not takes[0].data:
+        raise InputError("there are no bytes to explain")
+    clean = _takes(takes, bare, told, named, format, look, writer)
+    beside = [] if bare is None or alone(takes, bare) else statements(bare.text)
+    if beside := [one for one in beside if one.format != "any"]:
+        writer.write("\n" * (format != "json"))
+        clean = _statements(beside, format, look, writer) and clean
+    return clean
 
 
-def _take(take: Take, told: Told, shown: View, look: Look, writer: Writer) -> bool:
+def _takes(
+    takes: Sequence[Take], bare: Bare | None, told: Told, named: Structure | None, format: str, look: Look,
+    writer: Writer,
+) -> bool:  # fmt: skip
+    """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
+    from ..guess.named import told_as
+    from ..guess.pieces import requests_in
+    from ..guess.told import words_of
+    from ..render.taken import alone, taken_line
+    from ..render.views import view
+
+    shown, plainly, clean = view(format), alone(takes, bare), True
+    words = words_of(bare.text if bare is not None else None)
+    asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
+    for number, take in enumerate(takes):
+        writer.write("\n" if number and not shown.data else "")
+        if not plainly and not shown.data and bare is not None:
+            writer.write(taken_line(take, bare, look))
+        of_take = told._replace(cut=take.cut, named=words)
+        if named is not None:
+            of_take = told_as(named, take.data, of_take)
+        clean = _take(take, of_take, asked, shown, look, writer) and clean
+    return clean
+
+
+def _take(take: Take, told: Told, asked: Asked, shown: View, look: Look, writer: Writer) -> bool:
     """Explain bytes that were taken from a text; return whether all of them could be."""
     from ..guess.pieces import pieces
 
     assert shown.explained is not None, "--format offers no other"
     clean = True
-    for number, piece in enumerate(pieces(take.data, told)):
+    for number, piece in enumerate(pieces(take.data, told, asked)):
         text, whole = shown.explained(take.data, piece, look)
         clean = clean and whole
         writer.write("\n" if number and not shown.data else "")

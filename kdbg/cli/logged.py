@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ..capture.source import open_source
-from ..errors import CaptureError, InputError
+from ..errors import CaptureError
 from ..logs.join import Join
 from ..logs.log import Log, has_lines
 from ..messages.exchange import Exchange
@@ -14,33 +14,26 @@ from ..render.look import Look
 from .output import Writer
 
 
-def without_lines(raw: str | bytes, format: str, look: Look, writer: Writer) -> str | bytes | None:
-    """Show the exchanges that protocol lines in a text tell; return what is left of the text.
-
-    That is all of it where there are no such lines, and None where there is nothing beside them to explain.
-    """
+def without_lines(text: str, format: str, look: Look, writer: Writer) -> tuple[str, str]:
+    """Show the exchanges of the protocol lines in a text; return (the text with these lines empty, these lines)."""
     from ..logs.conversations import Conversations
+    from ..logs.kafkajs import on_one_line
     from ..logs.lines import Lines
-    from ..pasted.search import takes_of
     from ..render.views import view
 
-    data = raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else raw
-    told = Lines().take(data, end=True) if b"\0" not in data else []
+    text = on_one_line(text)
+    told = Lines().take(text.encode("utf-8", "replace"), end=True)
     if not told:
-        return raw
+        return text, ""
     pairing = Conversations()
     render = view("tree" if format == "hex" else format).exchange(look, pairing.names_then)
     for chunk in pairing.chunks([told]):
         for exchange in chunk:
             writer.write(render(exchange))
     said = {line.number for line in told}
-    left = b"\n".join(line for number, line in enumerate(data.split(b"\n"), 1) if number not in said)
-    rest = left.decode("utf-8", "surrogateescape") if isinstance(raw, str) else left
-    try:
-        takes_of(rest)
-    except InputError:
-        return None
-    return rest
+    lines = text.split("\n")
+    left = "\n".join("" if number in said else line for number, line in enumerate(lines, 1))
+    return left, "\n".join(line for number, line in enumerate(lines, 1) if number in said)
 
 
 class Joins:

@@ -45,6 +45,7 @@ BALANCER = (
     "switch that off for Kafka's port."
 )
 ZOOKEEPER = "A ZooKeeper command was sent to a broker's port: ZooKeeper listens elsewhere (2181 if not configured)."
+TELNET = "A Telnet client sent a command, such as Ctrl-C: somebody tests Kafka's port with telnet, or scans ports."
 COMPRESSED = "These bytes are compressed: decompress them first. Kafka compresses record batches, never whole messages."
 PACKED = "A capture can be given to `kdbg decode` as it is, compressed or not."
 BEGINNINGS: dict[bytes, tuple[str, str]] = {
@@ -99,11 +100,18 @@ def is_tls(data: bytes) -> bool:
     return len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS
 
 
+def is_telnet(data: bytes) -> bool:
+    """Return whether two Telnet commands begin here, or one that names an option (RFC 854)."""
+    return len(data) >= 4 and data[0] == 0xFF and 0xF0 <= data[1] < 0xFF and 0xFF in (data[2], data[3])
+
+
 def recognise(data: bytes) -> ForeignProtocol | None:
     """Return what the first bytes of a stream are, if they are well known and not Kafka's; else None."""
     if is_tls(data):
         record, version = TLS_RECORDS[data[0]], TLS_VERSIONS[int.from_bytes(data[1:3], "big")]
         return ForeignProtocol(f"TLS ({record}, {version})", TLS_ADVICE.get(data[0], TLS_INSIDE))
+    if is_telnet(data):
+        return ForeignProtocol("a Telnet command", TELNET)
     for beginning, found in BEGINNINGS.items():
         if len(data) >= 4 and data.startswith(beginning):
             return ForeignProtocol(*found)

@@ -341,6 +341,14 @@ def describe(code: int) -> str:
     return f"{error.name} (retriable)" if error.retriable else error.name
 
 
+def named(name: str) -> Error | None:
+    """Return the error of a name in any spelling, of a former name, or of a Java exception; None for any other."""
+    key = _key(name)
+    stem = _stem(key)
+    found = (error for error in ERRORS.values() if stem in map(_stem, _names(error)) or key in _classes(error))
+    return next(found, None)
+
+
 def find(query: str) -> list[Error]:
     """Return the errors that match a query: a code, a name in any spelling, else a part of a name, else of a text."""
     query = query.strip()

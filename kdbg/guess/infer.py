@@ -63,10 +63,10 @@ NOTHING, NOBODY = Told(), dict[int, tuple[Api, int]]()
 def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
     """Return guesses what the bytes begin with, likeliest first; none where nothing fits.
 
-    `told` is what the user said of the bytes; if nothing, bytes that look like another protocol get no guess. `asked`
-    are the requests seen before.
+    `told` is what the user said of the bytes; if nothing, bytes that look like another protocol, or are all the same,
+    get no guess. `asked` are the requests seen before.
     """
-    if told.nothing and looks_like(data):
+    if told.nothing and (looks_like(data) or is_fill(data)):
         return []
     if not told.header:
         place = Extent(0, len(data), None, 0.0)
@@ -86,6 +86,11 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
         found = _anyway(data, told)
     found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
     return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess, told)], told)
+
+
+def is_fill(data: bytes) -> bool:
+    """Return whether bytes are one byte over and over, as of memory that nobody wrote."""
+    return len(data) > 1 and data.count(data[:1]) == len(data)
 
 
 def _is_wider_wanted(data: bytes, told: Told) -> bool:

@@ -108,20 +108,20 @@ def sense(value: int) -> Sense:
         return Fill(data.hex(" "), WORDS[value & 0xFFFFFFFF])
     if len(set(data)) == 1 and data[0] in FILLS:
         return Fill(data.hex(" "), FILLS[data[0]])
-    if all(map(_is_text, data)):
+    if all(map(is_text, data)):
         return Letters(data.decode("ascii"))
     return _by_halves(value, data)
 
 
 def _by_halves(value: int, data: bytes) -> Sense:
     first, second = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:], "big")
-    if 2 <= first < LONGEST and all(map(_is_text, data[2:])):
+    if 2 <= first < LONGEST and all(map(is_text, data[2:])):
         return StringAhead(first, data[2:].decode("ascii"))
     if second == 0xFFFF and first < 128:
         return NullAhead(first)
-    if _is_text(data[0]) and _is_text(data[1]) and (not data[2] or data[2] == 0xFF):
+    if is_text(data[0]) and is_text(data[1]) and (not data[2] or data[2] == 0xFF):
         return TextEnds(data[:2].decode("ascii"))
-    if _is_text(data[0]) and _is_text(data[1]) and _is_text(data[2]) and not data[3]:
+    if is_text(data[0]) and is_text(data[1]) and is_text(data[2]) and not data[3]:
         return TextEnds(data[:3].decode("ascii"))
     if not second and (0 < first < 128 or (0 < data[0] < 128 and not data[1])):
         return Shifted(first, 2) if first < 128 else Shifted(data[0], 3)
@@ -132,5 +132,6 @@ def _by_halves(value: int, data: bytes) -> Sense:
     return Size(value // MEBI, value % MEBI)
 
 
-def _is_text(byte: int) -> bool:
+def is_text(byte: int) -> bool:
+    """Return whether a byte is a printable ASCII letter, digit or mark."""
     return 32 < byte < 127

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from ..engine.requests import prove, search
+from ..engine.requests import begins, prove, search
 from ..findings.quirks import Sure
 from ..mistakes import Examination, Mistake, RequestOrder
 from ..wire import Api
 from .begun import int32
 from .infer import NOTHING, infer
 from .intended import mistake_of
+from .reason import Reason
 from .told import Guess, Told
 
 EMPTY, ENDING = 16, 12
 """Zeros that are the rest of a buffer; zeros that a message may end with."""
+
+
+HEADER = 512
+"""Bytes of a request in which its header ends."""
 
 
 class Piece(NamedTuple):
@@ -32,10 +37,27 @@ class Piece(NamedTuple):
     """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
 
 
-def pieces(data: bytes, told: Told = NOTHING) -> Iterator[Piece]:
-    """Yield the messages in the bytes, one after the other, and the bytes between them that are none."""
+Asked: TypeAlias = dict[int, tuple[Api, int]]
+"""Requests by their correlation id: (api, version)."""
+
+
+def requests_in(data: bytes) -> Asked:
+    """Return the requests that bytes begin with, one after the other, whatever stands before or after these bytes."""
+    found: Asked = {}
+    start = 0
+    while (head := begins(data[start : start + HEADER])) is not None and head.api is not None and head.known:
+        found[head.correlation_id] = head.api, head.version
+        start += 4 + int32(data, start)
+    return found
+
+
+def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Iterator[Piece]:
+    """Yield the messages in the bytes, one after the other, and the bytes between them that are none.
+
+    `asked` are requests that stand elsewhere, before or after.
+    """
     start = sure = 0
-    asked: dict[int, tuple[Api, int]] = {}
+    asked = dict(asked or {})
     order = RequestOrder()
     while start < len(data):
         if start and told.nothing and len(data) - start >= EMPTY and not any(data[start:]):
@@ -82,7 +104,9 @@ def _before_zeros(data: bytes) -> list[Guess]:
 
 def _is_sure(guesses: list[Guess]) -> bool:
     """Return whether to keep the first guess rather than look for a request further on that proves itself."""
-    return bool(guesses) and (guesses[0].exact or guesses[0].direction == "request")
+    first = guesses[0] if guesses else None
+    return first is not None and ((first.exact and (first.size is not None or first.reason is not Reason.WHOLE))
+                                  or (first.direction == "request" and first.reason is Reason.HEADER))  # fmt: skip
 
 
 def _frames(data: bytes, start: int) -> int:

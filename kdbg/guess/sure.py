@@ -15,6 +15,10 @@ ENOUGH = 20
 """Bytes that a reading of a message that was cut off needs to be likely."""
 
 
+SHORT = 12
+"""Bytes: fewer fit so much that no part or body of them is likely."""
+
+
 class Sure(StrEnum):
     """How sure a reading is."""
 
@@ -35,6 +39,8 @@ def sureness(guesses: Sequence[Guess]) -> Sure:
     ahead = _lead(guesses)
     if first.reason is Reason.HEADER:
         return _of_request(first, ahead)
+    if first.end - first.start < SHORT and first.size is None:
+        return Sure.GUESS
     sound = not first.faults and (first.exact or (first.cut and first.end - first.start >= ENOUGH))
     return Sure.LIKELY if sound and ahead >= (AHEAD if first.exact else AHEAD_CUT) else Sure.GUESS
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .. import grammars
+from ..grammars.client_names import named
 from ..messages.peers import End
 from .java import HEADER, fields_of
 from .objects import number, object_in, text
-from .said import NOBODY, Dialect, Fields, Said, named
+from .said import NOBODY, Dialect, Fields, Said
 from .stamps import stamp
 
 BEGINNING = "ompleted request:"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ..grammars.client_names import named
 from .printed import printed
-from .said import Dialect, Said, named
+from .said import Dialect, Said
 from .stamps import stamp
 
 HEADER = r"RequestHeader\(apiKey=(?P<api>\w{1,60}), apiVersion=(?P<version>\d{1,5}), clientId=(?P<client>.{0,250}?), "

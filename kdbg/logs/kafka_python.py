@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ..grammars.client_names import named
 from .printed import printed
-from .said import Dialect, Said, end_of, named
+from .said import Dialect, Said, end_of
 from .stamps import stamp
 
 LINE = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,8 +14,29 @@ from .stamps import stamp
 
 MESSAGE = re.compile(r"\[Connection\] (Request|Response) \w+\(key: (\d{1,5}), version: (\d{1,5})\)")
 
+DECODER = json.JSONDecoder()
+SEVERAL_LINES = re.compile(r"^(?P<before>[^\n{]{0,200})\{[ \t]*\n", re.MULTILINE)
+LONGEST = 1 << 14
+"""Characters of an object over several lines."""
 OWN_SIZE = 4
 """Bytes of a response that KafkaJS does not count: its size."""
+
+
+def on_one_line(text: str) -> str:
+    """Return a text with KafkaJS's objects of several lines on the first of these; the others are empty."""
+    parts, at = [], 0
+    for found in SEVERAL_LINES.finditer(text):
+        start = found.end("before")
+        if start < at or '"kafkajs"' not in text[start : start + LONGEST]:
+            continue
+        try:
+            told, length = DECODER.raw_decode(text[start : start + LONGEST])
+        except (ValueError, RecursionError):
+            continue
+        lines = text.count("\n", start, start + length)
+        parts += [text[at:start], json.dumps(told), "\n" * lines]
+        at = start + length
+    return "".join([*parts, text[at:]])
 
 
 def read(line: str) -> Said | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from .said import NOBODY, Dialect, Said, end_of, named
+from ..grammars.client_names import named
+from .said import NOBODY, Dialect, Said, end_of
 from .stamps import stamp
 
 LINE = re.compile(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from .. import grammars
 from ..messages.lines import UNTIMED
 from ..messages.peers import End
 from ..wire import Api
@@ -51,27 +50,6 @@ class Dialect(NamedTuple):
     how: str
     marks: tuple[str, ...]
     read: Callable[[str], Said | None]
-
-
-OTHER_NAMES = {
-    "apiversion": 18,
-    "offset": 2,
-    "groupcoordinator": 10,
-    "consumermetadata": 10,
-    "offsetsforleaderepoch": 23,
-}
-"""What programs call APIs beside the names that kdbg knows."""
-
-
-def named(name: str) -> Api | None:
-    """Return the API that a program calls so; None where kdbg knows none of the name."""
-    from ..errors import UnknownApi
-
-    key = OTHER_NAMES.get(grammars.plain(name))
-    try:
-        return grammars.api(name if key is None else key)
-    except UnknownApi:
-        return None
 
 
 def end_of(text: str) -> End:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .said import Dialect, Said, end_of, named
+from ..grammars.client_names import named
+from .said import Dialect, Said, end_of
 from .stamps import stamp
 
 METADATA = re.compile(

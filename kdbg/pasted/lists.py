@@ -16,6 +16,7 @@ OPENER = re.compile(r"<Buffer\b|<<|\[(?!\])|\{|\(")
 CLOSERS = {"<Buffer": ">", "<<": ">>", "[": "]", "{": "}", "(": ")"}
 WIDEST = 200
 """Characters in a line of a list that has one number in each."""
+PRINTABLE = frozenset(range(32, 127))
 LEAST = 5
 """Fewer numbers in brackets are no message: replicas, versions, places in a file."""
 SKIPPED = re.compile(
@@ -23,13 +24,18 @@ SKIPPED = re.compile(
     r"|\.toByte\b(?:\(\))?",
     re.DOTALL | re.IGNORECASE,
 )
+SPEC = r"(?:\s?::\s?|:(?!\d\d:)|/)(?P<{0}>(?:[a-z]+[\w-]*(?:\(\d+\))?[\w()-]*|\d{{1,2}}(?:-[\w()-]+)?)(?:/[\w-]+)?)"
+"""How wide a segment of a binary is, and of which kind: `:32/big`, `::size(32)`, `::16-little`, `/utf8`."""
 ITEM = re.compile(
     r"(?P<number>[-+]?(?:0x[0-9a-f]{1,8}|16\#[0-9a-f]{1,8}|0b[01]{1,8}|\d{1,10}|[0-9a-f]{2})(?!\w|\.(?!toByte)|:\d\d:))"
-    r"(?::(?P<width>8|16|24|32|64)(?!\d))?(?:/(?:unsigned|signed|integer|big)[\w-]*)?"
-    r"|(?P<length>[A-Z_]\w*|byte_size\([^)]*\)|length\([^)]*\)):(?P<wide>8|16|32|64)(?:/[\w-]+)?"
-    r"|[bB]?(?P<string>\"(?:[^\"\\\n]|\\.){0,4096}\"|'(?:[^'\\\n]|\\.){1,8}')(?:/utf8|/binary|u8)?",
+    rf"(?:{SPEC.format('spec')})?"
+    rf"|(?P<length>[A-Z_]\w*|byte_size\([^)]*\)|length\([^)]*\)){SPEC.format('wide')}"
+    rf"|[bB]?(?P<string>\"(?:[^\"\\\n]|\\.){{0,4096}}\"|'(?:[^'\\\n]|\\.){{1,8}}')(?:{SPEC.format('text')}|u8)?",
     re.IGNORECASE,
 )
+NESTED = re.compile(rf"<<|>>(?:{SPEC.format('kind')})?|<>", re.IGNORECASE)
+"""Binaries inside a binary, and between two that are one."""
+GOES_ON = re.compile(r"\s*<>\s*(?=<<|\")")
 MORE = re.compile(r"(?:\.\.\.|…)(?:\s*\(?(\d+)\s*more(?:\s+(?:bytes|items|elements))?\)?)?")
 SUFFIXED = re.compile(r"(\d{1,3}|0x[0-9a-f]{1,2})(?:u8|ul|u|l)\b", re.IGNORECASE)
 INDEXED = re.compile(r"\{\s*(?:(?P<mark>['\"]?)\d+(?P=mark)\s*:\s*\d{1,3}\s*,?\s*)+\}?")
@@ -46,6 +52,7 @@ class Item(NamedTuple):
     data: bytes = b""
     length: bool = False
     """A variable that holds the length of what follows."""
+    little: bool = False
 
 
 def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
@@ -58,7 +65,7 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     if found is not None:
         return found
     items: list[Item] = []
-    at, cut, more = opener.end(), False, None
+    at, cut, more, depth = opener.end(), False, None, 1
     while True:
         while skipped := SKIPPED.match(text, at):
             at = skipped.end()
@@ -66,6 +73,12 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
             cut = True
             if items and items[-1].word and text[-1:].isalnum():
                 items.pop()  # its digits may go on
+            break
+        if closer == ">>" and (nested := NESTED.match(text, at)):
+            depth += (nested[0] == "<<") - nested[0].startswith(">>")
+            at = nested.end()
+            if depth or (depth := bool(GOES_ON.match(text, at))):
+                continue
             break
         if text.startswith(closer, at):
             at += len(closer)
@@ -81,14 +94,15 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     data = _bytes(items, pairs=opener[0] == "<Buffer")
     if data is None or len(items) < (1 if opener[0] in ("<<", "<Buffer") else least):
         return None
-    if opener[0] not in ("<<", "<Buffer") and not any(item.word for item in items) and not _characters(items):
+    if not any(item.word or item.length for item in items) and not _are_bytes(items, opener[0] == "<<"):
         return None
     return Take(data, "list of numbers", start, at, cut, more)
 
 
-def _characters(items: list[Item]) -> bool:
-    """Return whether the list has one character after the other, some of which no text has."""
-    return all(len(item.data) == 1 for item in items) and any(item.data < b" " for item in items)
+def _are_bytes(items: list[Item], binary: bool) -> bool:
+    """Return whether strings are bytes: one character after the other, or a binary's, some of which no text has."""
+    letters = all(byte in PRINTABLE for item in items for byte in item.data)
+    return not letters and (binary or all(len(item.data) == 1 for item in items))
 
 
 def _one_a_line(text: str, start: int, inside: int, closer: str) -> Take | None:
@@ -122,10 +136,16 @@ def _item(found: re.Match[str]) -> Item:
     if not groups:
         return Item(found[1])
     if groups["length"]:
-        return Item(width=int(groups["wide"]) // 8, length=True)
+        return Item(width=_width(groups["wide"]), length=True)
     if groups["string"]:
         return Item(data=unescaped(groups["string"][1:-1]))
-    return Item(groups["number"], int(groups["width"] or 8) // 8)
+    return Item(groups["number"], _width(groups["spec"]), little="little" in (groups["spec"] or ""))
+
+
+def _width(spec: str | None) -> int:
+    """Return the bytes of a segment: one where nothing is said."""
+    bits = re.search(r"\d+", spec or "")
+    return max(int(bits[0]) // 8, 1) if bits else 1
 
 
 def _bytes(items: list[Item], *, pairs: bool) -> bytes | None:
@@ -141,6 +161,7 @@ def _bytes(items: list[Item], *, pairs: bool) -> bytes | None:
             chunk = (size & (1 << 8 * item.width) - 1).to_bytes(item.width, "big")
         elif item.word:
             chunk = _packed(_number(item.word, hexadecimal), 8 * item.width)
+            chunk = chunk[::-1] if chunk is not None and item.little else chunk
         if chunk is None:
             return None
         chunks.append(chunk)

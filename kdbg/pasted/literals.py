@@ -92,7 +92,7 @@ def _hex(inner: str, start: int, end: int, cut: bool) -> Take | None:
         return None
     groups = re.sub(r"0x|\\x|[\s:,-]+", " ", inner, flags=re.IGNORECASE).split()
     digits = "".join(groups)
-    if len(digits) < 4 or (re.fullmatch(r"[\d-]+", inner) is not None and len(digits) < 12 and digits[:2] != "00"):
+    if len(digits) < 4 or (re.fullmatch(r"[\d:.-]+", inner) is not None and len(digits) < 12 and digits[:2] != "00"):
         return None
     short = next((number for number, group in enumerate(groups) if len(group) % 2), -1)
     before = "".join(groups[: short + 1])

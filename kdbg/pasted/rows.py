@@ -7,6 +7,7 @@ from binascii import Error, a2b_base64
 from collections.abc import Iterator
 
 from ..capture.dumps import dumped
+from ..capture.pasted import Pasted, streams
 from ..errors import InputError
 from .take import Take
 
@@ -40,6 +41,10 @@ SAID = re.compile(
 BASE64 = re.compile(r"(?<![\w+/=-])AA[A-Za-z0-9+/]{14,}={0,2}(?![\w+/=-])")
 WIDEST = 512
 """Characters in a line of a dump, with what stands in front of it: longer lines are none, and slow to look at."""
+DIGEST = re.compile(
+    r"(?:sha\d*|md5|digest|commit(?:[ _-]?id)?|checksum|fingerprint|etag|trace[ _-]?id|uuid)\W{0,3}$", re.I
+)
+"""Before digits that are no bytes of a message."""
 LONG = 24
 """Bytes in a row that nothing but a message, or a picture, is made of; fewer may be a digest or an id."""
 
@@ -52,11 +57,20 @@ def dumps(text: str) -> list[Take]:
 def _plain(text: str) -> list[Take]:
     """Return the dumps whose lines begin with their offsets."""
     rows = list(ROW_ALONE.finditer(text))
+    return _taken(text, rows[0].start(), rows[-1].end()) if rows else []
+
+
+def _taken(text: str, start: int, end: int) -> list[Take]:
+    """Return the bytes of the dumps in a text, of packets what TCP carries; `InputError` where that is nothing."""
     try:
-        found = dumped(text) if rows else None
+        found = dumped(text)
     except InputError:
         return []
-    return [] if found is None else [Take(part, found[1], rows[0].start(), rows[-1].end()) for part in found[0]]
+    if found is None:
+        return []
+    carried = streams(*found)
+    parts = [Pasted(part, found[1]) for part in found[0]] if carried is None else carried
+    return [Take(part.data, part.form, start, end) for part in parts]
 
 
 def _barred(text: str) -> Iterator[Take]:
@@ -79,20 +93,22 @@ def _barred(text: str) -> Iterator[Take]:
 
 
 def _offset(text: str) -> list[Take]:
-    """Return the dump whose lines have something in front of their offsets; none where the offsets do not fit."""
-    lines, first, last, at = [], -1, 0, 0
+    """Return the dumps whose lines have something in front of their offsets; none where the offsets do not fit.
+
+    Netcat's dump has `<` or `>` there, for the two directions.
+    """
+    rows: dict[str, list[tuple[str, int, int]]] = {}
+    at = 0
     for line in text.split("\n"):
         if len(line) <= WIDEST and (found := ROW.fullmatch(line)):
-            lines.append(found["row"])
-            first, last = (at if first < 0 else first), at + len(line)
+            side = found["front"].strip()
+            rows.setdefault(side if side in ("<", ">") else "", []).append((found["row"], at, at + len(line)))
         at += len(line) + 1
-    if len(lines) < 2 and not (lines and re.match(r"(?:0x)?0{4,}", lines[0])):
-        return []
-    try:
-        found_dump = dumped("\n".join(lines))
-    except InputError:
-        return []
-    return [] if found_dump is None else [Take(part, found_dump[1], first, last) for part in found_dump[0]]
+    takes = []
+    for lines in rows.values():
+        if len(lines) > 1 or re.match(r"(?:0x|\[)?0{4,}", lines[0][0]):
+            takes += _taken("\n".join(row for row, _, _ in lines), lines[0][1], lines[-1][2])
+    return takes
 
 
 def columns(text: str) -> Iterator[Take]:
@@ -132,6 +148,8 @@ def runs(text: str) -> Iterator[Take]:
             continue
         digits = re.sub(r"0x|[^0-9a-fA-F]", "", run)
         if len(digits) % 2 or re.fullmatch(r"(?:[0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}", run):
+            continue
+        if DIGEST.search(text, max(found.start() - 20, 0), found.start()):
             continue
         said = SAID.search(text, max(found.start() - 40, 0), found.start())
         if len(digits) >= 2 * LONG or said or digits.startswith("0000"):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ..capture.pasted import read_bytes
+from ..capture.pasted import FORMS, NoBytes, is_binary, read_bytes
 from ..errors import InputError
 from .lists import OPENER, list_at
 from .literals import LITERAL, literal_at
 from .rows import columns, dumps, lines_of_hex, runs
 from .take import Take
+from .wrapping import Bare, Block
 
 MOST = 8 << 20
 """Characters that are searched."""
@@ -118,22 +119,54 @@ def _wants(data: bytes) -> int:
     return max(size + 4 - len(data), 0) if 8 <= size < 1 << 20 else 0
 
 
-def takes_of(raw: str | bytes) -> list[Take]:
+def takes_of(raw: str | bytes | Bare) -> list[Take]:
     """Return the bytes that were given: all of them where nothing else stands there, else those in the text.
 
-    Raise `InputError` where there are none.
+    Places are those in the text of `Bare`. Raise `InputError` where there are no bytes.
     """
+    if not isinstance(raw, Bare):
+        text = text_of(raw)
+        if text is None:
+            data = read_bytes(raw)
+            return [Take(data.data, data.form, 0, len(raw))]
+        raw = Bare(text)
+    found, problem = list[Take](), None
+    for block in raw.blocks():
+        try:
+            takes = _of_block(block)
+        except InputError as error:
+            problem = problem if problem is not None and not block.whole else error
+            continue
+        found += [replace(take, start=take.start + block.start, end=take.end + block.start) for take in takes]
+    if not found:
+        raise problem or NoBytes(f"there are no bytes to read: give {FORMS}")
+    return found
+
+
+def text_of(raw: str | bytes) -> str | None:
+    """Return what was given as text, its lines ended by \\n alone; None for bytes that are no text."""
     try:
-        strict = read_bytes(raw)
-    except InputError:
-        strict = None
-    if strict is not None and (strict.form not in AROUND or (isinstance(raw, str) and raw.lstrip()[:1] == "\\")):
-        return [Take(strict.data, strict.form, 0, len(raw))]
-    found = find(raw if isinstance(raw, str) else raw.decode("utf-8", "replace").replace("\r\n", "\n"))
+        text = raw if isinstance(raw, str) else raw.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if isinstance(raw, bytes) and is_binary(text) else text.replace("\r\n", "\n").lstrip("\ufeff")
+
+
+def _of_block(block: Block) -> list[Take]:
+    """Return the bytes in a part of a text; raise `InputError` where there are none."""
+    text = block.text
+    try:
+        strict = read_bytes(text) if block.whole else None
+    except InputError as error:
+        if found := find(text):
+            return found
+        raise error from None
+    if strict is not None and (strict.form not in AROUND or text.lstrip()[:1] == "\\"):
+        return [Take(strict.data, strict.form, 0, len(text))]
+    found = find(text)
     same = strict is not None and len(found) == 1 and found[0].data == strict.data and not found[0].cut
     if found and not same:
         return found
-    if strict is not None:
-        return [Take(strict.data, strict.form, 0, len(raw))]
-    read_bytes(raw)
-    raise AssertionError("it has raised")
+    if strict is None:
+        raise NoBytes(f"there are no bytes to read: give {FORMS}")
+    return [Take(strict.data, strict.form, 0, len(text))]

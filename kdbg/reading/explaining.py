@@ -11,7 +11,7 @@ from .. import grammars
 from ..errors import InputError
 from ..findings import Finding
 from ..guess.named import api_or_structure, told_as
-from ..guess.pieces import Piece, pieces
+from ..guess.pieces import Piece, pieces, requests_in
 from ..guess.told import Guess, Told, words_of
 from ..messages.message import Message
 from ..pasted.search import takes_of
@@ -88,11 +88,12 @@ def explain(
         takes, told = takes_of(data), told._replace(named=words_of(data))
     if not any(take.data for take in takes):
         raise InputError("there are no bytes to explain")
+    asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
     found: list[Explanation] = []
     for take in takes:
         of_take = told._replace(cut=take.cut)
         of_take = of_take if named is None else told_as(named, take.data, of_take)
-        found += [_explanation(take.data, piece) for piece in pieces(take.data, of_take)]
+        found += [_explanation(take.data, piece) for piece in pieces(take.data, of_take, asked)]
     return found
 
 

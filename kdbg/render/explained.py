@@ -12,6 +12,7 @@ from typing import Any
 from ..engine.foreign import recognise
 from ..findings import Finding
 from ..guess.alone import Alone
+from ..guess.infer import is_fill
 from ..guess.pieces import Piece
 from ..guess.reason import Reason
 from ..guess.sure import Sure, sureness
@@ -33,6 +34,7 @@ from .without_values import shown_body
 
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
+FILLED = "One byte over and over is a value such as -1 or null, or memory that a program did not write."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
 REST = "the rest of a buffer"
 BECAUSE = {
@@ -268,6 +270,8 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
         return look.paint("dim", f"{size} behind it, all zero: {REST}") + "\n"
     if piece.mistake is not None:
         said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
+    elif is_fill(inside) and len(inside) == len(data):
+        said = [look.paint("heading", f"{size}, all {inside[0]:02x}: no message"), *_wrapped(FILLED, look)]
     elif known:
         said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
     elif len(inside) < len(data):

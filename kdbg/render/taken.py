@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..pasted.take import Take
+from ..pasted.wrapping import Bare
 from .beside import count
 from .look import Look
 
 
-def alone(takes: Sequence[Take], text: str | None) -> bool:
+def alone(takes: Sequence[Take], bare: Bare | None) -> bool:
     """Return whether what was given is bytes and nothing else, so that nobody need be told what was taken."""
     (first, *others) = takes
     return not others and not first.cut and not first.lost and first.odd < 0 and (
-        text is None or (first.start == 0 and first.end >= len(text.rstrip()))
+        bare is None or (not bare.text[: first.start].strip() and not bare.text[first.end :].strip())
     )  # fmt: skip
 
 
-def taken_line(take: Take, text: str, look: Look) -> str:
+def taken_line(take: Take, bare: Bare, look: Look) -> str:
     """Return what was taken: where it stands, in which form, how many bytes, and what is wrong with it."""
     words = [
-        f"Taken from {_place(text, take.start)} to {_place(text, take.end)}",
+        f"Taken from {bare.place(take.start)} to {bare.place(take.end)}",
         take.form,
         count(len(take.data), "byte"),
     ]
@@ -41,8 +42,3 @@ def taken_line(take: Take, text: str, look: Look) -> str:
         )
         said.append(look.paint("note", parted))
     return "\n".join(said) + "\n"
-
-
-def _place(text: str, index: int) -> str:
-    """Return a place in a text: its line, and the character in that."""
-    return f"{text.count(chr(10), 0, index) + 1}:{index - text.rfind(chr(10), 0, index)}"

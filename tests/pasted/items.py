@@ -59,7 +59,6 @@ WRAPPERS: Final[dict[str, Callable[[str], str]]] = {
     "kubectl with prefixes": _each("[pod/kafka-0/kafka] "),
     "kubectl with timestamps": _each("2024-01-09T10:00:00.123456789Z "),
     "container runtime": _each("2024-01-09T10:00:00.123456789Z stderr F "),
-    "stern": _each("kafka-0 kafka "),
     "shell": lambda text: f"user@host-7:~/shop$ ./show-it 2>&1\n{text}\nuser@host-7:~/shop$ ",
 }
 """What stands around a text in issues, mails and terminals."""

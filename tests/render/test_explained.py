@@ -5,17 +5,20 @@ from __future__ import annotations
 import pytest
 
 import kdbg
+from kdbg.engine.foreign import TELNET
 from kdbg.guess.infer import Told
 from kdbg.guess.pieces import pieces
 from kdbg.render.explained import hex_text, tree_text
 from kdbg.render.look import Look
 from kdbg.render.numbers import number_facts
 
-LOST = "The peer speaks another protocol, or the reader lost its place in the stream."
-INSIDE = f"{LOST} Bytes from inside a TLS stream, or of compressed data, look so."
-ASTRAY = (
-    "It lost its place: it reads by another version's layout, or an earlier length was wrong, or bytes of the stream "
-    "were lost or read twice."
+NO_SIZE = (
+    "The peer probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
+    "connection's first bytes to `kdbg explain`."
+)
+OTHER_LAYOUT = (
+    "The reader expects another layout than the writer uses, or an earlier length was wrong. Compare the version in "
+    "the request's header with what the peer writes."
 )
 MOST = "more than brokers accept (socket.request.max.bytes, 104,857,600 if not configured)"
 
@@ -47,28 +50,28 @@ def test_the_options_that_choose_another_layout_are_whole(header: bool, option: 
 @pytest.mark.parametrize(
     ("number", "head", "advice", "known"),
     [
-        (-720899, "-720899 = 0xfff4fffd, the bytes ff f4 ff fd: no size, it is negative", INSIDE, False),
-        (-1, "-1 = 0xffffffff, the bytes ff ff ff ff: no size, it is negative", INSIDE, False),
+        (-720899, "-720899 = 0xfff4fffd, the bytes ff f4 ff fd: a Telnet command", TELNET, True),
+        (-1, "-1 = 0xffffffff, the bytes ff ff ff ff: no size, it is negative", NO_SIZE, False),
         (0, "0 = 0x00000000: as a size, a message of 0 bytes (0 bytes)", "", True),
-        (1023, "1023 = 0x000003ff: as a size, a message of 1,023 bytes (1.02e+03 bytes)", "", True),
+        (1023, "1023 = 0x000003ff: as a size, a message of 1,023 bytes (1023 bytes)", "", True),
         (1024, "1024 = 0x00000400: as a size, a message of 1,024 bytes (1 KiB)", "", True),
         (104857600, "104857600 = 0x06400000: as a size, a message of 104,857,600 bytes (100 MiB)", "", True),
         (
             104857601,
             "104857601 = 0x06400001, the bytes 06 40 00 01: as a size 104,857,601 bytes (100 MiB)",
-            f"If it is a size, this is {MOST}. {LOST}",
+            f"If it is a size, this is {MOST}. {NO_SIZE}",
             False,
         ),
         (
             2000000000,
             "2000000000 = 0x77359400, the bytes 77 35 94 00: as a size 2,000,000,000 bytes (1.86 GiB)",
-            f"That is {MOST}. {LOST}",
+            f"That is {MOST}. {NO_SIZE}",
             False,
         ),
         (
             1634561646,
             '1634561646 = 0x616d6e6e, the bytes 61 6d 6e 6e "amnn": text, "amnn", read as a number',
-            f"The reader stands inside a string. {ASTRAY}",
+            f"The reader is inside a string. {OTHER_LAYOUT}",
             True,
         ),
     ],

@@ -70,7 +70,7 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
         if told.nothing and not (guesses and guesses[0].exact):
             guesses = _before_zeros(rest) or guesses
         end = guesses[0].end if guesses else len(rest)
-        if start >= sure and told.nothing and not _is_sure(guesses) and _junk(rest) < len(rest):
+        if start >= sure and told.nothing and not _is_sure(guesses, rest) and _junk(rest) < len(rest):
             guesses, end = [], _junk(rest)
         out_of_order = None
         if guesses and guesses[0].direction == "request" and guesses[0].header:
@@ -102,11 +102,12 @@ def _before_zeros(data: bytes) -> list[Guess]:
     return min(exact, key=lambda guesses: guesses[0].score, default=[])
 
 
-def _is_sure(guesses: list[Guess]) -> bool:
+def _is_sure(guesses: list[Guess], data: bytes) -> bool:
     """Return whether to keep the first guess rather than look for a request further on that proves itself."""
     first = guesses[0] if guesses else None
-    return first is not None and ((first.exact and (first.size is not None or first.reason is not Reason.WHOLE))
-                                  or (first.direction == "request" and first.reason is Reason.HEADER))  # fmt: skip
+    if first is None or (first.size is None and first.reason is Reason.WHOLE and int32(data, 0) + 4 != len(data)):
+        return False
+    return first.exact or first.direction == "request"
 
 
 def _frames(data: bytes, start: int) -> int:

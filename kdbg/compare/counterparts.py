@@ -13,7 +13,7 @@ from uuid import UUID
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, WireStruct, build
 from .fields import inside, nodes
-from .handed import KEPT, MEMBER, PRODUCER, SESSION, TOPIC_ID, Handed, handed
+from .handed import KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, Handed, handed
 from .messages import ABSENT, common_key, paired
 
 Around = Mapping[str, Any]
@@ -25,6 +25,10 @@ OF_KINDS = {"group": "group", "topic": "topic", "topic_id": "topic", "partition"
 """Meanings that a grammar gives to fields, and what they say of all that stands beside and below."""
 OF_FIELDS = {PRODUCER: "producer", MEMBER: "member", SESSION: "session"}
 """The same, by what a field holds."""
+
+
+RENAMED = {"topic_id": TOPIC_ID, "member_id": MEMBER}
+"""Fields that identify an item of an array, and hold what brokers hand out."""
 
 
 class Counterparts:
@@ -39,6 +43,7 @@ class Counterparts:
         self.names = names if names is not None else {}
         self._found: dict[Key, Any] = {}
         self._offsets: dict[tuple[Any, ...], dict[int, int]] = {}
+        self._ends: dict[tuple[Any, ...], dict[int, int]] = {}
 
     # One value
 
@@ -55,6 +60,11 @@ class Counterparts:
         else:
             self._found.setdefault(self.key(kind, around, old), new)
 
+    def note_end(self, topic: Any, partition: Any, old: int, new: int) -> None:
+        """Note how far a log went in both runs, which tells where its offsets lie until one of a record does."""
+        if not (_is_fixed(OFFSET, old) or _is_fixed(OFFSET, new)):
+            self._ends.setdefault((topic, partition), {}).setdefault(old, new)
+
     def again(self, kind: Handed, around: Around, old: Any, new: Any) -> None:
         """Note it in place of what was noted before."""
         self._found[self.key(kind, around, old)] = new
@@ -64,7 +74,8 @@ class Counterparts:
         if _is_fixed(kind, old):
             return old
         if kind.counts:
-            return self._counted(self._offsets.get(self._place(kind, around)), old)
+            place = self._place(kind, around)
+            return self._counted(self._offsets.get(place) or self._ends.get(place), old)
         return self._found.get(self.key(kind, around, old), KEPT)
 
     def knows(self, kind: Handed, around: Around, old: Any) -> bool:
@@ -164,7 +175,7 @@ class Counterparts:
 
     def paired(self, old: list[Any], new: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
         """Yield (index or key, item, item) of two arrays: topics by what their ids are in the second run."""
-        if not any(isinstance(item, Mapping) and "topic_id" in item for item in old):
+        if not any(isinstance(item, Mapping) and item.keys() & RENAMED.keys() for item in old):
             yield from paired(old, new)
             return
         ours = [self._renamed(item) for item in old]
@@ -174,15 +185,15 @@ class Counterparts:
             known = self.names.get(item["topic_id"]) if isinstance(item, Mapping) and "topic_id" in item else None
             yield known or index, item, other
 
-    def _common_key(self, old: list[Any], new: list[Any]) -> str | None:
+    def _common_key(self, old: list[Any], new: list[Any]) -> tuple[str, ...] | None:
         return common_key([self._renamed(item) for item in old], new)
 
     def _renamed(self, item: Any) -> Any:
-        """Return a topic with the id that it has in the second run."""
-        if not isinstance(item, Mapping) or "topic_id" not in item:
+        """Return a topic with the id, or a member with the member id, that it has in the second run."""
+        if not isinstance(item, Mapping):
             return item
-        found = self.of(TOPIC_ID, {}, item["topic_id"])
-        return item if found is KEPT else {**item, "topic_id": found}
+        found = {name: self.of(kind, {}, item[name]) for name, kind in RENAMED.items() if name in item}
+        return {**item, **{name: value for name, value in found.items() if value is not KEPT}}
 
 
 def _is_fixed(kind: Handed, value: Any) -> bool:

@@ -155,6 +155,12 @@ UNCHANGED: Final[Mapping[str, str]] = {
 TRANSIENT: Final = frozenset({3, 5, 6, 14, 15, 16, 27, 41, 51, 72, 74, 75, 100, 103})
 """Error codes by which a broker says "not yet" or "not here": that a topic is new, a coordinator loads, a group
 rebalances, a transaction ends, a leader has moved. How often they come is a matter of moments."""
+MEMBER_ID_REQUIRED: Final = 79
+"""How a broker takes a new member on, which is no refusal."""
+EVENTUAL: Final = frozenset({
+    "DescribeAcls", "DeleteAcls", "DescribeConfigs", "DescribeClientQuotas", "DescribeUserScramCredentials",
+})  # fmt: skip
+"""APIs that show what brokers learn from the controller a moment after a change of it was answered."""
 PATIENT: Final = TRANSIENT - {27}
 """Those after which the same request is worth sending again; a rebalance waits for other requests."""
 

@@ -25,11 +25,14 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-KEYS = (
-    "topic", "topic_name", "name", "topic_id", "partition", "partition_index", "index", "group_id", "api_key",
-    "node_id", "broker_id", "key",
+RESOURCE, ACL = ("resource_type", "resource_name"), ("principal", "host", "operation", "permission_type")
+KEYS: Final = (
+    ("topic",), ("topic_name",), ("name",), ("topic_id",), ("partition",), ("partition_index",), ("index",),
+    ("group_id",), ("api_key",), ("node_id",), ("broker_id",), ("key",), ("member_id",), ("transactional_id",),
+    ("user",), (*RESOURCE, "pattern_type", *ACL), (*RESOURCE, "pattern_type"), RESOURCE, ACL,
+    ("entity_type", "entity_name"), ("producer_id",), ("mechanism",), ("log_dir",),
 )  # fmt: skip
-"""Names of the fields that items of an array are told apart by."""
+"""Names of the fields that items of an array are identified by: the first that identify those of both arrays."""
 
 
 Part: TypeAlias = tuple[Mapping[str, Any], WireStruct | None]
@@ -126,20 +129,25 @@ def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]
         for i in range(max(len(a), len(b))):
             yield i, a[i] if i < len(a) else ABSENT, b[i] if i < len(b) else ABSENT
         return
-    ours, theirs = ({item[key]: item for item in items} for items in (a, b))
+    ours, theirs = ({_identity(item, key): item for item in items} for items in (a, b))
     for value in dict.fromkeys((*ours, *theirs)):
-        yield value, ours.get(value, ABSENT), theirs.get(value, ABSENT)
+        shown = value[0] if len(value) == 1 else " ".join(map(str, value))
+        yield shown, ours.get(value, ABSENT), theirs.get(value, ABSENT)
 
 
-def common_key(a: Sequence[Any], b: Sequence[Any]) -> str | None:
-    """Return the field that tells the items of both arrays apart, and has at least one value on both sides."""
+def common_key(a: Sequence[Any], b: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the fields that identify the items of both arrays, and have values in common on both sides."""
     for key in KEYS:
-        ours, theirs = ([item.get(key) if isinstance(item, Mapping) else None for item in items] for items in (a, b))
+        ours, theirs = ([_identity(item, key) for item in items] for items in (a, b))
         if all(_tells_apart(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
             return key
     return None
 
 
-def _tells_apart(values: Sequence[Any]) -> bool:
-    hashable = all(isinstance(value, (str, int, UUID)) for value in values)
-    return hashable and len(set(values)) == len(values)
+def _identity(item: Any, key: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(item.get(name) if isinstance(item, Mapping) else None for name in key)
+
+
+def _tells_apart(values: Sequence[tuple[Any, ...]]) -> bool:
+    named = all(isinstance(part, (str, int, UUID)) for value in values for part in value)
+    return named and len(set(values)) == len(values)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import kdbg
 from kdbg import grammars
 from kdbg.compare.answers import Judge, worth_asking_again
 from kdbg.compare.counterparts import Counterparts
-from kdbg.compare.handed import OFFSET
+from kdbg.compare.handed import KEPT, MEMBER, OFFSET
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.peers import Peers
 
@@ -124,8 +126,9 @@ def test_values_are_hidden_where_that_is_wanted() -> None:
     assert b"secret" not in bytes(one) + bytes(other)
 
 
-def list_offsets(offset: int) -> Exchange:
-    asked = {"replica_id": -1, "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+def list_offsets(offset: int, timestamp: int = 5) -> Exchange:
+    part = {"partition_index": 0, "timestamp": timestamp}
+    asked = {"replica_id": -1, "topics": [{"name": "orders", "partitions": [part]}]}
     part = {"partition_index": 0, "error_code": 0, "timestamp": -1, "offset": offset}
     return exchange("ListOffsets", 1, asked, {"topics": [{"name": "orders", "partitions": [part]}]})
 
@@ -136,6 +139,55 @@ def test_an_offset_is_learnt_once_and_then_holds() -> None:
     judge.learn(list_offsets(20), list_offsets(45))
     assert judge.compare(list_offsets(25), list_offsets(50)) == []
     assert [(one.a, one.b) for one in judge.compare(list_offsets(25), list_offsets(25))] == [(50, 25)]
+
+
+@pytest.mark.parametrize("timestamp", [-2, -1, -4])
+def test_where_a_log_begins_and_ends_is_no_difference(timestamp: int) -> None:
+    judge = Judge(Counterparts())
+    judge.known.note(OFFSET, {"topic": "orders", "partition": 0}, 0, 20)
+    assert judge.compare(list_offsets(5, timestamp), list_offsets(7, timestamp)) == []
+
+
+def test_the_beginning_of_a_log_says_nothing_of_its_offsets() -> None:
+    judge = Judge(Counterparts())
+    judge.learn(list_offsets(0, -2), list_offsets(0, -2))
+    assert judge.known.of(OFFSET, {"topic": "orders", "partition": 0}, 0) is KEPT
+    judge.learn(list_offsets(0, -1), list_offsets(20, -1))
+    assert judge.known.of(OFFSET, {"topic": "orders", "partition": 0}, 3) == 23, "its end does, until a record does"
+    judge.known.note(OFFSET, {"topic": "orders", "partition": 0}, 0, 25)
+    assert judge.known.of(OFFSET, {"topic": "orders", "partition": 0}, 3) == 28
+
+
+def acls(*principals: str) -> Exchange:
+    rows = [{"principal": one, "host": "*", "operation": 3, "permission_type": 3} for one in principals]
+    resources = [{"resource_type": 2, "resource_name": name, "pattern_type": 3, "acls": rows} for name in ("a", "b")]
+    asked = {"resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1,
+             "principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}  # fmt: skip
+    return exchange("DescribeAcls", 1, asked, {"resources": resources[:: 1 if principals[0] == "User:x" else -1]})
+
+
+def test_acls_are_compared_by_what_they_name_and_may_come_later() -> None:
+    old, new = acls("User:x", "User:y"), acls("User:y", "User:x")
+    assert differing(old, new) == {}
+    judge = Judge(Counterparts())
+    found = judge.compare(old, acls("User:y"))
+    assert [one.path for one in found] == [f"resources[2 {name} 3].acls[User:x * 3 3]" for name in ("a", "b")]
+    assert len(worth_asking_again(old, acls("User:y"), found)) == 2
+
+
+def test_members_are_compared_by_their_counterparts() -> None:
+    def described(first: str, second: str, hosts: str) -> Exchange:
+        members = [{"member_id": one, "client_id": name, "client_host": "", "member_metadata": b"",
+                    "member_assignment": b""} for one, name in zip((first, second), hosts, strict=True)]  # fmt: skip
+        group = {"error_code": 0, "group_id": "g", "group_state": "Stable", "protocol_type": "consumer",
+                 "protocol_data": "range", "members": members}  # fmt: skip
+        return exchange("DescribeGroups", 0, {"groups": ["g"]}, {"groups": [group]})
+
+    known = Counterparts()
+    known.note(MEMBER, {}, "m1", "n1")
+    known.note(MEMBER, {}, "m2", "n2")
+    assert differing(described("m1", "m2", "ab"), described("n2", "n1", "ba"), known) == {}
+    assert differing(described("m1", "m2", "ab"), described("n2", "n1", "ab"), known)
 
 
 def heartbeat(assignment: Any, epoch: int = 1) -> Exchange:

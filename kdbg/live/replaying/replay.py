@@ -16,7 +16,7 @@ from ...client.defaults import waits
 from ...client.pool import Pool
 from ...client.routes import KEY_TYPES, route
 from ...client.settings import Address
-from ...compare.answers import Judge, Outcome, Verdict, worth_asking_again
+from ...compare.answers import Judge, Outcome, Verdict, shared_groups, worth_asking_again
 from ...compare.handed import NODE
 from ...errors import BuildError, ClientError, KdbgError
 from ...messages.exchange import Exchange
@@ -90,6 +90,7 @@ class Replay:
         address = await self._cluster.any()
         await self._cluster.versions(address)
         await self._cluster.refresh()
+        self.judge.shared = shared_groups(step.exchange for step in self.plan.steps)
         before, now = brokers_in(step.exchange for step in self.plan.steps), sorted(self._cluster.brokers)
         for place, node in enumerate(sorted(before)):
             if now:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .decode import is_live
 from .definitions import definitions_option
+from .filters import connection_filter_options, option_name, take_filters
 from .memory import memory_option
 from .output import Writer, look, look_options
 
@@ -18,9 +21,13 @@ from .output import Writer, look, look_options
 )  # fmt: skip
 @click.option("--notes/--no-notes", default=True, help="Also tell after-effects and what is merely worth knowing.")
 @look_options
+@connection_filter_options
 @definitions_option
 @memory_option
-def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool) -> int:
+def command(
+    files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
+    **filters: Any,
+) -> int:  # fmt: skip
     """Say why it does not work: the cause, who, since when, the evidence, and what to change.
 
     Each capture is judged by itself. A cause is certain, likely or a guess. The exit status is 1 where something above
@@ -37,11 +44,14 @@ def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: 
     tables = [file for file in files if holds_tables(file)]
     if tables and len(files) > 1:
         raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+    chosen = take_filters(filters)
+    for name in chosen.given if tables else ():
+        raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
     if tables:
         from .rejudging import of_tables
 
         return of_tables(tables[0], format, look(color, full, show_secrets), notes)
     live = any(is_live(file) for file in files)
-    run = DiagnoseRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1)
+    run = DiagnoseRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1, chosen)
     run.captures(files)
     return run.status

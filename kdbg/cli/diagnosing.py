@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..filters.chosen import Filters
 from ..ledgers import Ledgers
 from ..render.look import Look
 from . import UNDECODED
@@ -13,8 +14,11 @@ from .output import Writer
 class DiagnoseRun(Judged):
     """Judges one capture after the other; the status is 1 where something above a note was found."""
 
-    def __init__(self, format: str, look: Look, writer: Writer, notes: bool = True, several: bool = False) -> None:
-        super().__init__(format, look, writer, several)
+    def __init__(
+        self, format: str, look: Look, writer: Writer, notes: bool = True, several: bool = False,
+        filters: Filters | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(format, look, writer, several, filters)
         self.judging: Judge = Judge(format, look, writer, notes)
 
     def judge(self, ledgers: Ledgers, file: str) -> None:

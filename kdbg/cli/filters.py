@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..filters.chosen import Filters
-from ..filters.filter import Filter, Form
+from ..filters.filter import Filter, Form, Reads
 from ..filters.table import FILTERS
 from .completing import FILTER_VALUES
 from .times import Milliseconds, When
@@ -72,6 +72,12 @@ def filter_options(command: Command) -> Command:
 def row_filter_options(command: Command) -> Command:
     """Give it all but --limit, which is for the rows of its answers."""
     return _with({name: one for name, one in FILTERS.items() if name != "limit"}, command)
+
+
+def connection_filter_options(command: Command) -> Command:
+    """Give it those that choose connections as a whole: what is judged from a part of a connection may be wrong."""
+    chosen = {name: one for name, one in FILTERS.items() if one.reads is Reads.NOTHING and name != "limit"}
+    return _with(chosen, command)
 
 
 def archive_filter_options(command: Command) -> Command:

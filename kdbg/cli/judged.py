@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..capture import Capture
+from ..capture.packet import endpoint
 from ..engine.driver import Drive
 from ..filters.chosen import Filters
 from ..ledgers import Ledgers
@@ -25,8 +26,10 @@ class Judged(Captures):
     hears_all = True
     fails_by_findings = False
 
-    def __init__(self, format: str, look: Look, writer: Writer, several: bool = False) -> None:
-        super().__init__(Filters(), writer)
+    def __init__(
+        self, format: str, look: Look, writer: Writer, several: bool = False, filters: Filters | None = None
+    ) -> None:
+        super().__init__(filters or Filters(), writer)
         self.look = look
         self.format: str = format
         self.several: bool = several
@@ -61,9 +64,12 @@ class Judged(Captures):
 
     def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
         """Yield the packets, which the ledgers see before the engine does."""
+        ports = self.filters.port
         for packets in super().blocks(capture):
             if self.ledgers is not None:
-                self.ledgers.packets(packets)
+                self.ledgers.packets(
+                    [one for one in packets if not ports.isdisjoint(ports_of(one))] if ports else packets
+                )
             yield packets
 
     def judge(self, ledgers: Ledgers, file: str) -> None:
@@ -74,3 +80,9 @@ class Judged(Captures):
         """Name the capture, where there are several."""
         if self.several:
             self.writer.write(self.look.paint("heading", f"==> {escape(file)} <==") + "\n")
+
+
+def ports_of(packet: Any) -> tuple[int, int]:
+    """Return the ports of a packet's ends."""
+    (_, source), (_, target) = endpoint(packet[2])
+    return source, target

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .decode import is_live
 from .definitions import definitions_option
+from .filters import connection_filter_options, take_filters
 from .memory import memory_option
 from .output import Writer, look, look_options
 
@@ -18,9 +21,13 @@ from .output import Writer, look, look_options
 )  # fmt: skip
 @click.option("--notes/--no-notes", default=True, help="Also tell what is merely worth knowing.")
 @look_options
+@connection_filter_options
 @definitions_option
 @memory_option
-def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool) -> int:
+def command(
+    files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
+    **filters: Any,
+) -> int:  # fmt: skip
     """Say what clients and brokers do against the protocol, or against good practice.
 
     By client id, host and software, with how often and the first exchange. The exit status is 1 where something above a
@@ -33,6 +40,8 @@ def command(files: tuple[str, ...], format: str, notes: bool, color: str, full: 
     from .linting import LintRun
 
     live = any(is_live(file) for file in files)
-    run = LintRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1)
+    run = LintRun(
+        format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1, take_filters(filters)
+    )
     run.captures(files)
     return run.status

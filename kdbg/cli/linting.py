@@ -8,6 +8,7 @@ import orjson
 
 from ..diagnosis.lint import Linter, remark_object
 from ..engine.driver import Drive
+from ..filters.chosen import Filters
 from ..findings.kinds import Severity
 from ..ledgers import Ledgers
 from ..messages.exchange import Exchange
@@ -21,8 +22,11 @@ from .output import Writer
 class LintRun(Judged):
     """Looks at one capture after the other; the status is 1 where something above a note was found."""
 
-    def __init__(self, format: str, look: Look, writer: Writer, notes: bool = True, several: bool = False) -> None:
-        super().__init__(format, look, writer, several)
+    def __init__(
+        self, format: str, look: Look, writer: Writer, notes: bool = True, several: bool = False,
+        filters: Filters | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(format, look, writer, several, filters)
         self.notes: bool = notes
         self.linter: Linter | None = None
 

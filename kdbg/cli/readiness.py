@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .decode import is_live
 from .definitions import definitions_option
+from .filters import connection_filter_options, take_filters
 from .memory import memory_option
 from .output import Writer, look, look_options
 
@@ -20,9 +23,13 @@ from .output import Writer, look, look_options
     help="json has an object a line, for every client; text if not said.",
 )  # fmt: skip
 @look_options
+@connection_filter_options
 @definitions_option
 @memory_option
-def command(files: tuple[str, ...], release: str, format: str, color: str, full: bool, show_secrets: bool) -> int:
+def command(
+    files: tuple[str, ...], release: str, format: str, color: str, full: bool, show_secrets: bool,
+    **filters: Any,
+) -> int:  # fmt: skip
     """Say which clients would stop with brokers of another release, and because of which version of which API.
 
     The exit status is 1 where a client would stop.
@@ -34,6 +41,8 @@ def command(files: tuple[str, ...], release: str, format: str, color: str, full:
     from .readying import ReadinessRun
 
     live = any(is_live(file) for file in files)
-    run = ReadinessRun(format, look(color, full, show_secrets), Writer(live=live), release, len(files) > 1)
+    run = ReadinessRun(
+        format, look(color, full, show_secrets), Writer(live=live), release, len(files) > 1, take_filters(filters)
+    )
     run.captures(files)
     return run.status

@@ -6,6 +6,7 @@ import orjson
 
 from ..diagnosis.readiness import client_object, readiness, would_stop
 from ..errors import InputError
+from ..filters.chosen import Filters
 from ..grammars import releases
 from ..ledgers import Ledgers
 from ..render.look import Look
@@ -18,8 +19,11 @@ from .output import Writer
 class ReadinessRun(Judged):
     """Tells of one capture after the other; the status is 1 where a client would stop."""
 
-    def __init__(self, format: str, look: Look, writer: Writer, release: str, several: bool = False) -> None:
-        super().__init__(format, look, writer, several)
+    def __init__(
+        self, format: str, look: Look, writer: Writer, release: str, several: bool = False,
+        filters: Filters | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(format, look, writer, several, filters)
         self.release: str = release
         if releases.rank(release) > releases.rank(releases.newest()):
             raise InputError(f"{release}: the newest release that kdbg knows is {releases.newest()}")

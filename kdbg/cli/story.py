@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .decode import is_live
 from .definitions import definitions_option
+from .filters import connection_filter_options, take_filters
 from .memory import memory_option
 from .output import Writer, look, look_options
 
@@ -17,7 +20,9 @@ KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 @click.option("--group", metavar="GROUP", help="What happened to a group, generation after generation.")
 @click.option("--producer", metavar="ID", help="What happened to a producer, by its id or its client id.")
 @click.option("--topic", metavar="TOPIC", help="What happened to a topic.")
-@click.option("--client", metavar="CLIENT", help="What happened to a client, by its client id.")
+@click.option(
+    "--client", "--client-id", "client", metavar="CLIENT", help="What happened to a client, by its client id."
+)
 @click.option("--transaction", metavar="ID", help="What happened to a transactional id.")
 @click.option("--connection", metavar="NUMBER", help="What happened on a connection.")
 @click.option(
@@ -25,11 +30,10 @@ KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
     help="json has an object a line, in the order of time; text if not said.",
 )  # fmt: skip
 @look_options
+@connection_filter_options
 @definitions_option
 @memory_option
-def command(
-    files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, **asked: str | None
-) -> int:
+def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, **options: Any) -> int:
     """Tell what happened to a group, a producer, a topic, a client, a transactional id or on a connection.
 
     One line of time, in sentences; the causes that `kdbg diagnose` finds stand in it. Without an option it lists what
@@ -42,12 +46,19 @@ def command(
     """
     from .telling import StoryRun
 
+    asked = {kind: options.pop(kind) for kind in KINDS}
     wanted = [(kind, name) for kind, name in asked.items() if name is not None]
+    filters = take_filters(options)
     if len(wanted) > 1:
         raise click.UsageError("a story is of one thing: give one of " + ", ".join(f"--{kind}" for kind in KINDS))
     live = any(is_live(file) for file in files)
     run = StoryRun(
-        format, look(color, full, show_secrets), Writer(live=live), wanted[0] if wanted else None, len(files) > 1
+        format,
+        look(color, full, show_secrets),
+        Writer(live=live),
+        wanted[0] if wanted else None,
+        len(files) > 1,
+        filters,
     )
     run.captures(files)
     return run.finish()

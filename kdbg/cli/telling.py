@@ -8,6 +8,7 @@ import orjson
 
 from ..diagnosis.stories import subjects, tell
 from ..diagnosis.stories.text import event_object
+from ..filters.chosen import Filters
 from ..ledgers import Ledgers
 from ..render.look import Look
 from ..render.stories import StoryView
@@ -21,9 +22,10 @@ class StoryRun(Judged):
     """Tells the story of what is `wanted`, kind and name; lists what there are stories of where that is None."""
 
     def __init__(
-        self, format: str, look: Look, writer: Writer, wanted: tuple[str, str] | None, several: bool = False
-    ) -> None:
-        super().__init__(format, look, writer, several)
+        self, format: str, look: Look, writer: Writer, wanted: tuple[str, str] | None, several: bool = False,
+        filters: Filters | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(format, look, writer, several, filters)
         self.wanted: tuple[str, str] | None = wanted
         self.told: bool = False
 

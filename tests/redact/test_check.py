@@ -301,7 +301,7 @@ def message(codec: int, records: bytes, magic: int) -> bytes:
     body = (
         bytes([magic, codec])
         + bytes(8 * magic)
-        + struct.pack(">iI", -1, len(packs := compress(codec, records, magic=magic)))
+        + struct.pack(">i3sI", 3, b"key", len(packs := compress(codec, records, magic=magic)))
     )
     return struct.pack(">qiI", 0, len(body) + 4 + len(packs), 0) + body + packs
 
@@ -336,3 +336,21 @@ def test_what_is_no_tcp_is_taken_behind_its_headers_alone() -> None:
     made.replaced.settle()
     search = LeakSearch(made.replaced, addresses=False)
     assert search.find(b"datagrams") is search.find(b"otherwise") is Replaced.OTHER
+
+
+def test_the_bounds_of_what_is_searched_for_are_those_of_the_guide() -> None:
+    for kind, least in ((Replaced.NAME, 6), (Replaced.SECRET, 6), (Replaced.VALUE, 8), (Replaced.OTHER, 8)):
+        for size in (least - 1, least):
+            word = b"abcdefghij"[:size]
+            found = searched((b"- " + word + b" -", kind)).find(b" " + word + b" ")
+            assert found is (kind if size == least else None)
+    value = b"-" * 119 + b" beginning" + b"-" * 90 + b"  therest" + b"-" * 120
+    search = searched((value, Replaced.VALUE))
+    assert search.find(b"beginning") is None, "its last letter is byte 129"
+    assert search.find(b"therest") is None
+    ends = b"-" * 119 + b"beginning" + b"-" * 90 + b"the ending" + b"-" * 122
+    assert searched((ends, Replaced.VALUE)).find(b"beginning") is Replaced.VALUE
+    assert searched((b"abababab", Replaced.NAME), (b"abcabcabc", Replaced.NAME)).find(b"abababab") is None
+    assert searched((b"abcabcabc", Replaced.NAME)).find(b"abcabcabc") is Replaced.NAME
+    assert searched((BINARY[:15], Replaced.SECRET)).find(BINARY[:15] + bytes(9)) is None
+    assert searched((BINARY[:16], Replaced.SECRET)).find(BINARY[:16] + bytes(9)) is Replaced.SECRET

@@ -18,8 +18,6 @@ from .replaced import Replaced
 from .substitutes import Substitutes
 
 UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
-FRAGMENT = 44
-"""The header of IPv6 in front of a piece."""
 UNCHECKED = b"\0\0"
 
 
@@ -29,18 +27,18 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     `packet` is what was found in it: None for what is no TCP, of which only headers stay.
     """
     layers = Layers(link, data)
-    new, networks, body = layers.kept, layers.networks, layers.body
+    new, networks, body, tcp = layers.kept, layers.networks, layers.body, layers.segment
     if packet is None:
         made.replaced.add(data[layers.end :], Replaced.OTHER)
     else:
         segment = _segment_at(data, packet)
         if segment is not None and segment != layers.segment:
-            body = _foreign(new, data, packet, segment, networks)
+            body, tcp = _foreign(new, data, packet, segment, networks), segment
         if segment is not None:
             new[body : body + len(payload)] = payload
     _hide(new, layers.hardware, networks, made)
     for network in reversed(networks):
-        _prove(new, data, network)
+        _prove(new, data, network, tcp if network is networks[-1] else None)
     return bytes(new)
 
 
@@ -108,31 +106,21 @@ def _hide(new: bytearray, hardware: list[tuple[int, int]], networks: list[Networ
             new[place : place + size] = made.address(bytes(new[place : place + size]))
 
 
-def _prove(new: bytearray, data: bytes, network: Network) -> None:
-    """Write the checksums of an IP header and of what it carries."""
+def _prove(new: bytearray, data: bytes, network: Network, tcp: int | None) -> None:
+    """Write the checksums of an IP header and of what it carries: `tcp` is where a TCP header begins in it."""
     start, end = network.start, network.end
     if network.addresses[1] == 4 and end <= len(new):
         new[start + IP_CHECKSUM : start + IP_CHECKSUM + 2] = b"\0\0"
         struct.pack_into(">H", new, start + IP_CHECKSUM, checksum(bytes(new[start:end])))
     if network.carries == UDP and end + UDP_HEADER <= len(new):
         new[end + UDP_CHECKSUM : end + UDP_HEADER] = UNCHECKED
-    elif (found := _tcp_at(data, network)) is not None:
-        place = found + TCP_CHECKSUM
+    elif tcp is not None:
+        place = tcp + TCP_CHECKSUM
         if place + 2 > network.stop:
             return
-        old = bytes(data[found : network.stop])
-        made = bytes(new[found : network.stop])
+        old = bytes(data[tcp : network.stop])
+        made = bytes(new[tcp : network.stop])
         new[place : place + 2] = struct.pack(">H", _tcp_checksum(new, data, network, old, made))
-
-
-def _tcp_at(data: bytes, network: Network) -> int | None:
-    """Return where a TCP header begins right behind an IP header, or behind extension headers of IPv6."""
-    place, carries = network.end, network.carries
-    while network.addresses[1] == 16 and carries in (0, 43, 60, FRAGMENT) and place + 8 <= len(data):
-        if carries == FRAGMENT and (data[place + 2] or data[place + 3] & ~6):  # a piece, and no packet in one piece
-            return None
-        carries, place = data[place], place + (data[place + 1] * (carries != FRAGMENT) + 1) * 8
-    return place if carries == TCP else None
 
 
 def _tcp_checksum(new: bytearray, data: bytes, network: Network, old: bytes, made: bytes) -> int:

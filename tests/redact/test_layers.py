@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
+from kdbg.capture.write import checksum
 from kdbg.redact.layers import Layers
+from kdbg.redact.packets import rewritten
+from kdbg.redact.substitutes import Substitutes
 
 from ..traffic import ip
 from .leaks import MAC, ethernet, outer, udp
@@ -151,3 +155,24 @@ def test_pointers_of_ipv4_options_are_kept() -> None:
         layers = Layers(101, data)
         assert bytes(layers.kept[20 : 20 + len(option)]) == kept
         assert layers.segment == 20 + len(option)
+
+
+@pytest.mark.parametrize("addresses", [False, True])
+def test_checksums_are_right_behind_all_headers(addresses: bool) -> None:
+    made = Substitutes("a seed", addresses=addresses)
+    found = [(link, front + SEGMENT, len(front) + 20, 8) for link, front, _ in FRONTS.values()]
+    found += [(link, data, start, 32) for link, data, start in SIXES.values()]
+    for link, data, start, size in found:
+        network = start - 20 if size == 8 else data.rfind(SIX[8:40]) - 8
+        where = slice(network + (12 if size == 8 else 8), network + (20 if size == 8 else 40))
+        packet: Any = (1, 0, data[where] + data[start : start + 4], 7, 9, 0, b"what was said", 13)
+        for cut in (0, 3):
+            whole = data[: len(data) - cut]
+            packet = (*packet[:6], b"what was said"[: 13 - cut], 13)
+            new = rewritten(link, whole, packet, b"x" * (13 - cut), made)
+            segment = new[start:] + b"aid"[3 - cut :]
+            assert checksum(new[where] + struct.pack(">II", len(segment), 6) + segment) == 0 or cut
+            assert new[start + 20 :] == b"x" * (13 - cut)
+            assert (new[where] != data[where]) is addresses
+            if size == 8:
+                assert checksum(new[start - 20 : start]) == 0

@@ -17,7 +17,7 @@ from .values import value_mistake
 LONGEST = 1 << 20
 """Longer messages are not searched."""
 CERTAIN_MARGIN, CERTAIN_GAIN = 24.0, 48.0
-LIKELY_MARGIN, LIKELY_GAIN = 8.0, 14.0
+LIKELY_MARGIN, LIKELY_GAIN, VERSION_GAIN = 8.0, 14.0, 32.0
 """Bits by which the best change must be better than the next, and by which the bytes after it must make sense."""
 
 
@@ -113,4 +113,5 @@ def _sure(margin: float, best: Candidate) -> Sure:
         return Sure.GUESS
     if margin >= CERTAIN_MARGIN and best.found.gain >= CERTAIN_GAIN:
         return Sure.CERTAIN
-    return Sure.LIKELY if margin >= LIKELY_MARGIN and best.found.gain >= LIKELY_GAIN else Sure.GUESS
+    least = VERSION_GAIN if best.kind == "other-version-body" else LIKELY_GAIN
+    return Sure.LIKELY if margin >= LIKELY_MARGIN and best.found.gain >= least else Sure.GUESS

@@ -23,7 +23,7 @@ def find_frame_mistake(data: bytes) -> Mistake | None:
     little = int.from_bytes(data[:4], "little", signed=True)
     if len(data) < SHORTEST or little not in (len(data), len(data) - 4) or data[:4] == data[3::-1]:
         return None
-    if (known := _named(data[4:8], "big")) is not None:
+    if (known := _named(data[4:8], "big")) is not None and int.from_bytes(data[12:14], "big", signed=True) < len(data):
         return _mistake("little-endian-size", known, data, data[4:])
     known = _named(data[4:8], "little")
     return _mistake("little-endian-header", known, data, _swapped(data)) if known is not None else None

@@ -27,7 +27,7 @@ from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
-from .mistakes import intended, mistake_lines
+from .mistakes import intended, mistake_lines, mistake_object
 from .tree import Tree
 from .values import escape, quote
 from .without_values import shown_body
@@ -243,7 +243,9 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
     if not piece.guesses:
         known = recognise(inside)
         notes = [f"looks like {known.what}", known.advice] if known else [REST if piece.empty else "no layout fits"]
-        return dump({"api": None, "offset": piece.start, "bytes": inside, "notes": notes}), piece.empty
+        unknown = {"api": None, "offset": piece.start, "bytes": inside, "notes": notes}
+        mistake = {"mistake": mistake_object(piece, look)} if piece.mistake else {}
+        return dump(unknown | mistake), piece.empty
     found = Explained(data, piece)
     guess, message = found.guess, found.message
     return dump({
@@ -252,6 +254,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "header": message.header, "body": json_body(message, look),
         "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
         "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
+        "mistake": mistake_object(piece, look),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
 

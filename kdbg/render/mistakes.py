@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 from ..findings.quirks import Sure
 from ..grammars import api
 from ..guess.pieces import Piece
 from ..messages.message import carries_secrets, grammar_of
 from ..mistakes import Mistake
+from .beside import count
 from .look import Look
+from .values import escape
 
 PER_LINE = 16
 MOST = 24
@@ -27,23 +30,41 @@ def intended(mistake: Mistake) -> str:
     return f"{probably}a {mistake.api} {mistake.direction} v{mistake.version}"
 
 
-def mistake_lines(piece: Piece, look: Look) -> list[str]:
-    """Return the mistake in a piece, with its byte counted from the first one of the input; none where there is none.
+def offset_of(piece: Piece, mistake: Mistake) -> int:
+    """Return the byte of a mistake, counted from the first one of the input, as `explain` counts them."""
+    return piece.start + (piece.guesses[0].start if piece.guesses else 4) + mistake.start
 
-    The corrected bytes follow, unless they may hold secrets.
-    """
+
+def _corrected(mistake: Mistake, look: Look) -> bytes:
+    """Return the corrected message; nothing where it may hold secrets that are not to be shown."""
+    secret = carries_secrets(grammar_of(api(mistake.api), mistake.version, mistake.direction))
+    return b"" if secret and not look.show_secrets else mistake.corrected
+
+
+def mistake_object(piece: Piece, look: Look) -> dict[str, Any] | None:
+    """Return the mistake in a piece for JSON; None where there is none."""
+    mistake = piece.mistake
+    if mistake is None:
+        return None
+    return {
+        "kind": mistake.kind, "certainty": mistake.sure.value, "path": mistake.path,
+        "offset": offset_of(piece, mistake), "length": mistake.length, "actual": mistake.actual,
+        "expected": mistake.expected, "text": mistake.text, "corrected": _corrected(mistake, look) or None,
+    }  # fmt: skip
+
+
+def mistake_lines(piece: Piece, look: Look) -> list[str]:
+    """Return the mistake in a piece, and the corrected bytes; none where there is none."""
     mistake = piece.mistake
     if mistake is None:
         return [] if piece.examined else ["", *_wrapped(INCOMPLETE, look)]
-    before = piece.guesses[0].start if piece.guesses else 4
-    text = f"Mistake at byte 0x{piece.start + before + mistake.start:04x}: {mistake.text}."
-    lines = ["", *_wrapped(text, look)]
-    secret = carries_secrets(grammar_of(api(mistake.api), mistake.version, mistake.direction))
-    if not mistake.corrected or (secret and not look.show_secrets):
+    lines = ["", *_wrapped(f"Mistake at byte 0x{offset_of(piece, mistake):04x}: {escape(mistake.text)}.", look)]
+    data = _corrected(mistake, look)
+    if not data:
         return lines
-    data = mistake.corrected
-    rows = [f"{at:04x}  {data[at : at + PER_LINE].hex(' ')}" for at in range(0, len(data), PER_LINE)][:MOST]
-    return [*lines, "Corrected bytes:", *rows]
+    rows = [f"{at:04x}  {data[at : at + PER_LINE].hex(' ')}" for at in range(0, len(data), PER_LINE)]
+    more = [f"… {count(len(rows) - MOST, 'more line')}"] if len(rows) > MOST and not look.full else []
+    return [*lines, "Corrected bytes:", *(rows if look.full else rows[:MOST]), *more]
 
 
 def _wrapped(text: str, look: Look) -> list[str]:

@@ -33,7 +33,7 @@ class Quirk(NamedTuple):
     """One quirk: in a sentence, and who is known for it; nobody where every peer of a release does it.
 
     `side` of API `key` in `versions` has it; where that is by bytes behind the last field, `spare` is their pattern.
-    `when` is a field of the body and a value without which it is something else.
+    `when` are fields of the body and their values without which it is something else.
     """
 
     says: str
@@ -42,7 +42,7 @@ class Quirk(NamedTuple):
     key: int = -1
     versions: range = range(0)
     spare: bytes = b""
-    when: tuple[str, object] | None = None
+    when: tuple[tuple[str, object], ...] = ()
 
 
 LIBRDKAFKA: Final = "rdkafka"
@@ -50,7 +50,8 @@ QUIRKS: Final[dict[str, Quirk]] = {
     "all-topics-count": Quirk(
         "the null that asks for all topics takes four bytes where one is due; brokers pass over those that are left",
         (Sender("librdkafka 2.1 or later", LIBRDKAFKA),),
-        "request", 3, range(9, 14), rb"(?:[\x00\x01][\x00\x01]\x00|\x00)", ("topics", None),
+        "request", 3, range(9, 14), rb"(?:[\x00\x01][\x00\x01]\x00|\x00)",
+        (("topics", None), ("allow_auto_topic_creation", False), ("include_topic_authorized_operations", False)),
     ),
     "api-versions-array": Quirk(
         "the empty array of an early draft stands behind the message; brokers pass over it",
@@ -64,7 +65,7 @@ QUIRKS: Final[dict[str, Quirk]] = {
     ),
     FALLBACK: Quirk(
         "the broker does not know this version, and says so in version 0, as it must (KIP-511)",
-        (), "response", 18, range(1, 1 << 15), when=("error_code", 35),
+        (), "response", 18, range(1, 1 << 15), when=(("error_code", 35),),
     ),
     "subscription-v1-as-v0": Quirk(
         "a subscription of version 1 laid out as version 0, without owned_partitions",
@@ -96,9 +97,9 @@ def is_spare(finding: Holder) -> bool:
 
 
 def is_known(code: str, body: object) -> bool:
-    """Return whether a body read as this quirk has it is one, by the value that it must have."""
+    """Return whether a body read as this quirk has it is one, by the values that it must have."""
     when = QUIRKS[code].when
-    return when is None or (isinstance(body, dict) and body.get(when[0], when) == when[1])
+    return not when or (isinstance(body, dict) and all(body.get(name, when) == value for name, value in when))
 
 
 def has_spare(side: str, key: int, version: int, left: bytes) -> str:

@@ -254,7 +254,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "header": message.header, "body": json_body(message, look),
         "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
         "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
-        "mistake": mistake_object(piece, look),
+        **({"mistake": mistake_object(piece, look)} if piece.mistake else {}),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
 

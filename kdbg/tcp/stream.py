@@ -17,11 +17,12 @@ MASK = 0xFFFFFFFF
 BEHIND = 1 << 30
 """The largest TCP window: nothing sent again lies further back, so what seems to is far ahead, after a great loss."""
 NEAR = 1 << 24
-PATIENCE = 64
-"""Packets of a connection waited for a hole that the other side has acknowledged: capture files can be shuffled."""
+PATIENCE, LOOK = 1024, 64
+"""Packets of a connection waited for a hole that the other side has acknowledged: capture files can be shuffled. After
+so many as the second, time counts as well, where somebody waits for what comes."""
 NEVER = 1 << 62
 """More packets than a connection can have."""
-SEGMENTS, BYTES = 1024, 8 << 20
+SEGMENTS, BYTES = 4096, 8 << 20
 
 
 class Receiver(Protocol):
@@ -75,8 +76,8 @@ class Stream:
     """
 
     __slots__ = (
-        "_acknowledged", "_fin", "_held", "_ledger", "_runs", "_segments", "_size", "certain", "deadline", "due",
-        "ended", "first", "receiver", "regular",
+        "_acknowledged", "_fin", "_given_up_at", "_held", "_ledger", "_runs", "_segments", "_size", "certain",
+        "deadline", "due", "ended", "first", "receiver", "regular",
     )  # fmt: skip
     certain: bool
     ended: bool
@@ -93,6 +94,7 @@ class Stream:
         self._held = 0
         self._fin: Run | None = None
         self._acknowledged, self.deadline = 0, NEVER
+        self._given_up_at = NEVER, NEVER
         self.first: int | None = None
         self.certain = self.ended = self.regular = False
 
@@ -155,16 +157,24 @@ class Stream:
             self._held = sum(len(run.payload) for run in self._runs)
             self._settle()
 
-    def acknowledged(self, ack: int, seen: int) -> None:
-        """Note that the other side has everything before `ack`; `seen` counts the connection's packets so far."""
+    def acknowledged(self, ack: int, seen: int, until: int = NEVER) -> None:
+        """Note that the other side has everything before `ack`; `seen` counts the connection's packets so far.
+
+        What is missing of that is waited for until a time, or for so many packets.
+        """
         if self.deadline == NEVER and (goal := self._goal()) is not None:
             place = self._place(ack)
             if place >= goal.start:
-                self._acknowledged, self.deadline = place, seen + PATIENCE
+                self._acknowledged, self.deadline = place, seen + min(LOOK, PATIENCE)
+                self._given_up_at = seen + PATIENCE, until
 
-    def overdue(self, seen: int) -> None:
-        """Give up the holes that were acknowledged PATIENCE packets ago; each becomes a gap."""
+    def overdue(self, seen: int, time: int = 0) -> None:
+        """Give up the holes that were acknowledged PATIENCE packets ago, or whose time is over; each becomes a gap."""
         if seen < self.deadline:
+            return
+        last, until = self._given_up_at
+        if seen < last and time < until:
+            self.deadline = min(seen + LOOK, last)
             return
         self.deadline = NEVER
         self._give_up(self._acknowledged)

@@ -7,7 +7,7 @@ connection on the same ports, and when the table is full the least recently acti
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from kdbg.budget import Held
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, reverse
@@ -16,9 +16,13 @@ from kdbg.tcp.reuse import is_same, lowest, reopened
 from kdbg.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 
 CONNECTIONS = 65_536
-SHUFFLED = 64
+SHUFFLED, LOOK = 1024, 64
 """Packets of the capture that are waited for what belongs before those at hand: where a connection's data begins, if
-nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it."""
+nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it.
+After so many as the second, time counts as well: see `LATE`."""
+LATE = 3_000_000_000
+"""Nanoseconds after which nothing is waited for any more that is missing, where the source is waited on."""
+LARGE = 1 << 12
 BEFORE = 1 << 20
 """Bytes of the other end that data may wait for, which acknowledges them before they were captured."""
 COPY = 1_000_000
@@ -52,15 +56,16 @@ class Table:
         self._most, self._segments, self._size = connections, segments, size
         self._entries: dict[bytes, TrackedConnection] = {}
         self._count = 0
-        self._waiting: deque[tuple[int, Connection]] = deque()
-        """Connections with packets that wait, or that were reset, and up to which packet of the capture they may."""
-        self._due = NEVER
+        self._waiting: deque[tuple[int, Connection, int, int]] = deque()
+        """Connections with packets that wait, or that were reset: when to look again, up to which packet of the capture
+        they may wait, and until which time."""
+        self._due = self._late = NEVER
 
     def receive(self, packet: Packet) -> None:
         """Take the next packet of the capture."""
         number, time, flow, seq, _, flags, _, length = packet
         if self._due <= number:
-            self._settle(number)
+            self._settle(number, time)
         entry = self._entries.get(flow)
         if flags & SYN:
             entry = self._shake_hands(entry, (seq + 1) & MASK, packet)
@@ -73,7 +78,7 @@ class Table:
         connection.bytes += length
         connection.last_time, connection.last_packet = time, number
         if connection.early or ((length or flags & FIN) and not _is_due(entry, packet)):
-            self._keep(connection, packet)
+            self._keep(entry, packet)
         else:
             self._take(entry, packet)
 
@@ -88,7 +93,7 @@ class Table:
             if stream.near(seq) and not (connection.reset or stream.older(seq)):
                 connection.reset = True
                 connection.refused = stream is connection.answered and 0 < connection.asks == connection.packets - 1
-                self._await(connection, number)
+                self._await(connection, packet)
             return
         if length:
             stream.receive(seq, payload, length, time, number)
@@ -96,43 +101,30 @@ class Table:
             stream.finish((seq + length) & MASK, time, number)
         if not other.regular:
             if flags & ACK:
-                other.acknowledged(ack, seen)
+                other.acknowledged(ack, seen, time + self._late)
             if other.deadline <= seen:
-                other.overdue(seen)
+                other.overdue(seen, time)
         if stream.deadline <= seen:
-            stream.overdue(seen)
+            stream.overdue(seen, time)
 
     def receive_all(self, packets: Sequence[Packet]) -> None:
         """Take the next packets of the capture.
 
         Bytes that come in order, and packets without any, are handled here, as in `receive`, with fewer calls.
         """
-        left = iter(packets)
-        while (self._due == NEVER or self._take_slowly(left)) and self._take_fast(left):
-            pass
-
-    def _take_slowly(self, packets: Iterator[Packet]) -> bool:
-        """Take packets while something waits; return whether there may be more of them."""
-        for packet in packets:
-            self.receive(packet)
-            if self._due == NEVER:
-                return True
-        return False
-
-    def _take_fast(self, packets: Iterator[Packet]) -> bool:
-        """Take packets until something waits; return whether there may be more of them."""
-        entries, receive = self._entries, self.receive
+        entries, receive, look = self._entries, self.receive, self._due
         for packet in packets:
             number, time, flow, seq, ack, flags, payload, length = packet
             entry = entries.get(flow)
-            if entry is not None and not flags & UNUSUAL:
+            if entry is not None and number < look and not flags & UNUSUAL:
                 connection, stream, other = entry
                 if stream.regular and other.regular:
                     if not length:
                         connection.packets += 1
                         connection.last_time, connection.last_packet = time, number
                         continue
-                    if seq == stream.due & MASK and len(payload) == length and ack <= other.due:
+                    in_order = seq == stream.due & MASK and len(payload) == length and ack <= other.due
+                    if in_order and not connection.early:
                         connection.packets += 1
                         connection.bytes += length
                         connection.last_time, connection.last_packet = time, number
@@ -140,9 +132,7 @@ class Table:
                         stream.receiver.data(payload, time, number)
                         continue
             receive(packet)
-            if self._due < NEVER:
-                return True
-        return False
+            look = self._due
 
     def place(self, packet: Packet) -> tuple[Connection, Stream, int] | None:
         """Return connection and stream of a packet that was received last, and the position of its first byte there.
@@ -156,28 +146,42 @@ class Table:
         return connection, stream, stream.position(packet[3] + bool(packet[5] & SYN))
 
     def settle(self) -> None:
-        """Take the data that waits for its beginning as all there is: none is there for now that belongs before it."""
-        for _, connection in list(self._waiting):
+        """Take the data that waits for its beginning as all there is: none is there for now that belongs before it.
+
+        Who calls this waits for what comes: from now on nothing that is missing is waited for longer than `LATE`.
+        """
+        self._late = LATE
+        for _, connection, _, _ in list(self._waiting):
             if connection.early:
                 self._give_up(connection, NEVER)
 
     def close(self) -> None:
         """End every connection; for the end of the capture."""
-        self._settle(NEVER)
+        self._settle(NEVER, NEVER)
         for connection, stream, _ in list(self._entries.values()):
             if stream is connection.sent:
                 connection.close()
         self._entries.clear()
 
-    def _keep(self, connection: Connection, packet: Packet) -> None:
-        """Let a packet wait behind those that do; take what need not wait any more."""
+    def _keep(self, entry: TrackedConnection, packet: Packet) -> None:
+        """Let a packet wait behind those that do, or take it, and then what need not wait any more."""
+        connection, stream, other = entry
         if not connection.early:
             connection.early = []
-            self._await(connection, packet[0])
-        connection.early.append(packet)
-        self._take_due(connection)
-        if len(connection.early) > SHUFFLED:  # the packets' numbers do not count them
-            self._give_up(connection, NEVER)
+            self._await(connection, packet)
+        before = stream.due, other.due, stream.ended, other.ended
+        if _is_due(entry, packet):
+            self._take(entry, packet)
+        else:
+            connection.early.append(packet)
+        if packet[5] & SYN or (stream.due, other.due, stream.ended, other.ended) != before:
+            self._take_due(connection)
+        elif len(connection.early) > SHUFFLED or self._is_much(connection.early, packet):
+            self._give_up(connection, NEVER)  # the packets' numbers do not count them
+
+    def _is_much(self, early: Sequence[Packet], latest: Packet) -> bool:
+        """Whether packets of which the latest is large hold more than a stream may."""
+        return latest[7] > LARGE and sum(packet[7] for packet in early) > self._size
 
     def _take_due(self, connection: Connection) -> None:
         early, entries = connection.early, self._entries
@@ -199,27 +203,33 @@ class Table:
         self._take_due(connection)
         while early := connection.early:
             if early[0][0] + SHUFFLED > number:
-                self._await(connection, early[0][0])
+                self._await(connection, early[0])
                 return
             self._entries[early[0][2]][2].give_up(early[0][4])
             connection.lossy = not _is_due(self._entries[early[0][2]], early[0])
             self._take_due(connection)
 
-    def _await(self, connection: Connection, number: int) -> None:
+    def _await(self, connection: Connection, packet: Packet) -> None:
         """Come back to a connection some packets after this one."""
-        self._waiting.append((number + SHUFFLED, connection))
+        self._await_until(connection, packet[0], packet[1])
+
+    def _await_until(self, connection: Connection, number: int, time: int) -> None:
+        self._waiting.append((number + LOOK, connection, number + SHUFFLED, time + self._late))
         self._due = self._waiting[0][0]
 
-    def _settle(self, number: int) -> None:
+    def _settle(self, number: int, time: int) -> None:
         """Take what has waited long enough at this packet, and end what was reset and is silent since."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= number:
-            since, connection = waiting.popleft()
+            _, connection, last, until = waiting.popleft()
+            if number < last and time < until:
+                waiting.append((min(number + LOOK, last), connection, last, until))
+                continue
             if connection.early:
-                self._give_up(connection, number)
+                self._give_up(connection, max(number, last))
             if connection.reset and not connection.ended:
-                if number < NEVER and connection.last_packet + SHUFFLED > since:
-                    self._await(connection, connection.last_packet)
+                if number < NEVER and connection.last_packet + SHUFFLED > last:
+                    self._await_until(connection, connection.last_packet, connection.last_time)
                 else:
                     connection.close()
         self._due = waiting[0][0] if waiting else NEVER

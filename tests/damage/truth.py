@@ -35,6 +35,7 @@ class Frame(NamedTuple):
     start: int
     data: bytes
     exchange: int
+    asks: bool
 
     @property
     def end(self) -> int:
@@ -112,7 +113,7 @@ def whole(path: Path) -> Whole:
         found = next((one for one in left[way] if one[1] == half.data), None)
         assert found is not None, f"{path.name}: a message of exchange {n + 1} is no frame"
         left[way].remove(found)
-        frames[way].append(Frame(way, *found, n))
+        frames[way].append(Frame(way, *found, n, half.direction == "request"))
         return frames[way][-1]
 
     halves = [(frame(one.request, n), frame(one.response, n)) for n, one in enumerate(exchanges)]

@@ -55,6 +55,40 @@ def reorder(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
     return [one for _, one in sorted((n + rng.random() * reach, one) for n, one in enumerate(packets))]
 
 
+def delay(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
+    """Some packets come up to thousands of packets, and so up to seconds, late."""
+    reach, share = rng.choice([10, 64, 200, 1000, 5000]), rng.choice([0.01, 0.05, 0.2])
+    late = [(n + rng.uniform(10, reach + 10) if rng.random() < share else n, one) for n, one in enumerate(packets)]
+    return [one for _, one in sorted(late, key=lambda placed: placed[0])]
+
+
+def delay_ends(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
+    """Of the last packets of connections some come after its FINs and RSTs, up to hundreds of packets late."""
+    last = {whole.places[number].way[0]: n for n, (number, _) in enumerate(packets)}
+    reach, out = rng.choice([3, 30, 300]), list[tuple[float, tuple[int, Packet]]]()
+    for n, one in enumerate(packets):
+        end = last[whole.places[one[0]].way[0]]
+        out.append((end + rng.uniform(0.1, reach) if end - n < 12 and rng.random() < 0.3 else n, one))
+    return [one for _, one in sorted(out, key=lambda placed: placed[0])]
+
+
+def delay_copies(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
+    """Copies of packets, of those of handshakes most often, come up to thousands of packets late."""
+    reach, out = rng.choice([64, 500, 5000]), list[tuple[float, tuple[int, Packet]]]()
+    for n, one in enumerate(packets):
+        out.append((n, one))
+        if rng.random() < (0.02 if one[1][6] else 0.2):
+            out.append((n + rng.uniform(10, reach), one))
+    return [one for _, one in sorted(out, key=lambda placed: placed[0])]
+
+
+def mix(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
+    """Packets are missing, come twice, and come late."""
+    for damage in (drop, duplicate, delay):
+        packets = damage(whole, packets, rng)
+    return packets
+
+
 def truncate(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
     """All packets, or some, are cut by a snap length."""
     snaplen, share = rng.choice([80, 88, 96, 128, 300]) - HEADERS, rng.choice([1.0, 0.05])
@@ -121,6 +155,10 @@ DAMAGE: dict[str, Damage] = {
     "drop": drop,
     "duplicate": duplicate,
     "reorder": reorder,
+    "delay": delay,
+    "delay ends": delay_ends,
+    "delay copies": delay_copies,
+    "mix": mix,
     "truncate": truncate,
     "flip": flip,
     "flip sizes": flip_sizes,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from kdbg.engine.engine import Engine
+from kdbg.findings import Finding, Kind
 from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.messages.peers import End, Peers
 
 from .truth import Frame, Way, Whole, numbered
 from .variants import Kept
+
+COVERING = {Kind.GAP, Kind.SKIPPED, Kind.MIDSTREAM, Kind.TRUNCATED}
+GIVEN_UP = {Kind.NOT_KAFKA, Kind.ENCRYPTED}
 
 
 @dataclass
@@ -20,6 +26,10 @@ class Verdict:
     untouched: int = 0
     lost: int = 0
     """Untouched, and not shown as they are."""
+    uncovered: int = 0
+    """Lost, and no finding accounts for their bytes."""
+    flagged: int = 0
+    """Untouched and shown as they are, with a finding that they do not have in the whole capture."""
     touched: int = 0
     """Damage fell on a part of them, and a whole half or a header is left."""
     hidden: int = 0
@@ -74,6 +84,33 @@ class Damaged:
         ]
 
 
+class Covers:
+    """How many bytes of each direction findings account for, by the ends of its connection."""
+
+    def __init__(self, shown: Iterable[Exchange], left_over: Iterable[tuple[Peers, Finding]]) -> None:
+        self._left: Counter[tuple[frozenset[End], str]] = Counter()
+        self._given_up: set[frozenset[End]] = set()
+        told = [(one.peers, finding) for one in shown for finding in one.findings]
+        for peers, finding in [*told, *left_over]:
+            ends = frozenset((peers.client, peers.broker))
+            if finding.kind in COVERING:
+                self._left[ends, finding.side] += finding.length
+            if finding.kind in GIVEN_UP:
+                self._given_up.add(ends)
+
+    def all_of(self, peers: Peers, frames: list[Frame]) -> bool:
+        """Return whether findings account for these frames; each byte of a finding accounts for one."""
+        ends = frozenset((peers.client, peers.broker))
+        if ends in self._given_up:
+            return True
+        for frame in frames:
+            side = "request" if frame.asks else "response"
+            self._left[ends, side] -= len(frame.data) + 4
+            if self._left[ends, side] < 0:
+                return False
+        return True
+
+
 def judge(whole: Whole, kept: Kept) -> Verdict:
     """Decode a damaged capture, and compare."""
     damaged, verdict = Damaged(whole, kept), Verdict()
@@ -83,6 +120,8 @@ def judge(whole: Whole, kept: Kept) -> Verdict:
     same: set[int] = set()
     seen: set[int] = set()
     told: set[int] = set()
+    kinds: dict[int, set[Kind]] = {}
+    covers = Covers(shown, engine.findings)
     taken: set[tuple[Way, int]] = set()
     for exchange in shown:
         halves = [(half, ways[half.first_packet - 1]) for half in (exchange.request, exchange.response) if half]
@@ -108,6 +147,7 @@ def judge(whole: Whole, kept: Kept) -> Verdict:
         seen.add(number)
         if exchange.all_findings():
             told.add(number)
+        kinds[number] = {finding.kind for finding in exchange.all_findings()}
         if _same(exchange, true):
             same.add(number)
         elif exchange.request is None and exchange.api is not None:
@@ -128,6 +168,14 @@ def judge(whole: Whole, kept: Kept) -> Verdict:
             if number not in same:
                 verdict.lost += 1
                 verdict.notes.append(f"lost {number + 1} {true!r} {'split' if number in seen else ''}")
+                if not covers.all_of(
+                    true.peers, [one for one in (asked, answered) if one and (one.way, one.start) not in taken]
+                ):
+                    verdict.uncovered += 1
+                    verdict.notes.append(f"uncovered {number + 1} {true!r}")
+            elif extra := kinds[number] - {finding.kind for finding in true.all_findings()}:
+                verdict.flagged += 1
+                verdict.notes.append(f"flagged {number + 1} {true!r} {sorted(extra)}")
             continue
         halves_left = [damaged.untouched(frame) for frame in (asked, answered) if frame is not None]
         if any(halves_left):

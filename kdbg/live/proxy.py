@@ -102,7 +102,8 @@ class Proxy:
         self._listeners.clear()
         await turns()  # connections that were just accepted become sessions
         for session in list(self._sessions):
-            session.hang_up()
+            if not session.client.is_lost:  # otherwise its broker still has a response to send
+                session.hang_up()
         end = asyncio.get_running_loop().time() + GRACE
         while self._sessions and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.01)

@@ -80,6 +80,29 @@ def test_responses_are_shown_though_the_client_has_gone(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+def test_a_proxy_that_ends_waits_for_responses_to_clients_that_have_gone(
+    server: ssl.SSLContext, client: ssl.SSLContext
+) -> None:
+    came, ending = threading.Event(), threading.Event()
+
+    def answer(sock: socket.socket) -> None:
+        read_frame(sock)
+        came.set()
+        ending.wait(20)
+        sock.sendall(answered(1))
+
+    with broker(answer, server) as peer:
+        with running(peer, tls=server, upstream=Upstream(tls=client)) as stage:
+            sock = stage.connect(client)
+            sock.sendall(asked(1))
+            assert came.wait(20)
+            goodbye(sock)
+            (session,) = stage.proxy._sessions
+            stage.wait(lambda: session.client.is_lost)
+            threading.Timer(0.2, ending.set).start()
+        assert [one.response is not None for one in stage.exchanges()] == [True]
+
+
 def test_a_broker_that_does_not_respond_is_not_waited_for_long(
     client: ssl.SSLContext, server: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self
@@ -96,7 +96,7 @@ async def serve(
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, over.set)
     said = lambda line: say(escape(line))  # noqa: E731
-    mock = Mock(recording, options.listening, tap=saved, say=said, tell=said)
+    mock = Mock(recording, options.listening, tap=saved, say=said, tell=_once(said))
     mock.listen(brokers)
     if not is_local(options.listening.host):
         say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
@@ -107,3 +107,15 @@ async def serve(
     say(f"{count(mock.connections, 'connection')} · {count(answers.answered, 'request')} answered · "
         f"{answers.refused:,} without an answer in the captures · {count(answers.rejected, 'mistake')}")  # fmt: skip
     return INTERRUPTED
+
+
+def _once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what says each line once, of the first thousand."""
+    told = set[str]()
+
+    def tell(line: str) -> None:
+        if line not in told and len(told) < 1000:
+            told.add(line)
+            say(line)
+
+    return tell

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack
 
 from . import grammars
 from .errors import BuildError, CaptureError, DefinitionError, InputError, UnknownVersion
@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from .wire import Api
 
 
-def decode(data: bytes, *, api: str | int, version: int, direction: Direction, header: bool = True) -> Message:
+def decode(
+    data: bytes,
+    *,
+    api: str | int,
+    version: int,
+    direction: Direction,
+    header: bool = True,
+    errors: Literal["strict", "collect"] = "strict",
+) -> Message:
     """Decode one message.
 
     `data` begins at the header, behind the 4-byte size, or at the body with `header=False`. `api` is a name, an alias
@@ -40,12 +48,25 @@ def decode(data: bytes, *, api: str | int, version: int, direction: Direction, h
     (an unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
-    for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed.
+    for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed. With
+    `errors="collect"` such bytes raise nothing: `body` has the fields up to them, `findings` say what is wrong and
+    where; where `data` begins at the header, a finding of the kind "mistake" names the mistake of the program that
+    wrote the message, if kdbg recognises it.
     """
+    if errors not in ("strict", "collect"):
+        raise InputError(f"errors is 'strict' or 'collect', not {errors!r}")
     found = grammars.api(api)
     known(found, version, direction)
     data = bytes(data)
-    return open_payloads(strict(read_message(found, version, direction, data, header=header)), data)
+    message = read_message(found, version, direction, data, header=header)
+    if errors == "strict":
+        return open_payloads(strict(message), data)
+    open_payloads(message, data)
+    if header:
+        from .messages.mistakes import explained  # which valid messages do without
+
+        message.findings = explained(message, data)
+    return message
 
 
 def encode(

@@ -33,14 +33,14 @@ ARROWS: dict[str, set[str]] = {
     "pasted": {"capture"},
     "tcp": {"capture.packet"},
     "tls": {"tcp"},
-    "messages": {"grammars", "wire"},
+    "messages": {"grammars", "mistakes", "wire"},
     "jobs": {"messages"},
     "logs": {"capture", "messages", "grammars", "wire"},
     "engine": {"mistakes", "messages", "tls", "tcp", "grammars", "wire", "capture.packet"},
     "ledgers": {"tcp", "messages", "grammars", "wire", "capture.packet"},
     "diagnosis": {"ledgers", "mistakes", "tcp", "messages", "grammars", "wire"},
     "places": {"engine", "messages", "capture.packet"},
-    "mistakes": {"messages", "grammars", "wire"},
+    "mistakes": {"messages.message", "messages.score", "messages.weigh", "grammars", "wire"},
     "guess": {"engine", "mistakes", "messages", "grammars", "wire"},
     "filters": {"messages", "grammars", "wire"},
     "compare": {"stats", "messages", "wire"},
@@ -193,8 +193,12 @@ def test_packages_stay_in_their_rooms() -> None:
             assert owners is None or room_of(path) in owners, f"{path} imports {name}"
 
 
+BELOW = {"capture.packet", "messages.message", "messages.score", "messages.weigh"}
+"""Files that stand below the rest of their rooms: others may import them that their rooms import."""
+
+
 def test_the_arrows_make_no_circle() -> None:
-    left = {room: {target.split(".")[0] for target in targets if target != "capture.packet"} & ARROWS.keys()
+    left = {room: {target.split(".")[0] for target in targets - BELOW} & ARROWS.keys()
             for room, targets in ARROWS.items()}  # fmt: skip
     while left:
         ends = [room for room, targets in left.items() if not targets & left.keys()]

@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
         topics: dict[UUID, str] | None = None,
     ) -> Connection:  # fmt: skip
         """Connect (TCP, then TLS if set); `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller."""
-        connection = cls(address, settings, seen, tap, Known(topics, {}) if topics is not None else None)
+        connection = cls(address, settings, seen, tap, Known.nothing(topics) if topics is not None else None)
         transport = await reach(address, settings, connection, connection._new_socket)
         if transport is not connection._transport:
             connection._outgoing.layers = (transport, connection._transport)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,27 @@ def diagnose(book: Ledgers) -> list[Case]:
             if number >= MOST:
                 break
             cases.append(case)
-    return sorted(after_effects(cases), key=weight)
+    return sorted(after_effects(after_mistakes(cases, book)), key=weight)
+
+
+def after_mistakes(cases: list[Case], book: Ledgers) -> list[Case]:
+    """Return the cases, those as notes that blame somebody for what a malformed message explains itself.
+
+    Such a case has a malformed message as its first evidence, and in half of all.
+    """
+    mistaken = {number: f"malformed-{side}" for session in book.sessions.values()
+                for number, side in session.mistakes.exchanges.items()}  # fmt: skip
+    return [_after_mistake(case, mistaken) for case in cases] if mistaken else cases
+
+
+def _after_mistake(case: Case, mistaken: Mapping[int, str]) -> Case:
+    numbers = case.evidence.exchanges
+    because = mistaken.get(numbers[0]) if numbers else None
+    if because is None or case.code in mistaken.values():
+        return case
+    if 2 * sum(number in mistaken for number in numbers) < len(numbers):
+        return case
+    return replace(case, severity=Severity.NOTE, because=because)
 
 
 def after_effects(cases: list[Case]) -> list[Case]:

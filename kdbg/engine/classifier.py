@@ -16,6 +16,7 @@ from ..tcp.stream import Receiver
 from . import requests, responses
 from .foreign import LONGEST_BEGINNING, is_tls, looks_like
 from .framing import Framer
+from .misframed import misframed_request
 from .preambles import Read, begins
 from .search import Buffer, Search, size_at
 from .states import CLASSIFICATION, Classification, Sign, next_state
@@ -299,7 +300,13 @@ class Classifier:
         return PATIENCE_WHOLE if self.sides[0].intact else PATIENCE_MIDSTREAM
 
     def _settle(self) -> None:
-        """Take the side that seemed to begin with a request for the client's; without one, give the connection up."""
+        """Take the side that seemed to begin with a request for the client's; without one, give the connection up.
+
+        One whose first request is written wrong begins with one, too.
+        """
+        if self.certain and self.sides[0].intact and misframed_request(self.sides[0].beginning) is not None:
+            self._decide(self.sides[0])
+            return
         for side in self.sides[: 1 if self.connection.handshake else 2]:
             if side.guess and not self._is_other(side):
                 self._decide(side)

@@ -49,6 +49,9 @@ class Owner(Seeker, Protocol):
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame without its length; the last `missing` bytes of it cannot be had."""
 
+    def misframed(self, data: Buffer, times: tuple[int, int], packets: tuple[int, int]) -> bool:
+        """Take bytes as one message whose size or header is written wrong; return False where they are none."""
+
     def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame as `frame` does, whose last `missing` bytes were not kept, to save memory."""
 
@@ -294,7 +297,15 @@ class Framer:
         return False
 
     def _lose(self, final: bool) -> None:
-        """Search from here, as no frame begins; the end of the one before is searched too, as it may be too long."""
+        """Search from here, as no frame begins; the end of the one before is searched too, as it may be too long.
+
+        Without a search where the bytes at hand are one message, but for its size or header.
+        """
+        if self._data and not self._cut and not self._resumed:
+            size = len(self._data)
+            if self.owner.misframed(self._data, *self._times.of(0, size)):
+                self._drop(size)
+                return
         last, surplus = self.owner.last, self.owner.surplus(self._now)
         self._resumed = ()
         if not (surplus and self._may_begin_in(surplus, final)):

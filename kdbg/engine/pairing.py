@@ -18,11 +18,12 @@ from ..findings.facts import InFlightFull, ResponsesLost, WaitedTooMuch
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
-from ..messages.quirks import is_refusal
+from ..messages.rejection import note_rejection
 from ..messages.software import software_in
 from . import complaints, tokens
 from .identify import API_VERSIONS, Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
+from .out_of_place import out_of_place, reused
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
 from .states import ENDS, Ending, Ends, next_state
@@ -57,7 +58,7 @@ class Pairing:
 
     __slots__ = (
         "_held", "_holds", "_holds_much", "_lost_until", "_waiting", "answered", "asked", "deliver", "findings",
-        "in_flight", "known", "latest", "left_over", "peers", "prefixes", "state", "stragglers", "tokens",
+        "handshake", "in_flight", "known", "latest", "left_over", "peers", "prefixes", "state", "stragglers", "tokens",
         "undecided", "unmatched", "unseen", "whole",
     )  # fmt: skip
     peers: Peers
@@ -92,6 +93,8 @@ class Pairing:
         self.tokens = self.asked = self.answered = 0
         self.latest: int | None = None
         self.undecided = False
+        self.handshake: int | None = None
+        """The version of the last SaslHandshake request, until its tokens are through."""
         self.stragglers: Stragglers = Stragglers()
         self._holds = holds
         self._lost_until: Exchange | None = None
@@ -117,16 +120,15 @@ class Pairing:
             exchange.answered = prefix.wants_answer
         early, self.latest = self._may_be_early(correlation_id), correlation_id
         self.tokens = tokens.expected_after(api, version)
+        exchange.findings += out_of_place(exchange, self.handshake, len(half.data))
+        self.handshake = version if api.key == tokens.SASL_HANDSHAKE else None
         if api.key == tokens.SASL_HANDSHAKE:
-            self._learn("mechanism", tokens.mechanism_of(half))
+            self.known = self.known.and_more("mechanism", tokens.mechanism_of(half))
         elif api.key == API_VERSIONS and (software := software_in(half)):
-            self._learn("software", software)
+            self.known = self.known.and_more("software", software)
         elif prefix is not None:
             self.prefixes.remember(prefix, half.data)
         return self._register(exchange, half, early=early)
-
-    def _learn(self, name: str, fact: object) -> None:
-        self.known = Known(self.known.topics, {**self.known.facts, name: fact})
 
     def repeated(self, prefix: Prefix, correlation_id: int, half: CapturedMessage) -> Exchange:
         """Register a request with a prefix that is remembered, where no token is due, and return its exchange."""
@@ -145,6 +147,8 @@ class Pairing:
             return exchange
         if exchange.answered:
             self.asked += 1
+            if self.in_flight and self.whole and self._lost_until is None:
+                exchange.findings += reused(exchange, self.in_flight)
             self.in_flight.append(exchange)
             if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
                 for oldest in self.in_flight.surplus():
@@ -163,7 +167,7 @@ class Pairing:
     def _token(self, half: CapturedMessage) -> Exchange:
         """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
         if not self.tokens and "mechanism" not in self.known.facts:
-            self._learn("mechanism", tokens.DEFAULT_MECHANISM)
+            self.known = self.known.and_more("mechanism", tokens.DEFAULT_MECHANISM)
         self.tokens = (self.tokens or tokens.ROUNDS) - 1
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
@@ -187,6 +191,7 @@ class Pairing:
             if half is not None and (large := complaints.too_large(half.data, half.size - 4)) is not None:
                 exchange.findings.append(large)
             self.stragglers.remember(exchange, complaints.too_late())
+        note_rejection(exchange)
         self._hand_over(exchange)
 
     def _hold(self) -> None:
@@ -314,9 +319,8 @@ class Pairing:
         half.asked, half.known = exchange.request, self.known
         if half.missing:
             exchange.findings.append(complaints.broken_off(half))
-        if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
-            exchange.request.refused = is_refusal(exchange.api, half.data)
-        if self.tokens and _is_handshake(exchange) and tokens.refused(half):
+        note_rejection(exchange)
+        if self.tokens and tokens.refused(exchange.api, half):
             self.tokens = 0
         if not told:
             self._hand_over(exchange)
@@ -393,7 +397,3 @@ class _Waiting:
 def _held_by(half: CapturedMessage) -> int:
     """Return the bytes of memory that a half takes which waits, itself included."""
     return len(half.data) + HALF
-
-
-def _is_handshake(exchange: Exchange) -> bool:
-    return exchange.api is not None and exchange.api.key == tokens.SASL_HANDSHAKE

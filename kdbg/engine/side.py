@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from ..wire.language.api import Direction
 from . import complaints
+from .misframed import Misframed
 from .pairing import Pairing
 from .search import Buffer
 from .validation import excess, excess_of
@@ -84,12 +85,29 @@ class Side:
         """Judge a frame of which no more bytes are to be had, as `framing.Owner` has it."""
         return None, None
 
+    def misframed(self, data: Buffer, times: tuple[int, int], packets: tuple[int, int]) -> bool:
+        """Take one message whose size or header is written wrong, as `framing.Owner` has it."""
+        found = self._misframed(data)
+        if found is not None:
+            self.frame(found.frame, times, packets, 0, found.header)
+            if self._exchange is not None and found.finding is not None:
+                self._exchange.findings.append(found.finding)
+        return found is not None
+
+    def _misframed(self, data: Buffer) -> Misframed | None:
+        """Return the message that is meant by these bytes; None where none is."""
+        raise NotImplementedError
+
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame, as `framing.Owner` has it."""
         raise NotImplementedError
 
     def wrong_length(self, excess: int) -> None:
-        found = self._exchange.findings if self._exchange is not None else self.pairing.findings
+        exchange = self._exchange
+        found = exchange.findings if exchange is not None else self.pairing.findings
+        half = (exchange.request if self.direction == "request" else exchange.response) if exchange else None
+        if half is not None:
+            half.excess = excess
         found.append(complaints.wrong_length(self.direction, excess))
 
     def skipped(self, length: int, beginning: bytes) -> None:

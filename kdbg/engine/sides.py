@@ -17,6 +17,7 @@ from ..wire.language.api import Direction
 from . import complaints, requests
 from .foreign import looks_like
 from .identify import fits_any
+from .misframed import Misframed, misframed_request, misframed_response, raw_token
 from .pairing import Pairing
 from .requests import RequestHeader
 from .responses import AHEAD, FAR, FEW, beyond, find, pattern, steps
@@ -135,6 +136,11 @@ class RequestSide(Side, requests.AnyRequest):
         if pairing.undecided:
             self._decide()
 
+    def _misframed(self, data: Buffer) -> Misframed | None:
+        if self.pairing.handshake is not None and self.pairing.handshake > 0:
+            return raw_token(data)
+        return misframed_request(data) if not self.pairing.tokens else None
+
     def _decide(self) -> None:
         """Let the other side look again at what it could not decide without this request."""
         self.pairing.undecided = False
@@ -221,6 +227,10 @@ class ResponseSide(Side):
         if not 4 <= size <= MAX_FRAME or abs(ahead) > AHEAD:
             return False
         return ahead > 0 or (self.pairing.latest is None and fits_any(bytes(data[start:end])))
+
+    def _misframed(self, data: Buffer) -> Misframed | None:
+        in_flight = self.pairing.in_flight
+        return misframed_response(data, in_flight[0]) if in_flight else None
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing

@@ -16,7 +16,7 @@ from ..messages.exchange import CapturedMessage
 from ..messages.message import read
 from ..wire import Api
 
-SASL_HANDSHAKE = 17
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 ROUNDS = 16
 """The most raw tokens a client sends to authenticate once: no mechanism needs more than a few."""
 DEFAULT_MECHANISM = "GSSAPI"
@@ -46,9 +46,9 @@ def mechanism_of(half: CapturedMessage) -> Any:
     return _body(half).get("mechanism")
 
 
-def refused(half: CapturedMessage) -> bool:
-    """Return whether a SaslHandshake response has an error code, so that no tokens follow."""
-    return bool(_body(half).get("error_code"))
+def refused(api: Api | None, response: CapturedMessage) -> bool:
+    """Return whether this is a SaslHandshake response with an error code, so that no tokens follow."""
+    return api is not None and api.key == SASL_HANDSHAKE and bool(_body(response).get("error_code"))
 
 
 def _body(half: CapturedMessage) -> dict[str, Any]:

@@ -196,6 +196,27 @@ class KnownQuirk(NamedTuple):
     sure: str
 
 
+class MessageMistake(NamedTuple):
+    """A mistake of the program that wrote a message: a kind of `mistakes.MISTAKES`, and what fills its sentence.
+
+    `version` is that of the message. `sure` is how sure it is, as `quirks.Sure`.
+    """
+
+    kind: str
+    api: str
+    version: int
+    actual: str
+    expected: str
+    sure: str
+
+
+class SearchLimit(NamedTuple):
+    """A message is not searched for a mistake: `most` messages like it were within `seconds`."""
+
+    most: int
+    seconds: int
+
+
 class Stopped(NamedTuple):
     """Reading could not go on, at byte `at` of the buffer that was read."""
 
@@ -287,6 +308,7 @@ Facts: TypeAlias = (
     | SizeCoversOthers | BrokenOff | NotHeld | WaitedTooMuch | RequestTooLarge | RequestUnseen | Answers
     | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate
     | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk
+    | MessageMistake | SearchLimit
     | Stopped | InPayload | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone
     | CaptureTrouble
 )  # fmt: skip

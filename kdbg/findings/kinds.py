@@ -63,6 +63,8 @@ class Kind(StrEnum):
     PAYLOAD = "payload", "bytes inside a field or a record that are not what they should be", _ERROR, _HARMLESS
     DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
     QUIRK = "quirk", "a known habit of some peers, which others understand", _NOTE, _HARMLESS
+    MISTAKE = "mistake", "a mistake of the program that wrote the message", _ERROR, _HARMLESS
+    SEARCH_LIMIT = "search-limit", "kdbg does not search this message for a mistake", _NOTE, _HARMLESS
     MIDSTREAM = "midstream", "the connection was open before the capture began", _NOTE
     TOO_LARGE = "too-large", "a request that is larger than brokers take"
     UNANSWERED = "unanswered", "no response was seen", _WARNING

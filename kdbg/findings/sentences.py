@@ -135,6 +135,10 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.NoSide: "kdbg has no grammar for {side}s of version {version} of {api}; {left} bytes of body left unread",
     of.KnownQuirk: _quirk,
     of.KnownForm: "this is {name}",
+    of.SearchLimit: lambda facts: (
+        f"not searched for a mistake: kdbg searches {count(facts.most, 'message')} that are"
+        f" wrong in the same way within {count(facts.seconds, 'second')}"
+    ),
     faults.Leftover: lambda facts: f"{plural(facts.length, 'byte')} left over after the message was complete",
     of.EntryCut: "the file ends inside {what}: {left:,} of {size:,} bytes are there",
     of.Zeros: "{length:,} bytes of zero",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .facts import Facts, InPayload, Stopped
+from .facts import Facts, InPayload, MessageMistake, Stopped
 from .kinds import Kind
+from .mistakes import mistake_sentence
 from .sentences import sentence
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def text_of(finding: Odd) -> str:
     if isinstance(facts, InPayload):
         stands = isinstance(facts.fault, Stopped) and finding.start is not None
         return beside(finding) + (at_byte(finding.start or 0) if stands else "")
+    if isinstance(facts, MessageMistake):
+        return beside(finding) + (at_byte_of_frame(finding.start) if finding.start is not None else "")
     return _said(finding)
 
 
@@ -54,6 +57,8 @@ def beside(finding: Odd) -> str:
         return f"{path or 'message'}: {sentence(facts.fault)}"
     if isinstance(facts, InPayload):
         return f"{path}: {f'no {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
+    if isinstance(facts, MessageMistake):
+        return mistake_sentence(**facts._asdict(), path=path, direction=finding.side)
     return f"{path}: {_said(finding)}" if path else _said(finding)
 
 
@@ -65,6 +70,11 @@ def stopped(path: str, start: int, fault: Fault) -> str:
 def at_byte(start: int) -> str:
     """Return a byte's place in a message as the end of a sentence, decimal and hexadecimal."""
     return f" at byte {start} (0x{start:04x})"
+
+
+def at_byte_of_frame(start: int) -> str:
+    """Return the same, counted as hexdumps do: from the first byte of the size."""
+    return f" (byte {start + 4} or 0x{start + 4:04x}, counted from the size)"
 
 
 def _in_payload(facts: InPayload) -> str:

@@ -83,8 +83,10 @@ class Ledgers(Accounts):
             return
         asked, told = _body(request), _body(response)
         if not exchange.is_sound(shallow=True):
-            for finding in exchange.all_findings(shallow=True):
+            findings = exchange.all_findings(shallow=True)
+            for finding in findings:
                 session.odd(finding.kind.value, mark)
+                session.mistakes.add(finding, mark, exchange, findings)
         if request is not None and response is None and exchange.answered:
             session.unanswered_count += 1
             if len(session.unanswered) < MOST_UNANSWERED:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..messages.peers import End, Peers
 from ..tcp.paths import Path, Side
+from .malformed import Mistakes
 from .marks import Mark, Seen
 
 MOST_SLOW = 256
@@ -96,6 +97,7 @@ class Session:
         """The longest time for which the broker asked the client to be silent."""
         self.findings: dict[str, Seen] = {}
         """What was odd in its messages, by kind of finding."""
+        self.mistakes: Mistakes = Mistakes()
 
     @property
     def client_id(self) -> str:

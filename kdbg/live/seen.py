@@ -18,7 +18,7 @@ class Seen:
 
     def __init__(self, peers: Callable[[], Peers], topics: dict[UUID, str]) -> None:
         self._peers = peers
-        self._known = Known(topics, {})
+        self._known = Known.nothing(topics)
 
     def exchange(self, asked: Asked, direction: Direction, data: bytes) -> Exchange | None:
         """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was

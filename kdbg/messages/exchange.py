@@ -20,6 +20,7 @@ from .error_codes import ErrorFound, errors_in
 from .latency import Timing
 from .lines import UNTIMED, Line
 from .message import Message, facts_of, facts_of_both, front_of, read
+from .mistakes import OF_SEARCHES, Searches
 from .payloads import Context, may_hold_payloads, open_payloads
 from .peers import Peers
 from .places import Places
@@ -33,16 +34,22 @@ class Known(NamedTuple):
     """What messages have told that helps to read later ones.
 
     `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
-    itself, such as the `mechanism` of its SASL tokens and the client's `software`.
+    itself, such as the `mechanism` of its SASL tokens and the client's `software`. `searches` has those for
+    mistakes, within bounds.
     """
 
     topics: dict[UUID, str]
     facts: dict[str, Any]
+    searches: Searches
 
     @classmethod
-    def nothing(cls) -> Known:
-        """Return what is known before the first message."""
-        return cls(ALWAYS.copy(), {})
+    def nothing(cls, topics: dict[UUID, str] | None = None) -> Known:
+        """Return what is known before the first message: `topics`, or those that are known always."""
+        return cls(ALWAYS.copy() if topics is None else topics, {}, Searches())
+
+    def and_more(self, name: str, fact: object) -> Known:
+        """Return the same with a fact that the connection has told."""
+        return self._replace(facts={**self.facts, name: fact})
 
 
 class CapturedMessage:
@@ -56,8 +63,9 @@ class CapturedMessage:
     """
 
     __slots__ = (
-        "_facts", "_message", "_opened", "api", "asked", "data", "direction", "first_packet", "first_time",
-        "known", "last_packet", "last_time", "missing", "names", "noted", "refused", "sound", "told", "version",
+        "_facts", "_message", "_mistakes", "_opened", "api", "asked", "data", "direction", "excess", "first_packet",
+        "first_time", "known", "last_packet", "last_time", "missing", "names", "noted", "refused", "rejected", "sound",
+        "told", "version",
     )  # fmt: skip
     held = True
     data: bytes
@@ -87,13 +95,23 @@ class CapturedMessage:
         self.asked: CapturedMessage | None = None
         self.refused: bool = False
         """Whether it is a request of ApiVersions whose version the broker does not know."""
+        self.rejected: str = ""
+        """Why the peer rejects it, as `rejection.rejection` returns it; "" where it does not."""
+        self.excess: int = 0
+        """Bytes by which the size before it is too large: they are other messages."""
         self._message: Message | None = None
+        self._mistakes: tuple[Finding, ...] | None = None
         self._facts: Outline | Literal[False] | None = None
 
     @property
     def size(self) -> int:
         """Bytes on the wire, the 4-byte size included."""
         return len(self.data) + self.missing + 4
+
+    @property
+    def claimed(self) -> int:
+        """The size before it: how many bytes of message it claims to follow."""
+        return len(self.data) + self.missing + self.excess
 
     def message(self, *, shallow: bool = False) -> Message | None:
         """Return the message, read when first asked for; None for a response whose request nobody saw.
@@ -116,7 +134,21 @@ class CapturedMessage:
                 open_payloads(message, self.data, self.context)
         if message.findings:
             message.findings = self.context.judge(message.findings, message.header)
+        message.findings = self._explained(message.findings)
         return message
+
+    def _explained(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Return findings of the message with the mistake that explains them, or why it is rejected."""
+        if not (findings or self.rejected or self.missing or self.excess):
+            return findings
+        return findings + self.mistakes(findings)
+
+    def mistakes(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Return the mistake that explains these findings of the message, or why it is rejected, as findings."""
+        if self._mistakes is None or (findings and not self._mistakes):
+            known = self.known or Known.nothing()
+            self._mistakes = known.searches.mistakes(self, findings)
+        return () if any(one.kind in OF_SEARCHES for one in findings) else self._mistakes
 
     def facts(self) -> Outline | None:
         """Return what the message is about, straight from its bytes; None where only its value tells.
@@ -129,7 +161,7 @@ class CapturedMessage:
             read = facts_of(self.api, self.version, self.direction) if self.api is not None else None
             try:
                 found = read(self.data, odd) if read is not None else False
-                self.noted = self._findings_of(odd) if odd else ()
+                self.noted = self._explained(self._findings_of(odd) if odd else ())
             except UNREADABLE:
                 found = False
             self._facts = found
@@ -148,10 +180,8 @@ class CapturedMessage:
 
         Raise `Unreadable` where it may not say.
         """
-        if not odd:
-            self.sound = True
-            return ()
-        self.told = found = self._findings_of(odd)
+        self.told = found = self._explained(self._findings_of(odd) if odd else ())
+        self.sound = not found
         return found
 
     def outline(self) -> Outline | None:
@@ -189,7 +219,9 @@ class CapturedMessage:
         names = names_by_then(known.topics, self.names)
         software = known.facts.get("software", "")
         around = lambda: self._around(known.facts)  # noqa: E731
-        return Context(ChainMap({}, names), around, software, self.refused)  # what it tells itself stays its own
+        return Context(
+            ChainMap({}, names), around, software, self.refused, self.mistakes
+        )  # what it tells itself stays its own
 
     def _around(self, facts: dict[str, Any]) -> Around:
         asked = self.asked.message() if self.asked is not None else None
@@ -204,7 +236,7 @@ class CapturedMessage:
 
     def forget(self) -> None:
         """Forget the message, and what was found in it: it is read again when asked for."""
-        self._message = self.told = None
+        self._message = self.told = self._mistakes = None
 
     def findings(self, *, shallow: bool = False) -> Sequence[Finding]:
         """Return what is odd about the message, as far as it is read.
@@ -319,7 +351,7 @@ class Exchange:
         request, response = self.request, self.response
         if request is None or response is None or self.api is None:
             return None
-        if request._facts is None and response._facts is None:
+        if request._facts is None and response._facts is None and not (request.rejected or request.excess):
             both = facts_of_both(self.api, self.version)
             if both is not None:
                 try:

@@ -15,6 +15,7 @@ from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from ..findings import Kind
 from ..findings import pack as pack_finding
 from ..findings import unpack as unpack_finding
 from ..grammars import find
@@ -23,8 +24,9 @@ from ..wire import Api
 from ..wire.language.api import Direction
 from .exchange import CapturedMessage, Exchange, Known
 from .message import opaque_api
+from .mistakes import Searches
 from .peers import Decrypted, Peers, Process, Via
-from .quirks import is_refusal
+from .rejection import note_rejection
 
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
@@ -107,13 +109,19 @@ def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
 
 
 def unpack(
-    exchanges: bytes, common: bytes, data: bytes, topics: dict[UUID, str], place: int = 0
+    exchanges: bytes,
+    common: bytes,
+    data: bytes,
+    topics: dict[UUID, str],
+    place: int = 0,
+    searches: Searches | None = None,
 ) -> Iterator[tuple[int, Exchange]]:
     """Yield (capture, exchange) of all, as they were packed; the bytes of halves begin at `place` in the data.
 
-    `topics` are the names of topic ids.
+    `topics` are the names of topic ids; `searches` bounds those for mistakes.
     """
-    all_shared = [_shared(each, topics) for each in json.loads(common)]
+    searches = searches or Searches()
+    all_shared = [_shared(each, topics, searches) for each in json.loads(common)]
     for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
         capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
@@ -123,12 +131,20 @@ def unpack(
         found = told + rest[12]
         exchange.request = _half(data[place:asked], rest[:6], "request", exchange, known, names)
         exchange.response = _half(data[asked:told], rest[6:12], "response", exchange, known, names)
-        if exchange.request is not None and exchange.response is not None:
-            exchange.request.refused = is_refusal(exchange.api, exchange.response.data)
         if found > told:
             exchange.findings = [*map(unpack_finding, json.loads(data[told:found]))]
+            _claims(exchange)
+        note_rejection(exchange)
         place = found
         yield capture, exchange
+
+
+def _claims(exchange: Exchange) -> None:
+    """Take note of sizes that are too large, as the findings of an exchange have them."""
+    for finding in exchange.findings:
+        half = exchange.request if finding.side == "request" else exchange.response
+        if finding.kind is Kind.BAD_LENGTH and half is not None:
+            half.excess = finding.length
 
 
 class Parcels:
@@ -142,6 +158,7 @@ class Parcels:
     def __init__(self, topics: dict[UUID, str]) -> None:
         self.topics = topics
         self._known: dict[int, int] = {}
+        self._searches = Searches()
 
     def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
         """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
@@ -158,7 +175,7 @@ class Parcels:
         ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
         names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
         self.topics.update(pickle.loads(names))  # what `pack` made
-        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1])]
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
 
 
 class _Shared(NamedTuple):
@@ -172,10 +189,10 @@ class _Shared(NamedTuple):
     known: Known
 
 
-def _shared(common: list[Any], topics: dict[UUID, str]) -> _Shared:
+def _shared(common: list[Any], topics: dict[UUID, str], searches: Searches) -> _Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
     capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
-    known = Known(topics, facts)
+    known = Known(topics, facts, searches)
     decrypted = _decrypted(*tls) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = _processes(*ends) if ends is not None else None

@@ -35,11 +35,17 @@ DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
 
 
+def nothing_more(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return no findings: what explains those of a message that stands alone is searched for by who shows it."""
+    return ()
+
+
 @dataclass(slots=True)
 class Context:
     """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
 
-    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `around`
+    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `mistakes`
+    returns the mistake that explains findings of the message. `around`
     is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
     response the body of its request, then what its connection has told, such as SASL's `mechanism`.
     """
@@ -48,6 +54,7 @@ class Context:
     around: Callable[[], Around] = dict
     software: str = ""
     refused: bool = False
+    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = nothing_more
 
     def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
         """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
@@ -81,12 +88,12 @@ def open_inspection(grammar: WireStruct, inspection: Inspection, context: Contex
     shifted = any(finding.kind.shifts for finding in inspection.findings)
     data = inspection.buffers[0].data
     misaligned = shifted and (has_secrets(grammar) or is_suspicious(grammar, data, inspection.findings))
-    if walk is None or misaligned or not inspection.value:
-        return
-    opener = Opener(context)
-    walk(opener, inspection.value, None)
-    inspection.findings += opener.told(inspection)
-    inspection.findings[:] = context.judge(inspection.findings, inspection.header)
+    if walk is not None and not misaligned and inspection.value:
+        opener = Opener(context)
+        walk(opener, inspection.value, None)
+        inspection.findings += opener.told(inspection)
+        inspection.findings[:] = context.judge(inspection.findings, inspection.header)
+    inspection.findings += context.mistakes(inspection.findings)
 
 
 class Odd(NamedTuple):

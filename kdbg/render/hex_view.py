@@ -88,15 +88,26 @@ class HexView:
         return (encode(f"{line}\n") for line in found)
 
     def with_notes(self, lines: Iterable[bytes], findings: Iterable[Finding]) -> Iterator[bytes]:
-        """Yield the lines of a message, with each finding below the row that begins at its byte, in pieces."""
-        left = deque(findings)
+        """Yield the lines of a message, with the findings of a byte below the row that begins there, in pieces.
+
+        Those that belong to no row are below all.
+        """
+        places: dict[int, list[Finding]] = {}
+        for finding in findings:
+            places.setdefault((finding.start or 0) + SIZE, []).append(finding)
+        left = deque(sorted(places))
         for piece in lines:
-            while left and (row := find_row(piece, (left[0].start or 0) + SIZE)) >= 0:
+            while left and (row := find_row(piece, left[0])) >= 0:
                 end = piece.index(b"\n", row) + 1
-                below = "".join(f"{line}\n" for line in note(left.popleft(), BYTES_AT, self.look))
-                yield piece[:end] + encode(below)
+                yield piece[:end] + self.notes(places[left.popleft()])
                 piece = piece[end:]
             yield piece
+        for place in left:
+            yield self.notes(places[place])
+
+    def notes(self, findings: Iterable[Finding]) -> bytes:
+        """Return the lines of findings, as they stand below the row of their byte."""
+        return encode("".join(f"{line}\n" for finding in findings for line in note(finding, BYTES_AT, self.look)))
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
         """Return what dumps such messages straight from their bytes; None where nothing does."""

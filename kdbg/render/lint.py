@@ -40,7 +40,8 @@ class LintView:
         if first is not None:
             at = f", first #{first.number}" + (f" at {self.clock.times[first.time // 1_000_000]}" if first.time else "")
         about = f" ({escape(remark.about)})" if remark.about else ""
-        said = f"{mark} {remark.lint.code}: {remark.lint.what}{about}; {times}{at} · {remark.lint.document}"
+        what = remark.lint.what if remark.mistake is None else escape(remark.mistake.text)
+        said = f"{mark} {remark.lint.code}: {what}{about}; {times}{at} · {remark.lint.document}"
         width = max(self.look.width - len(INDENT), NARROWEST)
         pieces = [said] if self.look.long_lines else wrap(said, width, subsequent_indent="  ", break_long_words=False)
         for piece in pieces:

@@ -152,7 +152,7 @@ class Rows:
                 pass
             else:
                 if not (by_id and _opens(half, found)):
-                    half.sound = True
+                    half.prove(())
                     return found
         message = self._readable(half)
         return None if message is None else told(message, self.wanted)

@@ -96,6 +96,12 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "the file ends inside packet 4"),
         ("memory", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
             "given up: more than 512 MiB for what one message becomes; --max-memory allows more"),
+        ("mistake", ERROR, ("request", "", 0, 22),
+            of.MessageMistake("sasl-authenticate-after-v0", "SaslAuthenticate", 1, "", "", "certain"),
+            "a SaslAuthenticate request after SaslHandshake v0, expected a raw SASL token "
+            "(byte 4 or 0x0004, counted from the size)"),
+        ("search-limit", NOTE, ("request", "", None, 0), of.SearchLimit(16, 10),
+            "not searched for a mistake: kdbg searches 16 messages that are wrong in the same way within 10 seconds"),
         ("order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),
             "relative_offset 10 behind 20: offsets only grow"),
     ]
@@ -145,7 +151,17 @@ def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
 TRAITS: dict[str, set[str]] = {
     "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
     "breaks": {"truncated", "bad-length", "bad-value"},
-    "harmless": {"not-utf8", "non-minimal-varint", "unused-bits", "unknown-tag", "payload", "dialect", "quirk"},
+    "harmless": {
+        "not-utf8",
+        "non-minimal-varint",
+        "unused-bits",
+        "unknown-tag",
+        "payload",
+        "dialect",
+        "quirk",
+        "mistake",
+        "search-limit",
+    },
     "unread": {"unknown-api", "unknown-version", "unknown-tag", "memory"},
     "cut": {"truncated", "record-set"},
 }
@@ -159,7 +175,7 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
         "dialect", "quirk", "midstream", "fault", "unknown-tag", "unanswered", "unasked",
-        "non-minimal-varint", "unused-bits", "refused", "unreached",
+        "non-minimal-varint", "unused-bits", "refused", "unreached", "search-limit",
     }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)

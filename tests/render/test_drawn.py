@@ -83,7 +83,7 @@ def captured(
     side = {"api": api, "version": version, "direction": direction}
     data = kdbg.encode(body, header={"correlation_id": 1}, **side)
     half = CapturedMessage(data, (0, 0), (1, 1), direction)
-    half.api, half.version, half.known = grammars.api(api), version, Known(dict(known or {}), {})
+    half.api, half.version, half.known = grammars.api(api), version, Known.nothing(dict(known or {}))
     return half
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...findings import Finding
-from ...findings.facts import AnsweredUnasked, AnsweredUnaskedLate
+from ...findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
 from ...findings.kinds import Severity
 from ...grammars import name_of, releases
 from ...ledgers import Ledgers
@@ -43,6 +43,8 @@ class Linter:
         """Code, connection, whether the broker did it, and what about."""
         self._fetching: dict[int, tuple[int, int]] = {}
         """By connection: the last fetch session and its epoch."""
+        self._mistakes: Bounded[tuple[str, str], Finding] = Bounded(MOST)
+        """The first mistake of a sort: by the code and what it is about."""
         self._led: Bounded[tuple[int, str, int], list[int]] = Bounded(MOST_PARTITIONS)
 
     def take(self, exchanges: Iterable[Exchange]) -> None:
@@ -78,6 +80,9 @@ class Linter:
         lint = BY_FINDING.get(finding.kind)
         if lint is not None and finding.side:
             field = INDEX.sub("[]", finding.path)
+            if isinstance(finding.facts, MessageMistake):
+                field = f"{finding.side} {finding.facts.kind} {field}".strip()
+                self._mistakes.entry((lint.code, f"{about} {field}".strip()), lambda: finding)
             self._note(lint.code, mark, f"{about} {field}".strip(), broker=finding.side == "response")
 
     def _version(self, session: Session, key: int, version: int, mark: Mark) -> None:
@@ -153,7 +158,10 @@ class Linter:
                 continue
             party = Party(broker=endpoint(session.broker)) if broker else client_party(session, software)
             found.setdefault((code, party, about), []).append(seen)
-        all = [Remark(LINTS[code], party, about, Seen.of(some)) for (code, party, about), some in found.items()]
+        all = [
+            Remark(LINTS[code], party, about, Seen.of(some), self._mistakes.get((code, about)))
+            for (code, party, about), some in found.items()
+        ]
         worst: dict[Party, int] = {}
         for remark in all:
             rank = SEVERITIES.index(remark.lint.severity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...findings import Finding
 from ...ledgers.marks import Mark, Seen
 from .registry import Lint
 
@@ -18,12 +19,16 @@ class Party(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """One thing that a party did: `about` is which API and version, or field, "" for none."""
+    """One thing that a party did: `about` is which API and version, or field, "" for none.
+
+    `mistake` is the first finding of a mistake, which says more.
+    """
 
     lint: Lint
     party: Party
     about: str
     seen: Seen
+    mistake: Finding | None = None
 
     @property
     def first(self) -> Mark | None:
@@ -40,6 +45,7 @@ def remark_object(remark: Remark) -> dict[str, Any]:
         "what": lint.what,
         "who": {name: value for name, value in remark.party._asdict().items() if value},
         "about": remark.about or None,
+        "text": remark.mistake.text if remark.mistake is not None else None,
         "count": remark.seen.count,
         "since": first.time / 1e9 if first is not None else None,
         "until": remark.seen.until / 1e9 if first is not None else None,

@@ -75,7 +75,7 @@ class Answers:
         self.recording, self._change, self.say, self.tell = recording, change, say, tell
         self.answered = self.refused = self.rejected = 0
         self._told = set[str]()
-        self._known = Known(dict(recording.names), {})
+        self._known = Known.nothing(dict(recording.names))
         self._offered = recording.offered
 
     def reply(self, frame: bytes) -> Reply:

@@ -50,6 +50,10 @@ MISTAKES: Final[dict[str, MistakeKind]] = {
         "the client id is a COMPACT_STRING; in a header it has an INT16 length",
         "The client id of a header is a NULLABLE_STRING with an INT16 length, in flexible versions too.",
     ),
+    "compact-client-id-without-body": MistakeKind(
+        "the client id is a COMPACT_STRING, expected an INT16 length, and the body is missing",
+        "The client id of a header is a NULLABLE_STRING with an INT16 length; the request ends after its header.",
+    ),
     "missing-header-tags": MistakeKind(
         "the header lacks its tagged fields: {api} {direction} v{version} is flexible",
         "The header of a flexible version ends with tagged fields: byte 00 where there are none.",

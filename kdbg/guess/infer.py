@@ -31,7 +31,7 @@ from .begun import ends_in_client_id, header_so_far, int32, names_client
 from .headerless import known_headerless
 from .reason import Reason
 from .told import Extent, Guess, Told
-from .wider import CUT, SMALLEST, wider
+from .wider import CUT, LARGEST, SMALLEST, wider
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
@@ -42,6 +42,8 @@ UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
 out in another form than its version's own."""
 
 
+FEW_ZEROS = 16
+"""Zeros that may be a message."""
 NAMELESS = 40.0
 """Bits against a request of key 0, as half of a correlation id often is, that names no client."""
 FAULT = 24.0
@@ -89,13 +91,16 @@ def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Gues
 
 
 def is_fill(data: bytes) -> bool:
-    """Return whether bytes are one byte over and over, as of memory that nobody wrote."""
-    return len(data) > 1 and data.count(data[:1]) == len(data)
+    """Return whether bytes are one byte over and over, as of memory that nobody wrote.
+
+    A few zeros may be a message: a response with correlation id 0 and without an error.
+    """
+    return len(data) > (1 if any(data[:1]) else FEW_ZEROS) and data.count(data[:1]) == len(data)
 
 
 def _is_wider_wanted(data: bytes, told: Told) -> bool:
-    """Return whether bytes may be weighed as messages that were cut off and as parts: enough of them, nothing told."""
-    if told.direction == "request" or (told.api is not None and not told.cut):
+    """Return whether bytes may be weighed as messages that were cut off and as parts: as many as suit, nothing told."""
+    if len(data) > LARGEST or told.direction == "request" or (told.api is not None and not told.cut):
         return False
     return len(data) >= SMALLEST or not told.nothing
 

@@ -35,6 +35,8 @@ NAMED, NAMED_API = 12.0, 5.0
 """Bits that a name in the text around is worth; programs name the API that they expect, which may be another."""
 RANGE = 48.0
 """Readings that cost so much more than the best are not told."""
+LARGEST = 1 << 15
+"""More bytes are not weighed: each of some 2,600 layouts would read them."""
 SMALLEST = 8
 """Fewer bytes than that fit too much to be weighed as parts."""
 

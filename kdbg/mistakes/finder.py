@@ -16,6 +16,8 @@ from .values import value_mistake
 
 LONGEST = 1 << 20
 """Longer messages are not searched."""
+CLIENT_ID_AT = 8
+"""Where the client id of a request header begins."""
 CERTAIN_MARGIN, CERTAIN_GAIN = 24.0, 48.0
 LIKELY_MARGIN, LIKELY_GAIN, VERSION_GAIN = 8.0, 14.0, 32.0
 """Bits by which the best change must be better than the next, and by which the bytes after it must make sense."""
@@ -98,7 +100,7 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
     """Return the mistake of the best change, as sure as it is better than the next one."""
     found = candidates(subject, search)
     if not found:
-        return None
+        return _header_alone(subject)
     best, *others = found
     rivals = [one.cost for one in others if best.rivals(one)]
     rivals += [search.strict.bits] if search.valid else []
@@ -106,6 +108,21 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
     if search.valid and margin < CERTAIN_MARGIN:
         return None
     return best.mistake(subject)._replace(sure=_sure(margin, best))
+
+
+def _header_alone(subject: Subject) -> Mistake | None:
+    """Return the mistake of a request that is nothing but a header with a compact client id, None for any other."""
+    if subject.direction == "response" or subject.version < subject.api.flexible:
+        return None
+    tags = subject.frame[CLIENT_ID_AT : CLIENT_ID_AT + 1] == b"\0"  # some programs write tagged fields before it, too
+    at = CLIENT_ID_AT + tags
+    name = subject.frame[at + 1 :].rstrip(b"\0")
+    if not name or subject.frame[at] != len(name) + 1 or not name.isascii() or not name.decode().isprintable():
+        return None
+    corrected = subject.frame[:CLIENT_ID_AT] + len(name).to_bytes(2, "big") + name + b"\0"
+    return subject.mistake("compact-client-id-without-body")._replace(
+        path="client_id", start=CLIENT_ID_AT, length=len(subject.frame) - CLIENT_ID_AT, corrected=sized(corrected)
+    )
 
 
 def _sure(margin: float, best: Candidate) -> Sure:

@@ -64,15 +64,13 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     found = _one_a_line(text, start, opener.end(), closer) or _indexed(text, start)
     if found is not None:
         return found
-    items: list[Item] = []
+    matches: list[re.Match[str]] = []
     at, cut, more, depth = opener.end(), False, None, 1
     while True:
         while skipped := SKIPPED.match(text, at):
             at = skipped.end()
         if at >= len(text):
             cut = True
-            if items and items[-1].word and text[-1:].isalnum():
-                items.pop()  # its digits may go on
             break
         if closer == ">>" and (nested := NESTED.match(text, at)):
             depth += (nested[0] == "<<") - nested[0].startswith(">>")
@@ -89,8 +87,11 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
         item = ITEM.match(text, at) or SUFFIXED.match(text, at)
         if item is None:
             return None
-        items.append(_item(item))
+        matches.append(item)
         at = item.end()
+    items = [_item(match) for match in matches]
+    if at >= len(text) and cut and items and items[-1].word and text[-1:].isalnum():
+        items.pop()  # its digits may go on
     data = _bytes(items, pairs=opener[0] == "<Buffer")
     if data is None or len(items) < (1 if opener[0] in ("<<", "<Buffer") else least):
         return None

@@ -31,8 +31,9 @@ AROUND = ("escaped string", "list of numbers")
 def find(text: str) -> list[Take]:
     """Return the bytes in a text, in the order in which they stand; none where it holds only words and numbers."""
     text = text[:MOST]
-    found = _chosen(_takes(_bare(text)))
-    return found or _chosen(_takes(text))
+    bare = _bare(text)
+    found = _chosen(_takes(bare))
+    return found if found or bare == text else _chosen(_takes(text))
 
 
 def _bare(text: str) -> str:

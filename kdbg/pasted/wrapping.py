@@ -32,6 +32,10 @@ PROMPT = re.compile(
 """Of shells; a command follows, then what it prints."""
 
 
+FIRST = 100
+"""Lines of which one must have a prefix that most lines have."""
+
+
 class Block(NamedTuple):
     """A part of a text from a character on; `whole`: it was set apart, so it may be bytes and nothing else."""
 
@@ -87,6 +91,8 @@ def _prefix(lines: list[str]) -> list[int]:
             continue  # the two directions of netcat's dump
         if name == "mail quote" and any(re.match(r"(?:> ?)+< ", line) for line in lines):
             pattern = "> ?"
+        if said and not any(re.match(pattern, line) for line in said[:FIRST]):
+            continue
         found = [match.end() if (match := re.match(pattern, line)) else 0 for line in lines]
         if said and sum(map(bool, found)) >= MOST * len(said):
             return found

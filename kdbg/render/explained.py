@@ -17,6 +17,7 @@ from ..guess.pieces import Piece
 from ..guess.reason import Reason
 from ..guess.sure import Sure, sureness
 from ..guess.told import Guess
+from ..guess.wider import LARGEST
 from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
 from ..wire.readings.fields import walk
@@ -34,6 +35,10 @@ from .without_values import shown_body
 
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
+TOO_MANY = (
+    f"kdbg did not compare these bytes with messages that are cut off or lack their header: it does so with up to "
+    f"{LARGEST:,} bytes."
+)
 FILLED = "One byte over and over is a value such as -1 or null, or memory that a program did not write."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
 REST = "the rest of a buffer"
@@ -281,6 +286,7 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
         said = [look.paint("heading", f"{size} that belong to no message")]
     else:
         said = [look.paint("heading", f"{size} that no known layout reads to the end"), *_wrapped(HINT, look)]
+        said += _wrapped(TOO_MANY, look) if len(inside) > LARGEST else []
     mistake = mistake_lines(piece, look)
     return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mistake]) + "\n"
 

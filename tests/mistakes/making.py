@@ -269,6 +269,17 @@ def _(chance: random.Random, sample: Sample) -> Made | None:
     return made("client id as COMPACT_STRING", sample, frame)
 
 
+@mistake("client id as COMPACT_STRING, no body", "compact-client-id-without-body")
+def _(chance: random.Random, sample: Sample) -> Made | None:
+    flexible = sample.version >= sample.api.flexible
+    if sample.direction == "response" or not flexible or not 2 < sample.frame[9] < 100 or sample.frame[8]:
+        return None
+    name = sample.frame[10 : 10 + sample.frame[9]]
+    front, behind = chance.choice([b"\0", b""]), chance.choice([b"\0", b""])
+    frame = sample.frame[:8] + front + uvarint(len(name) + 1) + name + behind
+    return made("client id as COMPACT_STRING, no body", sample, frame)
+
+
 @mistake("body of another version", "other-version-body")
 def _(chance: random.Random, sample: Sample) -> Made | None:
     """The value is encoded in another version, from the fields that it knows."""

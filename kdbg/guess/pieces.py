@@ -19,6 +19,7 @@ EMPTY, ENDING = 16, 12
 """Zeros that are the rest of a buffer; zeros that a message may end with."""
 
 
+LITTLE_ENDIAN = ("little-endian-size", "little-endian-header")
 HEADER = 512
 """Bytes of a request in which its header ends."""
 
@@ -79,7 +80,7 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
             out_of_order = order.see_sasl(rest[first.start : first.end], first.api, first.version)
         examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination(None)
         why = out_of_order or examined.mistake
-        if why is not None and why.start < 0 and why.kind.startswith("little-endian"):
+        if why is not None and why.start < 0 and why.kind in LITTLE_ENDIAN:
             guesses, end = [], len(rest)
         elif why is not None and why.sure is not Sure.GUESS:
             guesses = [guess for guess in guesses if _is_of(why, guess)] or guesses

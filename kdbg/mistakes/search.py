@@ -259,7 +259,7 @@ def is_header(path: Path | None) -> bool:
 
 
 def _in_header(change: Change) -> Change:
-    kind = "missing-header-tags" if change.kind.startswith("missing") else "unexpected-header-tags"
+    kind = "missing-header-tags" if change.kind == "missing-tagged-fields" else "unexpected-header-tags"
     return change._replace(kind=kind)
 
 

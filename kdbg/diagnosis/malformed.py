@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..findings.kinds import Severity
 from ..findings.mistakes import MISTAKES
+from ..findings.quirks import Sure
 from ..ledgers.malformed import ORDER
 from ..ledgers.marks import Seen
 from .case import CERTAINTIES, Case, Rule
@@ -30,6 +31,8 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
             session, first = all[0]
             seen = Seen.of(one.seen for _, one in all)
             severity = min((one.severity for _, one in all), key=ORDER.index)
+            if severity is Severity.NOTE and first.facts.sure == Sure.GUESS:
+                continue  # lint and the message itself say it
             facts = {
                 "api": first.facts.api, "version": first.facts.version, "mistake": first.finding.text,
                 "rule": MISTAKES[first.facts.kind].explanation,

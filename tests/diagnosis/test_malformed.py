@@ -19,6 +19,8 @@ from tests.diagnosis.books import MAIN, book
 
 STAGED = Path(__file__).parent / "malformed"
 SHARED = MAIN.parent / "shared" / "cases" / "clientbugs"
+NO_CAUSE = {"describegroups5-group-no+1"}
+"""A guess about a request that the broker accepts: lint and the message say it, it is no cause."""
 MALFORMED = {"malformed-request"}
 
 
@@ -47,6 +49,8 @@ def test_mistakes_are_named_in_findings_lint_and_causes(prefix: str, capfdbinary
         said["lint"] = [str(one["text"]) for one in lines(capfdbinary, "lint", str(path)) if one["code"] == "mistake"]
         causes = lines(capfdbinary, "diagnose", str(path))
         said["causes"] = [str(one["sentence"]) for one in causes if one["cause"] in MALFORMED]
+        if path.stem in NO_CAUSE:
+            del said["causes"]
         wrong = [where for where, texts in said.items() if not any(re.search(named, text, re.I) for text in texts)]
         if wrong:
             unnamed.add(path.stem.removeprefix(prefix))

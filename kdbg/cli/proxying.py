@@ -19,6 +19,7 @@ from ..client import tls as client_tls
 from ..client.settings import Settings, addresses
 from ..errors import InputError, KdbgError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..live.control import End, Office
 from ..live.faults import Faults, Meddling
 from ..live.listening import Listening, is_local
@@ -35,8 +36,8 @@ from .sending.live import addresses as clusters
 from .sending.options import Options as SendOptions
 from .sending.security import NOWHERE, sasl, tls
 
-PATIENCE = 2.0
-"""Seconds that the display has to take what is left when the proxy ends."""
+PATIENCE = 5.0
+"""Seconds in which the display must take some of what is left when the proxy ends."""
 LOOK = 0.5
 """Seconds between two looks at whether anybody still wants what is shown."""
 BEHIND = 10
@@ -265,7 +266,8 @@ async def serve(
         office.close()
     await proxy.close()
     if pipe is not None:
-        await pipe.close(PATIENCE)
+        if left := await pipe.close(PATIENCE):
+            say(f"{count(left, 'byte')} of captured packets not shown: the display took none for {PATIENCE:.0f} s")
     elif over.is_set():
         say(f"{proxy.connections:,} connection{'s' * (proxy.connections != 1)} passed on")
         return INTERRUPTED

@@ -59,14 +59,20 @@ class PipeTap:
         """Take note that a connection has ended."""
         self._give(self._talks.ended(client, broker, connection), time_ns)
 
-    async def close(self, patience: float) -> None:
-        """End all connections; wait so many seconds for the reader to take what is left."""
+    async def close(self, patience: float) -> int:
+        """End all connections, and wait for the reader to take what is left, as long as it takes some of it.
+
+        Return how many bytes are left of a reader that has taken none for `patience` seconds.
+        """
         self._give(self._talks.all_ended(), time.time_ns())
-        end = self._loop.time() + patience
+        left, end = self._out.size, self._loop.time() + patience
         while (self._waits or self._soon) and self._loop.time() < end:
             await asyncio.sleep(0.01)
+            if self._out.size < left:
+                left, end = self._out.size, self._loop.time() + patience
         self._closed = True
         self._wait(False)
+        return self._out.size
 
     def _give(self, packets: Iterator[bytes], time_ns: int) -> None:
         """Take packets; the pipe gets them as soon as the event loop has passed on what it has in hand."""

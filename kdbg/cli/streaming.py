@@ -9,6 +9,7 @@ from typing import Any
 from ..capture import Capture
 from ..capture.files import Lost
 from ..engine.driver import Fits, Pairing
+from ..findings.amounts import count
 from ..logs.log import Log
 from ..tcp.connection import Connection
 from .captures import LOST, Captures, totals
@@ -58,7 +59,7 @@ class Streaming(Captures):
         """Say how many more packets are missing, but not too often."""
         if lost is None or lost == self.lost or monotonic() - self._lost_told < SELDOM:
             return
-        for noun, count in lost._asdict().items():
-            if more := count - self.lost._asdict()[noun]:
+        for noun, missing in lost._asdict().items():
+            if more := missing - self.lost._asdict()[noun]:
                 self.say(f"{self.name}: {count(more, 'packet')} {LOST[noun]}: they came faster than they are read")
         self.lost, self._lost_told = lost, monotonic()

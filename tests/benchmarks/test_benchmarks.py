@@ -144,7 +144,7 @@ def test_connections_are_as_many_as_wanted_and_none_is_closed(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("disturb", "kinds"),
-    [(disturbed.sound, set()), (disturbed.longer, {"leftover"}), (disturbed.corrupt, {"crc"})],
+    [(disturbed.sound, set()), (disturbed.longer, {"leftover", "mistake"}), (disturbed.corrupt, {"crc"})],
     ids=lambda what: getattr(what, "__name__", ""),
 )
 def test_every_message_has_its_finding(disturb: object, kinds: set[str], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from kdbg.engine.engine import Engine
 from kdbg.engine.foreign import BEGINNINGS
 from kdbg.engine.identify import fits_any
 from kdbg.findings.facts import Foreign
-from kdbg.tcp.stream import PATIENCE
+from kdbg.tcp.stream import LOOK, PATIENCE
 
 from .playbook import Lost, Playbook, flow, framed, opaque, request, response
 
@@ -363,7 +363,7 @@ def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
 
 def acknowledge(playbook: Playbook) -> None:
     """The broker has what the client sent, and says so until a loss in the capture is certain."""
-    for _ in range(PATIENCE + 1):
+    for _ in range(2 * (PATIENCE + LOOK)):
         playbook.packet(False, ACK, ack=playbook.next[True])
 
 

@@ -58,7 +58,7 @@ TARGETS: dict[str, Target] = {
     "compressed": Target(readers.compressed, seeds.compressed, ("wire/records/compression.py",)),
     "definitions": Target(readers.definition, seeds.definitions, ("definitions/reading.py", "definitions/text.py")),
     "pasted": Target(readers.pasted, seeds.texts, ("pasted", "guess"), longest=4096, short=8),
-    "bytes": Target(readers.explained, seeds.whole_messages, ("guess",), longest=4096, short=10),
+    "bytes": Target(readers.explained, seeds.whole_messages, ("guess", "mistakes"), longest=4096, short=10),
     "tls": Target(readers.tls, seeds.tls, ("tls/cutter.py", "tls/hello.py", "tls/side.py", "engine/tls.py")),
     "preambles": Target(readers.tls, seeds.preambles, ("engine/preambles.py", "engine/proxied.py")),
     "key logs": Target(readers.key_log, seeds.key_logs, ("capture/keylog.py",)),

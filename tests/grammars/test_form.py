@@ -17,6 +17,7 @@ from kdbg.wire.language.api import Api, snake_case
 FOLDER = Path(kdbg.__file__).parent / "grammars"
 SHARED_FILES = {
     "__init__",
+    "client_names",
     "error_history",
     "errors",
     "guides",

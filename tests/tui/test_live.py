@@ -123,7 +123,7 @@ def free_port() -> int:
 
 
 def options(brokers: str, port: int, *rules: str) -> Options:
-    return Options(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, True)
+    return Options(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, True, 1000)
 
 
 @contextmanager

@@ -64,7 +64,8 @@ def rejections(message: Message, latest: int | None = None) -> list[Rejection]:
     """
     parts = list(_partitions(message))
     inside = tuple(f"{path}[" for path, _, _ in parts)
-    outside = (one for one in message.findings if one.kind.is_error and not one.path.startswith(inside))
+    errors = (one for one in message.findings if one.kind.is_error and one.kind is not Kind.MISTAKE)
+    outside = (one for one in errors if not one.path.startswith(inside))
     found = [Rejection(text_beside(one), _end(one), finding=True) for one in outside]
     if any(one.end is Reaction.CLOSE for one in found):
         return found

@@ -118,6 +118,9 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
     for span in inspection.spans:
         if span.buffer or span.path not in HEADER:
             break
+        if span.role == "raw":
+            start = span.start + _kept(span, inspection)
+            break
         start = span.end
         if isinstance(span.node, Sized) and span.value:
             yield _replaced(span, made)

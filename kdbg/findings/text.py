@@ -58,7 +58,7 @@ def beside(finding: Odd) -> str:
     if isinstance(facts, InPayload):
         return f"{path}: {f'no {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
     if isinstance(facts, MessageMistake):
-        return mistake_sentence(**facts._asdict(), path=path, direction=finding.side)
+        return mistake_sentence(**facts._asdict(), path=path or "the message", direction=finding.side)
     return f"{path}: {_said(finding)}" if path else _said(finding)
 
 

@@ -254,7 +254,7 @@ class Dump:
             below = [finding for finding in findings if row.start <= (finding.start or 0) < row.end]
             if row.end == last:
                 below += [finding for finding in findings if (finding.start or 0) >= last]
-            for finding in below:
+            for finding in reversed(below):  # each goes below its line, above those that are there
                 self._insert(lines, finding, row, number)
             self.lines += [line for _, line in lines]
 

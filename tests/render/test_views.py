@@ -68,7 +68,7 @@ COMPACT = {
     "real-4.4.0-transactions.pcap": {1, 12, 38},
     "real-3.9.2-rebalance.pcap": {20, 31},
     "old-versions.pcap": {30},
-    "segmented-lossy.pcap": {14, 21},
+    "segmented-lossy.pcap": {17, 21},
 }
 """Captures, and the exchanges of each whose compact trees are compared with a file."""
 EXCHANGES = [exchange for path in CAPTURES for exchange in kdbg.read(path)]

@@ -20,8 +20,8 @@ SHUFFLED, LOOK = 1024, 64
 """Packets of the capture that are waited for what belongs before those at hand: where a connection's data begins, if
 nothing has told that yet; what the other end sent before it heard of a reset; what was said before an answer to it.
 After so many as the second, time counts as well: see `LATE`."""
-LATE = 3_000_000_000
-"""Nanoseconds after which nothing is waited for any more that is missing, where the source is waited on."""
+LATE = 1_000_000_000
+"""Nanoseconds of the capture after which nothing is waited for any more that is missing."""
 LARGE = 1 << 12
 BEFORE = 1 << 20
 """Bytes of the other end that data may wait for, which acknowledges them before they were captured."""
@@ -59,7 +59,7 @@ class Table:
         self._waiting: deque[tuple[int, Connection, int, int]] = deque()
         """Connections with packets that wait, or that were reset: when to look again, up to which packet of the capture
         they may wait, and until which time."""
-        self._due = self._late = NEVER
+        self._due = NEVER
 
     def receive(self, packet: Packet) -> None:
         """Take the next packet of the capture."""
@@ -101,7 +101,7 @@ class Table:
             stream.finish((seq + length) & MASK, time, number)
         if not other.regular:
             if flags & ACK:
-                other.acknowledged(ack, seen, time + self._late)
+                other.acknowledged(ack, seen, time + LATE)
             if other.deadline <= seen:
                 other.overdue(seen, time)
         if stream.deadline <= seen:
@@ -146,11 +146,7 @@ class Table:
         return connection, stream, stream.position(packet[3] + bool(packet[5] & SYN))
 
     def settle(self) -> None:
-        """Take the data that waits for its beginning as all there is: none is there for now that belongs before it.
-
-        Who calls this waits for what comes: from now on nothing that is missing is waited for longer than `LATE`.
-        """
-        self._late = LATE
+        """Take the data that waits for its beginning as all there is: none is there for now that belongs before it."""
         for _, connection, _, _ in list(self._waiting):
             if connection.early:
                 self._give_up(connection, NEVER)
@@ -214,7 +210,7 @@ class Table:
         self._await_until(connection, packet[0], packet[1])
 
     def _await_until(self, connection: Connection, number: int, time: int) -> None:
-        self._waiting.append((number + LOOK, connection, number + SHUFFLED, time + self._late))
+        self._waiting.append((number + LOOK, connection, number + SHUFFLED, time + LATE))
         self._due = self._waiting[0][0]
 
     def _settle(self, number: int, time: int) -> None:

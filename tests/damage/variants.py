@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 from kdbg.capture import Packet
+from kdbg.tcp.table import LATE
 
 from .truth import Whole
 
@@ -56,19 +57,35 @@ def reorder(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
 
 
 def delay(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
-    """Some packets come up to thousands of packets, and so up to seconds, late."""
+    """Some packets come up to thousands of packets late, though not a second."""
     reach, share = rng.choice([10, 64, 200, 1000, 5000]), rng.choice([0.01, 0.05, 0.2])
-    late = [(n + rng.uniform(10, reach + 10) if rng.random() < share else n, one) for n, one in enumerate(packets)]
+    latest = in_a_second(packets)
+    late = [
+        (min(n + rng.uniform(10, reach + 10), latest[n]) if rng.random() < share else n, one)
+        for n, one in enumerate(packets)
+    ]
     return [one for _, one in sorted(late, key=lambda placed: placed[0])]
+
+
+def in_a_second(packets: Kept) -> list[float]:
+    """The latest place of each packet that is less than a second after it."""
+    found, place = list[float](), 0
+    for n, (_, packet) in enumerate(packets):
+        place = max(place, n)
+        while place + 1 < len(packets) and packets[place + 1][1][1] < packet[1] + LATE - LATE // 10:
+            place += 1
+        found.append(place + 0.5)
+    return found
 
 
 def delay_ends(whole: Whole, packets: Kept, rng: random.Random) -> Kept:
     """Of the last packets of connections some come after its FINs and RSTs, up to hundreds of packets late."""
     last = {whole.places[number].way[0]: n for n, (number, _) in enumerate(packets)}
-    reach, out = rng.choice([3, 30, 300]), list[tuple[float, tuple[int, Packet]]]()
+    reach, out, latest = rng.choice([3, 30, 300]), list[tuple[float, tuple[int, Packet]]](), in_a_second(packets)
     for n, one in enumerate(packets):
         end = last[whole.places[one[0]].way[0]]
-        out.append((end + rng.uniform(0.1, reach) if end - n < 12 and rng.random() < 0.3 else n, one))
+        late = min(end + rng.uniform(0.1, reach), latest[n])
+        out.append((late if end - n < 12 and rng.random() < 0.3 else n, one))
     return [one for _, one in sorted(out, key=lambda placed: placed[0])]
 
 

@@ -149,5 +149,5 @@ def _identity(item: Any, key: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _tells_apart(values: Sequence[tuple[Any, ...]]) -> bool:
-    named = all(isinstance(part, (str, int, UUID)) for value in values for part in value)
+    named = all(isinstance(part, (str, int, UUID)) and part != -1 for value in values for part in value)
     return named and len(set(values)) == len(values)

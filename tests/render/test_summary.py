@@ -169,7 +169,9 @@ def test_what_went_wrong_comes_first_with_what_it_is_of() -> None:
 
 
 def test_an_error_and_a_finding_are_both_told() -> None:
-    assert about(Talk().ask("Heartbeat", 0).answer_bytes(b"\0\x19!")) == ["✗ UNKNOWN_MEMBER_ID ✗ leftover generation 0"]
+    assert about(Talk().ask("Heartbeat", 0).answer_bytes(b"\0\x19!")) == [
+        "✗ UNKNOWN_MEMBER_ID ✗ leftover ✗ mistake generation 0"
+    ]
 
 
 def test_on_a_terminal_what_went_wrong_is_never_cut() -> None:

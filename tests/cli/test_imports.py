@@ -103,7 +103,7 @@ TABLE = [
     Row("export", (CAPTURE, "--otlp", "http://127.0.0.1:1"),
         {*MESSAGES, *SENDING, "orjson", "kdbg.segments"}, status=2),
     Row("stats", (CAPTURE, "-f", "prometheus"), {*MESSAGES, *CODECS, "prometheus_client", "ssl"}),
-    Row("redact", (CAPTURE, os.devnull), {*MESSAGES, *CODECS}),
+    Row("redact", (CAPTURE, os.devnull), {*MESSAGES, *CODECS, "xxhash"}),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
     Row("browse", (CAPTURE,), status=2),
     Row("guide", ("speed",)),

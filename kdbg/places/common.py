@@ -6,6 +6,7 @@ the same stand in both. Of many a part is looked at, and the same part in all ca
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -47,7 +48,7 @@ class Together(NamedTuple):
     captures: tuple[int, ...]
     ahead: tuple[int, ...]
     aliases: tuple[dict[bytes, bytes], ...]
-    same: bool = False
+    same: bool
 
     def feeds(self, blocks: Sequence[Iterator[list[Packet]]]) -> list[Feed]:
         """Return what a `Merger` takes, of the packets of these captures in their order."""
@@ -118,15 +119,9 @@ class Comparison:
         return [self._group(group, pairs) for group in _joined(self.captures, list(pairs)) if len(group) > 1]
 
     def _group(self, group: list[int], pairs: dict[tuple[int, int], dict[tuple[bytes, bytes], Match]]) -> Together:
-        votes = dict.fromkeys(group, 0)
-        longest = None
-        for (first, second), matches in pairs.items():
-            if first not in votes:
-                continue
-            for both in _both_ways(matches):
-                longest = max(longest or 0, abs(both))
-                votes[first if both > 0 else second] += 1
-        root = max(group, key=lambda capture: (votes[capture], -capture))
+        ways = {pair: [*_both_ways(matches)] for pair, matches in pairs.items() if pair[0] in group}
+        nearer = Counter(pair[both <= 0] for pair, found in ways.items() for both in found)
+        root = max(group, key=lambda capture: (nearer[capture], -capture))
         ahead, aliases = {root: 0}, {root: dict[bytes, bytes]()}
         queue = [root]
         for at in queue:
@@ -137,7 +132,8 @@ class Comparison:
                     aliases[other] = _aliases(matches, at == first, aliases[at])
                     queue.append(other)
         order = [root, *(capture for capture in group if capture != root)]
-        same = longest is not None and longest <= SAME
+        took = [abs(both) for found in ways.values() for both in found]
+        same = bool(took) and max(took) <= SAME
         return Together(
             tuple(order), tuple(map(ahead.__getitem__, order)), tuple(map(aliases.__getitem__, order)), same
         )
@@ -148,8 +144,8 @@ def _sound(matches: dict[tuple[bytes, bytes], Match]) -> dict[tuple[bytes, bytes
     found = {}
     for (flow, its), match in matches.items():
         back = matches.get((reverse(flow), reverse(its)))
-        total = match.count + (back.count if back is not None else 0)
-        if flow == its or (back is not None and total >= TRANSLATED and (flow, flow) not in matches):
+        several = back is not None and match.count + back.count >= TRANSLATED
+        if flow == its or (several and (flow, flow) not in matches):
             found[flow, its] = match
     return found
 
@@ -167,12 +163,11 @@ def _both_ways(matches: dict[tuple[bytes, bytes], Match]) -> Iterator[int]:
 
 def _apart(matches: dict[tuple[bytes, bytes], Match]) -> int:
     """Return by how much the clock of the second capture is ahead, about."""
-    both = [
-        (match.first + back.first) // 2
-        for (flow, its), match in matches.items()
-        if (back := matches.get((reverse(flow), reverse(its)))) is not None
-    ]
-    return both[0] if both else next(iter(matches.values())).first
+    for (flow, its), match in matches.items():
+        back = matches.get((reverse(flow), reverse(its)))
+        if back is not None:
+            return (match.first + back.first) // 2
+    return next(iter(matches.values())).first
 
 
 def _aliases(matches: dict[tuple[bytes, bytes], Match], forth: bool, before: dict[bytes, bytes]) -> dict[bytes, bytes]:

@@ -163,13 +163,10 @@ class Merger:
             flow = self._see_unusual(place, packet, name, now)
         elif length:
             start, teller = flow.place(seq), flow.conversation.teller
+            known = flow.starting.get(start)
             if start >= flow.due:
                 run = flow.add(start, start + length, now, place, (time, number))
-            elif (
-                (known := flow.starting.get(start)) is not None
-                and known.end == start + length
-                and place not in known.first
-            ):
+            elif known is not None and known.end == start + length and place not in known.first:
                 run = known
                 run.first[place] = run.last[place] = time, number
                 self._pair(run, place, time)

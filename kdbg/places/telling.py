@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 from ..capture.packet import Packet, endpoint
 from ..engine.engine import Engine
@@ -99,11 +98,12 @@ def _order(found: dict[int, Place], conversation: Conversation, forth: bool, mer
     order = sorted(found, key=lambda at: _moment(found[at], at, merger))
     sure = True
     for _ in order:
-        for at, (one, other) in enumerate(pairwise(order)):
+        for at in range(len(order) - 1):
+            one, other = order[at : at + 2]
             nearer = _nearer(one, other, found, conversation, forth)
             sure = sure and nearer is not None
             if nearer is False:
-                order[at], order[at + 1] = other, one
+                order[at : at + 2] = other, one
     return order, sure
 
 

@@ -1,0 +1,355 @@
+"""Packets on their way from the kernel: its ring as it writes one, the process that empties it, the files it writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from scapy.utils import RawPcapNgReader
+
+from kdbg.capture import open_capture
+from kdbg.capture.files import Lost
+from kdbg.errors import CaptureError, CaptureRefused
+from kdbg.live import ring as module
+from kdbg.live.apart import Feed
+from kdbg.live.capturing import Capturing, Outcome, Wanted, capture, tell
+from kdbg.live.files import Files, Rotation
+from kdbg.live.interface import Opened, names, open_interface
+from kdbg.live.outflow import Outflow
+from kdbg.live.ring import Ring, Taken
+
+BLOCK = 1 << 19
+LOOPBACK, ETHERNET = 772, 1
+OUTGOING, INCOMING = 4, 0
+VLAN = 0x10, 0x50
+"""The status of a packet with a VLAN tag of the usual kind, and of one that says its kind."""
+
+
+SMALL_FILE = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 100, 101) + b"".join(
+    struct.pack("<IIII", *time, len(data), len(data) + more) + data
+    for time, data, more in (((1, 2), b"one", 0), ((3, 4), b"two2", 5), ((5, 6), b"three", 0))
+)
+"""A capture of three packets, in microseconds."""
+
+
+class Kernel:
+    """A packet socket, as far as a ring asks one; `hand_over` writes a block into the memory that they share."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[Any, ...]] = []
+        self.drops = [3, 0]
+        self._file = os.memfd_create("ring")
+        os.truncate(self._file, 64 * BLOCK)
+
+    def fileno(self) -> int:
+        return self._file
+
+    def setsockopt(self, *option: Any) -> None:
+        self.options.append(option)
+
+    def getsockopt(self, level: int, option: int, size: int) -> bytes:
+        self.options.append((level, option, size))
+        return struct.pack("=III", 100, self.drops.pop(0) if self.drops else 0, 7)
+
+    def hand_over(self, number: int, *packets: bytes, status: int = 1) -> None:
+        data, first = b"".join(packets), 48
+        os.pwrite(self._file, struct.pack("=IIIIII", 1, 0, status, len(packets), first, 0), number * BLOCK)
+        os.pwrite(self._file, data, number * BLOCK + first)
+
+    def status(self, number: int) -> int:
+        return int.from_bytes(os.pread(self._file, 4, number * BLOCK + 8), "little")
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def packet(
+    data: bytes, *, time: tuple[int, int] = (5, 7), interface: int = 2, hardware: int = ETHERNET,
+    kind: int = INCOMING, status: int = 0, tag: int = 0, protocol: int = 0, more: int = 0,
+) -> bytes:  # fmt: skip
+    """A packet in a block: its header, its address, and its bytes behind a gap; the network's begin at 14."""
+    start = 80
+    step = start + len(data) + 9
+    head = struct.pack("=IIIIIIHHIIHH8x", step, *time, len(data), len(data) + more, status, start, start + 14, 0, tag,
+                       protocol, 0)  # fmt: skip
+    address = struct.pack("=HHiHBB", 17, 0, interface, hardware, kind, 6)
+    return (head + address).ljust(start, b"\0") + data + bytes(9)
+
+
+@contextmanager
+def ring(buffer: int = 4 * BLOCK, *, ethernet: bool = True) -> Iterator[tuple[Kernel, Ring]]:
+    kernel = Kernel()
+    found = Ring(cast(socket.socket, kernel), buffer, ethernet=ethernet)
+    yield kernel, found
+    found.close()
+    kernel.close()
+
+
+FRAME = bytes(range(60))
+
+
+def test_a_ring_is_asked_for_in_blocks() -> None:
+    for buffer, blocks in ((0, 4), (4 * BLOCK + 5, 4), (6 * BLOCK, 6)):
+        with ring(buffer) as (kernel, _):
+            assert kernel.options == [
+                (263, 10, 2),
+                (263, 5, struct.pack("=7I", BLOCK, blocks, 2048, blocks * 256, 10, 0, 0)),
+                (263, 6, 12),
+            ]
+
+
+def test_blocks_are_taken_in_turn_and_given_back() -> None:
+    with ring() as (kernel, found):
+        assert found.take() is None
+        for number in range(9):
+            kernel.hand_over(number % 4, packet(FRAME, time=(number, 9), more=4), packet(b"x" * 20, interface=3))
+            assert found.take() == [Taken(2, number * 1_000_000_000 + 9, FRAME, 64), Taken(3, 5_000_000_007, b"x" * 20,
+                                                                                           20)]  # fmt: skip
+            assert kernel.status(number % 4) == 0
+            assert found.take() is None
+        kernel.hand_over(1, packet(FRAME), status=4)
+        assert found.take() is None, "the kernel's own"
+
+
+def test_drops_are_those_since_the_ring_was_there() -> None:
+    with ring() as (kernel, found):
+        assert (found.dropped, found.count()) == (0, 0)
+        kernel.drops = [2, 5]
+        assert [found.count(), found.count(), found.count(), found.dropped] == [2, 7, 7, 7]
+
+
+def test_what_leaves_by_loopback_comes_back_and_is_taken_once() -> None:
+    with ring() as (kernel, found):
+        ways = [(b"0", LOOPBACK, OUTGOING), (b"1", LOOPBACK, INCOMING), (b"2", ETHERNET, OUTGOING)]
+        kernel.hand_over(0, *(packet(data, hardware=hardware, kind=kind) for data, hardware, kind in ways))
+        assert [one.data for one in found.take() or ()] == [b"1", b"2"]
+
+
+def test_tags_of_vlans_are_put_back_into_ethernet_alone() -> None:
+    tagged = [packet(FRAME, status=status, tag=0x2007, protocol=0x88A8) for status in (0, *VLAN)]
+    with ring() as (kernel, found):
+        kernel.hand_over(0, *tagged)
+        expected = [FRAME, *(FRAME[:12] + kind + b"\x20\x07" + FRAME[12:] for kind in (b"\x81\x00", b"\x88\xa8"))]
+        assert [(one.data, one.sent) for one in found.take() or ()] == list(zip(expected, (60, 64, 64), strict=True))
+    with ring(ethernet=False) as (kernel, found):
+        kernel.hand_over(0, *tagged)
+        assert [(one.data[:46], one.sent) for one in found.take() or ()] == [(FRAME[14:], 60)] * 3
+
+
+# Files
+
+
+def test_a_ring_of_files_keeps_the_latest(tmp_path: Path) -> None:
+    (tmp_path / "x-000007.pcapng").write_bytes(b"old")
+    (tmp_path / "x-9.txt").write_bytes(b"")
+    (tmp_path / "x-y.pcapng").write_bytes(b"")
+    files = Files(str(tmp_path / "x.pcapng"), Rotation(20, 2))
+    files.head(b"head")
+    for block in (b"a" * 16, b"b" * 8, b"c" * 8, b"d", b"e" * 40, b"f"):
+        files.add(block)
+    files.flush()
+    files.close()
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("x-0*")} == {
+        "x-000007.pcapng": b"old", "x-000011.pcapng": b"head" + b"e" * 40, "x-000012.pcapng": b"headf"}  # fmt: skip
+    assert [path.name for path in files.names] == ["x-000011.pcapng", "x-000012.pcapng"]
+
+
+def test_a_file_without_rotation_takes_everything(tmp_path: Path) -> None:
+    files = Files(str(tmp_path / "x.pcapng"))
+    files.head(b"head")
+    files.add(b"a" * 100_000)
+    files.flush()
+    assert (tmp_path / "x.pcapng").read_bytes() == b"head" + b"a" * 100_000
+    assert (tmp_path / "x.pcapng").stat().st_mode & 0o777 == 0o600
+    files.close()
+    assert list(files.names) == [tmp_path / "x.pcapng"]
+
+
+def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    with pytest.raises(CaptureRefused, match=r"none/x\.pcapng: cannot be written: No such file"):
+        Files(str(tmp_path / "none" / "x.pcapng"))
+    if Path("/dev/full").exists():
+        files = Files("/dev/full")
+        files.head(b"head")
+        with pytest.raises(CaptureError, match="/dev/full: cannot be written any further: No space left"):
+            files.flush()
+        with pytest.raises(CaptureError, match="/dev/full: cannot be written any further"):
+            files.close()
+
+
+# The process that captures
+
+
+class Rings:
+    """A ring whose blocks a test gives; `dropped` is what it counts."""
+
+    def __init__(self, *batches: list[Taken]) -> None:
+        self.batches, self.dropped = list(batches), 0
+
+    def take(self) -> list[Taken] | None:
+        return self.batches.pop(0) if self.batches else None
+
+    def count(self) -> int:
+        return self.dropped
+
+
+def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    here = socket.if_nametoindex("lo")
+    batches = [[Taken(here, 1, b"one", 3), Taken(9999, 2, b"two", 9)], [Taken(9999, 3, b"three", 5)], []]
+    rings, path = Rings(*batches), str(tmp_path / "x.pcapng")
+    with socket.socket() as sock:
+        found = Capturing("lo", Opened(sock, 101), cast(Ring, rings), Outflow(writing), Files(path))
+        assert found.take(2)
+        assert Path(path).stat().st_size > 0
+        rings.dropped = 4
+        assert found.take(2)
+        assert not found.take(2)
+        found._look_after(at_once=True)
+        found.finish()
+    os.close(writing)
+    assert found.outcome() == Outcome(3, 4, 0, [path], "")
+    with os.fdopen(reading, "rb") as stream:
+        data = stream.read()
+    for each in (data, Path(path).read_bytes()):
+        with RawPcapNgReader(io.BytesIO(each)) as reader:
+            packets = list(reader)
+        assert [(bytes(one), meta.wirelen, meta.tslow) for one, meta in packets] == [
+            (b"one", 3, 1), (b"two", 9, 2), (b"three", 5, 3)]  # fmt: skip
+        assert packets[0][1].ifname == b"lo"
+        with open_capture(io.BytesIO(each)) as capture:
+            assert (list(capture), capture.packets, capture.lost) == ([], 3, Lost(4, 0))
+
+
+def captured(wanted: Wanted, work: Any) -> tuple[bytes, list[Any]]:
+    """What a reader gets while `work` is done, and what is reported."""
+    packets, control, report = os.pipe(), os.pipe(), os.pipe()
+
+    def run() -> None:
+        try:
+            capture(wanted, packets[1], control[0], report[1])
+        finally:
+            for end in (packets[1], control[0], report[1]):
+                os.close(end)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    with os.fdopen(packets[0], "rb") as stream, os.fdopen(report[0], "rb") as said:
+        first = json.loads(said.readline())
+        if not first["problem"]:
+            work()
+        os.close(control[1])
+        data = stream.read()
+        lines = [first, *map(json.loads, said)]
+    thread.join()
+    return data, lines
+
+
+def datagrams(count: int, size: int) -> tuple[str, Any]:
+    """A filter, and what sends so many datagrams that it takes."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def work() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
+            one.bind(("127.0.0.1", port))
+            for number in range(count):
+                other.sendto(bytes([number % 250]) * size, ("127.0.0.1", port))
+
+    return f"udp port {port}", work
+
+
+@pytest.mark.usefixtures("capturing")
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # the process closes its socket by ending
+@pytest.mark.parametrize(("interface", "link"), [("lo", 14), ("any", 0)])
+def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Path) -> None:
+    expression, work = datagrams(5, 100)
+    path = str(tmp_path / "x.pcapng")
+    data, lines = captured(Wanted(interface, expression, link + 28 + 40, 1 << 21, path), work)
+    assert lines == [{"problem": ""}, Outcome(5, 0, 0, [path])._asdict()]
+    for each in (data, Path(path).read_bytes()):
+        with RawPcapNgReader(io.BytesIO(each)) as reader:
+            found = [(bytes(one)[link + 28 :], meta.wirelen) for one, meta in reader]
+        assert found == [(bytes([number]) * 40, link + 128) for number in range(5)]
+
+
+@pytest.mark.usefixtures("capturing")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_cannot_be_opened_is_said() -> None:
+    for wanted, problem in (
+        (Wanted("nowhere", "", 100, 1), f"nowhere: no such interface; there are {', '.join([*names(), 'any'])}"),
+        (Wanted("lo", "tcp prot 1", 100, 1), "--bpf: Failed to compile filter expression"),
+        (Wanted("lo", "tcp", 100, 1, "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
+    ):
+        data, (said,) = captured(wanted, None)
+        assert (data, said["problem"][: len(problem)]) == (b"", problem)
+
+
+def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("kdbg.live.interface._any", refuse)
+    with pytest.raises(CaptureRefused, match=r"any: no right to capture; sudo kdbg watch .*setcap cap_net_raw"):
+        open_interface("any", "", 100)
+    monkeypatch.setattr("kdbg.live.interface._hardware", lambda name: 1)
+    monkeypatch.setattr("kdbg.live.interface._ethernet", refuse)
+    with pytest.raises(CaptureRefused, match="lo: no right to capture"):
+        open_interface("lo", "", 100)
+    monkeypatch.delattr(socket, "AF_PACKET")
+    with pytest.raises(CaptureRefused, match="lo: kdbg captures on Linux alone; elsewhere: tcpdump"):
+        open_interface("lo", "", 100)
+
+
+# Apart
+
+
+def test_a_feed_is_what_the_process_writes_until_it_is_stopped() -> None:
+    def work(packets: int, control: int, report: int) -> None:
+        tell(report, {"problem": ""})
+        os.write(packets, b"begun")
+        os.read(control, 1)
+        os.write(packets, b" ended")
+        tell(report, Outcome(7, 1, 2, ["x"])._asdict())
+
+    with Feed("lo", work) as feed:
+        assert feed.stream.read(5) == b"begun"
+        feed.stop()
+        feed.stop()
+        assert feed.stream.read() == b" ended"
+        assert feed.finish() == Outcome(7, 1, 2, ["x"], "")
+
+
+def test_a_process_that_fails_or_breaks_off_is_an_error() -> None:
+    def fails(packets: int, control: int, report: int) -> None:
+        tell(report, {"problem": "lo: no right"})
+
+    with pytest.raises(CaptureError, match=r"^lo: no right$"):
+        Feed("lo", fails).__enter__()
+    with pytest.raises(CaptureError, match=r"^lo: the capturing process ended$"):
+        Feed("lo", lambda packets, control, report: None).__enter__()
+    with Feed("lo", lambda packets, control, report: tell(report, {"problem": ""})) as feed:
+        assert feed.finish() == Outcome(0, None, 0, [], "the capturing process broke off")
+
+
+def test_nobody_who_is_told_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    tell(writing, {"problem": ""})
+    os.close(writing)
+
+
+def test_the_address_of_a_packet_is_behind_its_header() -> None:
+    assert (module.ADDRESS, module.HAND_OVER) == (52, 10)

@@ -92,6 +92,7 @@ class Cutter:
         size = self._size(0) if not self._searching and len(self._data) >= HEAD else None
         have = len(self._data)
         self._drop(have)
+        self._needed = HEAD
         if size is not None and HEAD + size - have >= length:
             self._ignored = HEAD + size - have - length
             self.owner.broken(size, time, number)

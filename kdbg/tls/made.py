@@ -11,6 +11,11 @@ OF = "kdbg proxy"
 """Who signs."""
 DAYS = 30
 """How long certificates hold: longer than any run."""
+USES = (
+    "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+    "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+)  # fmt: skip
+"""What a key may be used for (RFC 5280, 4.2.1.3); strict clients want an authority's to sign certificates."""
 
 
 class Made(NamedTuple):
@@ -37,8 +42,10 @@ def made(hosts: Sequence[str]) -> Made:
 
     authority, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     identifier = x509.SubjectKeyIdentifier.from_public_key(authority.public_key())
+    signs = dict.fromkeys(USES, False) | {"key_cert_sign": True}
     trusted = (
         builder(OF, authority)
+        .add_extension(x509.KeyUsage(**signs), critical=True)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(identifier, critical=False)
         .sign(authority, hashes.SHA256())

@@ -1,0 +1,64 @@
+"""What each rule finds in the staged incidents, and from which packet on: as `cases.json` here has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.diagnosis import Case, diagnose
+from kdbg.diagnosis.rules import BY_CODE
+from kdbg.diagnosis.text import case_object
+from kdbg.engine.engine import Engine
+from kdbg.ledgers import Ledgers
+
+from .books import STAGED, truths
+from .golden import same
+
+Json = dict[str, Any]
+GOLDEN = Path(__file__).parent / "cases.json"
+BY_CAUSE: dict[str, list[str]] = {}
+for truth in truths(STAGED):
+    if not truth["healthy"]:
+        BY_CAUSE.setdefault(truth["cause_code"], []).append(truth["file"])
+
+
+def whole(case: Case) -> Json:
+    """A case with all that is printed of it, and what it is ordered by."""
+    return {**case_object(case), "weight": case.weight}
+
+
+def brief(case: Case) -> str:
+    return f"{case.severity.value} {case.certainty} {case.count}"
+
+
+def watched(path: Path, code: str) -> tuple[list[Json], list[str]]:
+    """All cases of a capture at its end, and how the case of one rule came about, packet by packet."""
+    engine, steps = Engine(), list[str]()
+    ledgers = Ledgers(engine.names_then)
+    find, before = BY_CODE[code].find, ""
+    for number, packets in enumerate(singly(path), 1):
+        ledgers.packets(packets)
+        ledgers.take(engine.receive_all(packets))
+        now = " | ".join(map(brief, find(ledgers)))
+        if bool(now) != bool(before) or now.rpartition(" ")[0] != before.rpartition(" ")[0]:
+            steps.append(f"{number}: {now}")
+        before = now
+    ledgers.take(engine.close())
+    ledgers.left_over(engine.findings)
+    return [whole(case) for case in diagnose(ledgers)], steps
+
+
+def singly(path: Path) -> Iterator[Any]:
+    with open_capture(path) as capture:
+        yield from capture.blocks(singly=True)
+
+
+@pytest.mark.parametrize("code", BY_CAUSE)
+def test_each_rule_finds_what_it_found(code: str) -> None:
+    for name in BY_CAUSE[code]:
+        cases, steps = watched(STAGED / name, code)
+        same(GOLDEN, name, {"cases": cases, "steps": steps})

@@ -1,0 +1,57 @@
+"""What ledgers hold of a few captures, and where the time of their exchanges went: as `accounts.json` here has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kdbg.capture import open_capture
+from kdbg.engine.engine import Engine
+from kdbg.ledgers import standing
+from kdbg.ledgers.timed import Timed
+
+from ..diagnosis.books import STAGED, book
+from ..diagnosis.golden import same
+from .accounts import Accounts
+
+GOLDEN = Path(__file__).parent / "accounts.json"
+HELD = [
+    "client-reads-late", "commit-after-leave", "commit-with-wrong-generation.cured", "fetch-too-small-for-one-message",
+    "records-deleted-unread-java", "sasl-session-expired", "sequence-gap", "throttled-consumer-franz-go",
+    "throttled-producer", "transaction-timed-out-java", "transactions-aborted-on-purpose", "unknown-topic-consumer",
+    "wrong-checksum",
+]  # fmt: skip
+STANDING = [
+    "instance-id-twice-franz-go", "members-come-and-go-java", "members-come-and-go-new-protocol",
+    "more-members-than-partitions-new-protocol", "old-coordinator-for-ever.cured", "poll-too-late-java",
+    "poll-too-late-new-protocol", "process-stood-still", "transaction-left-open-java", "transactional-id-of-two-java",
+    "transactions-committed",
+]  # fmt: skip
+TIMED = [
+    "broker-stood-still-java", "client-reads-late", "late-answer-taken-for-the-next", "metadata-behind-a-long-poll",
+    "throttled-consumer-franz-go", "too-few-replicas.cured",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_ledgers_hold_what_they_held(name: str) -> None:
+    same(GOLDEN, name, Accounts(book(STAGED / f"{name}.pcap.gz")).plain())
+
+
+@pytest.mark.parametrize("name", STANDING)
+def test_groups_and_producers_stand_where_they_stood(name: str) -> None:
+    ledgers = book(STAGED / f"{name}.pcap.gz")
+    plain = Accounts(ledgers)
+    same(GOLDEN, f"{name}, at the end", {
+        "groups": plain.of(standing.groups(ledgers)), "producers": plain.of(standing.producers(ledgers)),
+        "transactions": plain.of(standing.transactions(ledgers)),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_time_went_where_it_went(name: str) -> None:
+    engine = Timed(Engine())
+    with open_capture(STAGED / f"{name}.pcap.gz") as capture:
+        found = [exchange.timing for chunk in engine.chunks(capture.blocks()) for exchange in chunk]
+    same(GOLDEN, f"{name}, times", [[list(one.split), one.tcp and list(one.tcp)] for one in found if one is not None])

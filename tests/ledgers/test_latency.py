@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kdbg
+from kdbg.capture import open_capture
+from kdbg.engine.engine import Engine
+from kdbg.ledgers.timed import Timed
+from kdbg.render.jsonlines import json_line
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap
@@ -20,33 +25,34 @@ PRODUCING: Json = {"transactional_id": None, "acks": -1, "timeout_ms": 30000, "t
 NOWHERE: Json = {"brokers": [], "controller_id": 1, "topics": []}
 
 
-class Timed(Talk):
+class Slowed(Talk):
     """A connection whose handshake takes 10 ms, and whose packets come when `when` says, in ms."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.segments[1] = self.segments[1]._replace(at=10)
 
-    def when(self, ms: int) -> Timed:
+    def when(self, ms: int) -> Slowed:
         """The next packet comes then."""
         self.at = ms - len(self.segments)
         return self
 
-    def look(self, asked: int, answered: int) -> Timed:
+    def look(self, asked: int, answered: int) -> Slowed:
         """A request of Metadata and its answer."""
         self.when(asked).ask("Metadata", 1, topics=None)
         self.when(answered).answer(**NOWHERE)
         return self
 
 
-def split_of(tmp_path: Path, *talks: Talk, extra: tuple[str, ...] = ()) -> list[Json]:
+def split_of(tmp_path: Path, *talks: Talk) -> list[Json]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(*talks))
-    return call("decode", path, "-f", "json", "--latency", *extra).lines
+    with open_capture(path) as capture:
+        return [json.loads(json_line(one)) for chunk in Timed(Engine()).chunks(capture.blocks()) for one in chunk]
 
 
 def test_a_plain_answer_is_network_and_broker(tmp_path: Path) -> None:
-    one, two = split_of(tmp_path, Timed().look(20, 50).look(60, 100))
+    one, two = split_of(tmp_path, Slowed().look(20, 50).look(60, 100))
     assert one["split"] == {
         "waiting_ms": 0, "throttle_ms": 0, "network_ms": 10, "held_ms": 0, "broker_ms": 20, "sending_ms": 0,
         "reading_ms": 0, "acknowledged_ms": 10, "beyond_ms": 10, "behind": None,
@@ -59,7 +65,7 @@ def test_a_plain_answer_is_network_and_broker(tmp_path: Path) -> None:
 
 
 def test_a_request_waits_behind_another(tmp_path: Path) -> None:
-    talk = Timed()
+    talk = Slowed()
     talk.when(20).ask("Metadata", 1, topics=None)
     talk.when(30).ask("Metadata", 1, topics=None)
     talk.when(520).answer(**NOWHERE)
@@ -70,7 +76,7 @@ def test_a_request_waits_behind_another(tmp_path: Path) -> None:
 
 
 def test_a_long_poll_is_held(tmp_path: Path) -> None:
-    talk = Timed().look(20, 32).look(40, 52).look(60, 72)
+    talk = Slowed().look(20, 32).look(40, 52).look(60, 72)
     talk.when(100).ask("Fetch", 4, **FETCHING)
     talk.when(612).answer(throttle_time_ms=0, responses=[])
     talk.when(620).ask("Fetch", 4, **FETCHING)
@@ -81,7 +87,7 @@ def test_a_long_poll_is_held(tmp_path: Path) -> None:
 
 
 def test_a_broker_that_is_slower_than_asked_was_not_waiting(tmp_path: Path) -> None:
-    talk = Timed().look(20, 32)
+    talk = Slowed().look(20, 32)
     talk.when(100).ask("Fetch", 4, **FETCHING)
     talk.when(1610).answer(throttle_time_ms=0, responses=[])
     *_, poll = (one["split"] for one in split_of(tmp_path, talk))
@@ -89,7 +95,7 @@ def test_a_broker_that_is_slower_than_asked_was_not_waiting(tmp_path: Path) -> N
 
 
 def test_a_fetch_that_wants_no_waiting_is_not_held(tmp_path: Path) -> None:
-    talk = Timed().look(20, 32)
+    talk = Slowed().look(20, 32)
     talk.when(100).ask("Fetch", 4, **(FETCHING | {"max_wait_ms": 0}))
     talk.when(310).answer(throttle_time_ms=0, responses=[])
     *_, poll = (one["split"] for one in split_of(tmp_path, talk))
@@ -98,7 +104,7 @@ def test_a_fetch_that_wants_no_waiting_is_not_held(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("acks", "held"), [(-1, None), (1, 0)])
 def test_what_replicas_took_is_not_known(tmp_path: Path, acks: int, held: int | None) -> None:
-    talk = Timed()
+    talk = Slowed()
     talk.when(20).ask("Produce", 7, **(PRODUCING | {"acks": acks}))
     talk.when(60).answer(responses=[], throttle_time_ms=0)
     (one,) = split_of(tmp_path, talk)
@@ -106,7 +112,7 @@ def test_what_replicas_took_is_not_known(tmp_path: Path, acks: int, held: int | 
 
 
 def test_a_throttled_connection_is_silent_after_the_answer(tmp_path: Path) -> None:
-    talk = Timed()
+    talk = Slowed()
     talk.when(20).ask("Produce", 7, **PRODUCING)
     talk.when(40).answer(responses=[], throttle_time_ms=300)
     talk.when(50).ask("Produce", 7, **PRODUCING)
@@ -117,7 +123,7 @@ def test_a_throttled_connection_is_silent_after_the_answer(tmp_path: Path) -> No
 
 
 def test_an_old_broker_is_silent_before_it(tmp_path: Path) -> None:
-    talk = Timed()
+    talk = Slowed()
     talk.when(20).ask("Produce", 3, **PRODUCING)
     talk.when(340).answer(responses=[], throttle_time_ms=300)
     talk.when(350).ask("Produce", 3, **PRODUCING)
@@ -128,7 +134,7 @@ def test_an_old_broker_is_silent_before_it(tmp_path: Path) -> None:
 
 
 def test_without_a_handshake_the_network_is_not_known(tmp_path: Path) -> None:
-    talk = Timed().look(20, 50).look(60, 90)
+    talk = Slowed().look(20, 50).look(60, 90)
     del talk.segments[:2]
     one, *_ = split_of(tmp_path, talk)
     assert one["split"]["network_ms"] is None
@@ -137,7 +143,7 @@ def test_without_a_handshake_the_network_is_not_known(tmp_path: Path) -> None:
 
 
 def test_who_hung_up_on_a_request(tmp_path: Path) -> None:
-    talk = Timed().look(20, 50)
+    talk = Slowed().look(20, 50)
     talk.when(60).ask("Metadata", 1, topics=None)
     talk.when(400).end()
     *_, unanswered = split_of(tmp_path, talk)
@@ -146,16 +152,19 @@ def test_who_hung_up_on_a_request(tmp_path: Path) -> None:
 
 
 def test_expressions_ask_for_it(tmp_path: Path) -> None:
-    talk = Timed().look(20, 50).look(60, 200)
-    found = split_of(tmp_path, talk, extra=("--where", "split.broker_ms > 100.0 && tcp.round_trip_ms >= 20"))
+    talk = Slowed().look(20, 50).look(60, 200)
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(talk))
+    where = "split.broker_ms > 100.0 && tcp.round_trip_ms >= 20"
+    found = call("decode", path, "-f", "json", "--latency", "--where", where).lines
     assert [one["number"] for one in found] == [2]
-    shown = call("decode", tmp_path / "made.pcap", "-f", "json", "--where", "split.broker_ms > 100.0").lines
+    shown = call("decode", path, "-f", "json", "--where", "split.broker_ms > 100.0").lines
     assert [one["number"] for one in shown] == [2]
 
 
 @pytest.mark.parametrize("format", ["tree", "hex"])
 def test_trees_and_hexdumps_have_two_lines_of_it(tmp_path: Path, format: str) -> None:
-    talk = Timed()
+    talk = Slowed()
     talk.when(20).ask("Metadata", 1, topics=None)
     talk.when(30).ask("Metadata", 1, topics=None)
     talk.when(520).answer(**NOWHERE)
@@ -171,14 +180,14 @@ def test_trees_and_hexdumps_have_two_lines_of_it(tmp_path: Path, format: str) ->
 @pytest.mark.parametrize("format", ["tree", "json"])
 def test_several_cores_say_the_same(tmp_path: Path, format: str) -> None:
     path = tmp_path / "made.pcap"
-    path.write_bytes(pcap(Timed().look(20, 50).look(60, 100)))
+    path.write_bytes(pcap(Slowed().look(20, 50).look(60, 100)))
     one, two = (call("decode", path, "-f", format, "--latency", "--jobs", n).out for n in (1, 2))
     assert one == two
 
 
 def test_a_summary_has_no_room_for_it(tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
-    path.write_bytes(pcap(Timed().look(20, 50)))
+    path.write_bytes(pcap(Slowed().look(20, 50)))
     done = call("decode", path, "-f", "summary", "--latency")
     assert done.status == 2
     assert "--latency is for trees" in done.err
@@ -186,7 +195,7 @@ def test_a_summary_has_no_room_for_it(tmp_path: Path) -> None:
 
 def test_a_program_gets_it_where_its_filter_asks(tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
-    path.write_bytes(pcap(Timed().look(20, 50)))
+    path.write_bytes(pcap(Slowed().look(20, 50)))
     (one,) = kdbg.read(path, where="split.broker_ms > 1")
     assert one.timing is not None
     assert one.timing.split.broker == 20_000_000

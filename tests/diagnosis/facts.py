@@ -1,0 +1,143 @@
+"""Ledgers that tests fill by hand: a few connections, members and counts, as a rule finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdbg.diagnosis import Case
+from kdbg.diagnosis.rules import BY_CODE
+from kdbg.engine.engine import Engine
+from kdbg.ledgers import Ledgers
+from kdbg.ledgers.accounts import Failure
+from kdbg.ledgers.flows import Fetched, Polls, Sample, Written
+from kdbg.ledgers.groups import Event, Group, Member
+from kdbg.ledgers.marks import Mark, Seen
+from kdbg.ledgers.sessions import Session, Slow, Unanswered
+from kdbg.messages.peers import Peers
+from kdbg.tcp.paths import Closed, Path, Side
+
+MS, SECOND = 1_000_000, 1_000_000_000
+START = 1_795_000_000 * SECOND
+BROKER = ("10.0.0.2", 9092)
+FLOW = bytes((10, 0, 0, 1, 10, 0, 0, 2)) + (50000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
+
+
+def mark(number: int = 1, at: int = 0, end: int | None = None, connection: int = 1) -> Mark:
+    """An exchange, its times in nanoseconds after START."""
+    return Mark(number, START + at, START + (at if end is None else end), connection)
+
+
+def seen(count: int = 1, since: int = 0, until: int = 0, first: int = 1) -> Seen:
+    """Something that was seen so many times, from `since` to `until`."""
+    found = Seen()
+    for number in range(count):
+        at = since + (until - since) * number // max(count - 1, 1)
+        found.add(mark(first + number, at))
+    return found
+
+
+class Held:
+    """Paths that are held, as `Paths` gives them."""
+
+    def __init__(self) -> None:
+        self.paths: list[Path] = []
+
+    def all(self) -> Iterator[Path]:
+        return iter(self.paths)
+
+    def begun_by(self, first_packet: int) -> Path | None:
+        return next((path for path in self.paths if path.first_packet == first_packet), None)
+
+
+class Facts(Ledgers):
+    """Ledgers with hands."""
+
+    def __init__(self) -> None:
+        super().__init__(Engine().names_then)
+        self.held = Held()
+        self.paths = self.held  # type: ignore[assignment]
+        self.first_time = START
+
+    def path(self, *, flow: bytes = FLOW, at: int = 0, closed: str = "", closes: int = 0, opened: bool = True) -> Path:
+        """A connection by its packets, that the client or the broker closed."""
+        number = len(self.held.paths) + 1
+        path = Path(flow, (number, START + at, flow, 0, 0, 0, b"", 0), opened)  # type: ignore[arg-type]
+        if closed:
+            side: Side = 0 if closed == "client" else 1
+            path.closes.append(Closed(START + closes, side, False))
+            path.last_time = START + closes
+        self.held.paths.append(path)
+        return path
+
+    def client(self, client_id: str = "shop", *, broker: tuple[str, int] = BROKER, **more: Any) -> Session:
+        """A connection that speaks Kafka."""
+        path = self.path(**more)
+        peers = Peers(len(self.sessions) + 1, path.initiator, broker, path.first_packet)
+        session = self.sessions[peers.number] = self._by_packet[path.first_packet] = Session(peers, path)
+        if client_id:
+            session.client_ids[client_id] += 1
+        return session
+
+    def fails(self, session: Session, code: int, api: int, subject: str, times: Seen, *partitions: int) -> Failure:
+        """An error code that a client gets."""
+        failure = Failure(code, api, subject, session)
+        failure.seen, failure.partitions = times, set(partitions)
+        self.failures[code, api, subject, session.peers.number] = failure
+        return failure
+
+    def polls_of(self, session: Session, **more: Any) -> Polls:
+        return filled(self.polls.setdefault(session.peers.number, Polls()), more)
+
+    def reads(self, session: Session, topic: str = "orders", partition: int = 0, **more: Any) -> Fetched:
+        return filled(self.fetched.setdefault((session.peers.number, topic, partition), Fetched()), more)
+
+    def writes(self, session: Session, topic: str = "orders", partition: int = 0, **more: Any) -> Written:
+        return filled(self.written.setdefault((session.peers.number, topic, partition), Written()), more)
+
+    def member(self, member_id: str = "m1", group: str = "sums", *, client_id: str = "shop", **more: Any) -> Member:
+        """A member of a group, on a host of its own."""
+        entry = self.group(group)
+        assert entry is not None
+        member = entry.member(member_id, client_id, "10.0.0.1")
+        assert member is not None
+        entry.clients.setdefault(client_id, Seen()).add(mark())
+        return filled(member, more)
+
+
+def filled(one: Any, fields: dict[str, Any]) -> Any:
+    """Set fields, none of them new."""
+    for name, value in fields.items():
+        assert hasattr(one, name), name
+        setattr(one, name, value)
+    return one
+
+
+def slow(
+    number: int = 1, start: int = 0, first: int = 0, end: int | None = None, *, api: int = 3, held: int = 0,
+    acks: int | None = None,
+) -> Slow:  # fmt: skip
+    """An answer that took long."""
+    last = first if end is None else end
+    return Slow(mark(number, start, last), api, START + start, START + first, START + last, held, acks)
+
+
+def unanswered(api: int = 3, version: int = 9, number: int = 1, at: int = 0, size: int = 40, missing: int = 0) -> Any:
+    """A request without a response."""
+    return Unanswered(mark(number, at), api, version, size, missing)
+
+
+def happened(group: Group, kind: str, member: str = "m1", code: int = 0, number: int = 1, **times: int) -> None:
+    """An event in a group."""
+    group.happened(Event(mark(number, **times), kind, member, 1, code))
+
+
+def sampled(fetched: Fetched, *samples: tuple[int, int, int, int]) -> None:
+    """What fetches told of a partition: time, offset, high watermark, last stable offset."""
+    for time, *offsets in samples:
+        fetched.samples.add(Sample(START + time, *offsets))
+
+
+def cases(facts: Ledgers, code: str) -> list[Case]:
+    """What one rule finds."""
+    return list(BY_CODE[code].find(facts))

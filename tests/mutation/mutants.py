@@ -107,6 +107,8 @@ def unmeaning(tree: ast.Module) -> set[ast.AST]:
                 roots += node.args[:1]
             case ast.Assign(targets=[ast.Name(name)], value=ast.BinOp(op=ast.BitOr())) if name[0].isupper():
                 roots.append(node)  # the name of a type
+            case ast.Assign(value=ast.Subscript(value=ast.Name("Literal"))):
+                roots.append(node)
     return {node for root in roots if root is not None for node in ast.walk(root)}
 
 

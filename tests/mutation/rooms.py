@@ -14,7 +14,8 @@ class Room(NamedTuple):
     name: str
     also: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
-    """Files of tests that start kdbg in processes of its own, which have no mutant."""
+    """Files of tests, or single tests, that start kdbg in processes of its own, which have no mutant; or that a mutant
+    which survives would cost minutes."""
 
     @property
     def modules(self) -> list[str]:
@@ -24,11 +25,12 @@ class Room(NamedTuple):
 
     @property
     def tests(self) -> list[str]:
-        """The files of tests, as paths from the project's top."""
+        """What pytest is called with: the files of tests, as paths from the project's top, and what is left out."""
         places = [f"tests/{self.name}", *self.also]
         files = [path for place in places for path in ([TOP / place] if place.endswith(".py") else below(place))]
         found = [str(path.relative_to(TOP)) for path in files]
-        return [path for path in found if path not in self.apart]
+        left_out = [f"--deselect={one}" for one in self.apart if "::" in one]
+        return [path for path in found if path not in self.apart] + left_out
 
 
 def below(folder: str) -> list[Path]:
@@ -36,6 +38,23 @@ def below(folder: str) -> list[Path]:
     return sorted((TOP / folder).rglob("test_*.py"))
 
 
+DIAGNOSES = (
+    "tests/diagnosis/test_one_story.py",
+    "tests/diagnosis/test_shared.py",
+    "tests/diagnosis/test_lint.py::test_the_command",
+    "tests/diagnosis/test_readiness.py::test_the_command_counts_and_says_so_by_its_status",
+    "tests/diagnosis/test_readiness.py::test_keys_that_nobody_knows_are_passed_over",
+    "tests/diagnosis/test_readiness.py::test_a_broken_list_of_versions_offers_what_is_whole",
+    "tests/diagnosis/test_stories.py::test_the_command_has_an_option_for_each_story",
+    "tests/diagnosis/test_stories.py::test_the_command_tells_what_diagnose_says",
+    "tests/diagnosis/test_stories.py::test_the_command_lists_and_refuses",
+    "tests/diagnosis/test_stories.py::test_captured_names_are_escaped",
+    "tests/ledgers/test_latency.py::test_expressions_ask_for_it",
+    "tests/ledgers/test_latency.py::test_trees_and_hexdumps_have_two_lines_of_it",
+    "tests/ledgers/test_latency.py::test_several_cores_say_the_same",
+    "tests/ledgers/test_latency.py::test_a_summary_has_no_room_for_it",
+)
+"""Tests that diagnose each of many captures several times, or start kdbg in a process of its own."""
 ROOMS = {
     room.name: room
     for room in (
@@ -71,8 +90,8 @@ ROOMS = {
         ),
         Room("engine"),
         Room("messages", ("tests/grammars/test_dialects.py",)),
-        Room("diagnosis", ("tests/incidents/test_diagnosed.py", "tests/incidents/test_incidents.py")),
-        Room("ledgers", ("tests/diagnosis", "tests/incidents/test_diagnosed.py")),
+        Room("diagnosis", apart=DIAGNOSES),
+        Room("ledgers", ("tests/diagnosis",), apart=DIAGNOSES),
         Room("live", apart=("tests/live/test_signals.py", "tests/live/test_watch.py")),
         Room("redact"),
         Room("tls"),

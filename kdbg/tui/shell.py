@@ -11,6 +11,8 @@ from typing import Any
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
@@ -28,6 +30,7 @@ from .pane import Pane
 from .panes import Bytes, Fields
 from .processes import Over
 from .table import Exchanges, Heading
+from .terminal import KEYS, STATUS, TerminalDriver, is_hung_up, let_go
 from .views import VIEWS, View, When, named
 
 TICK = 0.1
@@ -97,6 +100,17 @@ class Shell(App[None]):
         self._seen = -1
         self._told = (-1, False)
         self._untouched = True
+
+    def run(self, *given: Any, **options: Any) -> None:
+        """Show the screen until the user ends it; raise `SystemExit` once its terminal is gone."""
+        super().run(*given, **options)
+        if self.return_code == STATUS:
+            raise SystemExit(STATUS)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what draws on the terminal."""
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -185,7 +199,11 @@ class Shell(App[None]):
         self.query_one("#lower", ContentSwitcher).border_title = text
 
     def tick(self) -> None:
-        """Show what has come."""
+        """Show what has come; end once the terminal is gone."""
+        if not self.is_headless and is_hung_up(KEYS):
+            let_go()
+            self.exit(return_code=STATUS)
+            return
         with suppress(NoMatches):  # while the screen goes away
             position = self.exchanges.position
             if self.feed.forget():

@@ -1,6 +1,8 @@
-"""A client's own tests give the same results through the proxy; the wire, the broker and the file agree on exchanges.
+"""A client's own tests give the same results through the proxy; wire, broker, file and view agree on the exchanges.
 
-The tests are those of franz-go: its module contains their sources. These are a part of them, of some seconds.
+franz-go's module contains its tests: `TESTS` chooses some that take seconds, of producing, consuming and transactions.
+Of kafka-python's source distribution, all integration tests that need one broker without TLS and SASL run, about fifty
+in twenty seconds, but for `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,6 +35,17 @@ from .test_proxy import HOME, PATIENCE, ports_in_a_row, recording
 MODULE = "github.com/twmb/franz-go@v1.22.2"
 TESTS = "TestIssue(325|810|831|865)|TestClient_ProduceLarge|TestAddRemovePartitions|TestConsumeRegex$|TestPauseIssue489"
 COMPLETED = re.compile(r"Completed request:(\{.*\}) \(kafka")
+LEFT_OUT = "test_group", "test_kafka_consumer__blocking", "test_transactional_producer_offsets"
+"""The first two assert how long something takes, the third does not end here without the proxy either."""
+SERVICE = """class ExternalService:
+    def __init__(self, host, port): pass
+    def stop(self): pass
+
+
+class SpawnedService: pass
+"""
+"""What kafka-python's tests import and its source distribution leaves out."""
+OUTCOME = re.compile(r"::(\S+) (PASSED|FAILED|SKIPPED|ERROR)")
 RESULT = re.compile(r"--- (PASS|FAIL|SKIP): (\S+)")
 MEMBERS = 12
 MEMBER = """if True:
@@ -57,9 +71,8 @@ MEMBER = """if True:
 Key = tuple[int, int, str | None, int]
 
 
-@pytest.fixture(scope="module")
-def suite() -> Path:
-    """franz-go's tests, built."""
+def franz_go(address: str) -> dict[str, str]:
+    """The results of franz-go's tests, built where they are not yet."""
     go, program = shutil.which("go"), HOME / "go" / "kgo.test"
     if go is None:
         pytest.skip("Go is not installed")
@@ -70,7 +83,9 @@ def suite() -> Path:
         program.parent.mkdir(parents=True, exist_ok=True)
         command = [go, "test", "-mod=mod", "-modfile", str(_own_mod(Path(json.loads(found.stdout)["Dir"]))), "-c"]
         subprocess.run([*command, "-o", str(program), "./pkg/kgo"], cwd=json.loads(found.stdout)["Dir"], check=True)
-    return program
+    environment = {"KGO_SEEDS": address, "KGO_TEST_RF": "1", "KGO_TEST_RECORDS": "500", "KGO_LOG_LEVEL": "none"}
+    command = [str(program), "-test.v", "-test.run", f"^({TESTS})", "-test.parallel=2"]
+    return {name: result for result, name in RESULT.findall(_output(command, program.parent, environment))}
 
 
 def _own_mod(module: Path) -> Path:
@@ -80,15 +95,33 @@ def _own_mod(module: Path) -> Path:
     return HOME / "go" / "kgo.mod"
 
 
-def results(suite: Path, address: str) -> dict[str, str]:
-    environment = os.environ | {
-        "KGO_SEEDS": address, "KGO_TEST_RF": "1", "KGO_TEST_RECORDS": "500", "KGO_LOG_LEVEL": "none",
-    }  # fmt: skip
-    command = [str(suite), "-test.v", "-test.run", f"^({TESTS})", "-test.parallel=2"]
+def kafka_python(address: str) -> dict[str, str]:
+    """The results of kafka-python's integration tests, in a process of their own; they use the installed client."""
+    kafka = pytest.importorskip("kafka")
+    folder = HOME / f"kafka_python-{kafka.__version__}"
+    if not (folder / "test" / "service.py").exists():
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(HOME)]
+        command.append(f"kafka-python=={kafka.__version__}")
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("the sources of kafka-python cannot be had")
+        with tarfile.open(folder.with_name(f"{folder.name}.tar.gz")) as archive:
+            inside = [one for one in archive if one.name.startswith(f"{folder.name}/test/")]
+            archive.extractall(HOME, inside, filter="data")
+        (folder / "test" / "__init__.py").touch()
+        (folder / "test" / "service.py").write_text(SERVICE)
+    environment = {"KAFKA_URI": f"kafka://{address}", "KAFKA_VERSION": "4.3", "KAFKA_ROOT": str(folder)}
+    command = [sys.executable, "-m", "pytest", "-v", "--tb=no", f"--rootdir={folder}", "-p", "no:randomly",
+               "-p", "no:cacheprovider", "-k", f"not {' and not '.join(LEFT_OUT)}"]  # fmt: skip
+    files = [f"test/integration/test_{name}_integration.py" for name in ("admin", "consumer", "producer")]
+    return {name: result[:4] for name, result in OUTCOME.findall(_output([*command, *files], folder, environment))}
+
+
+def _output(command: list[str], folder: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(
-        command, env=environment, cwd=suite.parent, capture_output=True, text=True, timeout=300, check=False
-    )
-    return {name: result for result, name in RESULT.findall(done.stdout)}
+        command, env=os.environ | {"PYTEST_ADDOPTS": ""} | environment, cwd=folder, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    return done.stdout
 
 
 @contextmanager
@@ -136,9 +169,13 @@ def shown(path: Path) -> tuple[Counter[Key], int]:
     return found, sum(each["response"] is None for each in lines)
 
 
-def test_franz_go_s_own_tests_give_the_same_results_and_exchanges(suite: Path, brokers: Pool, tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump is not installed")
+@pytest.mark.parametrize("own_tests", [franz_go, kafka_python], ids=lambda client: client.__name__)
+def test_a_client_s_own_tests_give_the_same_results_and_exchanges(
+    own_tests: Callable[[str], dict[str, str]], brokers: Pool, tmp_path: Path
+) -> None:
     broker = brokers.cluster("4").brokers[0]
-    direct = results(suite, broker.bootstrap)
+    direct = own_tests(broker.bootstrap)
     assert "PASS" in direct.values()
     view, file, wire = tmp_path / "view.json", tmp_path / "file.pcap", tmp_path / "wire.pcap"
     with request_log(broker):
@@ -146,7 +183,7 @@ def test_franz_go_s_own_tests_give_the_same_results_and_exchanges(suite: Path, b
         with proxy(broker.bootstrap, view, "--hide-values", "--write", str(file)) as (address, _):
             port = int(address.rpartition(":")[2])
             with recording(wire, [port, broker.port]):
-                through = results(suite, address)
+                through = own_tests(address)
         log = broker.log_text()[before:]
     assert through == direct
     seen = captured(wire, range(port, port + 8))
@@ -159,6 +196,7 @@ def test_franz_go_s_own_tests_give_the_same_results_and_exchanges(suite: Path, b
     assert own(captured(wire, [broker.port])) == seen
     assert own(logged(log, broker)) == seen
     assert captured(file, [broker.port]) == seen
+    assert shown(view)[0] == seen
 
 
 def test_consumers_that_close_at_once_over_tls_on_both_sides(brokers: Pool, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from kdbg.tui.intercepting import Intercepting
 
 from ..cli.calls import COMMAND, ENVIRONMENT
 from ..live.test_relay import produce, request
-from .driving import PATIENCE, lines, until, wait
+from .driving import CAPTURES, PATIENCE, lines, until, wait
 from .test_live import Client, brokers, free_port, over
 
 __all__ = ["brokers"]
@@ -52,14 +52,20 @@ def talk(port: int, many: int, *, size: int = 1) -> None:
 
 
 class Stalled:
-    """A command on a terminal that nobody reads, until `drain` does."""
+    """A command on a terminal that nobody reads, until `drain` does; `deaf`: it ignores SIGHUP, as by nohup."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, deaf: bool = False) -> None:
         self.terminal, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+        def prepare() -> None:
+            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+            if deaf:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
         self.process = subprocess.Popen(
             [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-            env={**ENVIRONMENT, "TERM": "xterm-256color"}, preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+            env={**ENVIRONMENT, "TERM": "xterm-256color"}, preexec_fn=prepare,
         )  # fmt: skip
         os.close(theirs)
 
@@ -79,8 +85,8 @@ class Stalled:
 
 
 @contextmanager
-def stalled(*arguments: str) -> Iterator[Stalled]:
-    found = Stalled(*arguments)
+def stalled(*arguments: str, deaf: bool = False) -> Iterator[Stalled]:
+    found = Stalled(*arguments, deaf=deaf)
     try:
         yield found
     finally:
@@ -116,6 +122,24 @@ def test_a_terminal_that_goes_away_ends_the_proxy(brokers: str) -> None:
         screen.process.wait(PATIENCE)
         wait(lambda: not is_open(port))
         screen.terminal = os.open(os.devnull, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read", "never read"])
+def test_a_terminal_that_goes_away_ends_every_screen_that_ignores_sighup(brokers: str, read: bool) -> None:
+    """It would use a processor for good: the end of input is read again and again."""
+    port = free_port()
+    for command in (
+        ["browse", str(CAPTURES / "errors.pcap")],
+        ["proxy", "-b", brokers, "-l", f"127.0.0.1:{port}", "--tui"],
+    ):
+        with stalled(*command, deaf=True) as screen:
+            screen.drain(rb"exchanges" if read else rb"\x1b\[\?1049h")
+            if command[0] == "proxy":
+                talk(port, MANY)
+            os.close(screen.terminal)
+            assert screen.process.wait(PATIENCE) == 128 + signal.SIGHUP
+            screen.terminal = os.open(os.devnull, os.O_RDONLY)
+    wait(lambda: not is_open(port))
 
 
 def test_a_screen_that_stands_still_falls_behind_and_says_so(brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:

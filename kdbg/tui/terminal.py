@@ -1,0 +1,62 @@
+"""The terminal of a screen, and its hangup: with SIGHUP ignored (nohup, trap), nothing else ends the program then.
+
+Textual's own driver reads the end of input again and again at full speed, and its thread that writes dies.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from contextlib import suppress
+from typing import IO, Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+KEYS = 0
+"""The descriptor that keys come from."""
+STATUS = 128 + 1
+"""The exit status of shells for SIGHUP."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver of terminals; what a terminal that is gone does not take is dropped."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._file: Any = Output(self._file)
+
+
+class Output:
+    """A text file that drops what the operating system refuses."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Write text, or drop it."""
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        """Flush, or drop what is buffered."""
+        with suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the file."""
+        return self._file.fileno()
+
+
+def is_hung_up(descriptor: int) -> bool:
+    """Return whether a descriptor leads to a terminal that is gone."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
+
+
+def let_go() -> None:
+    """Have the standard streams that lead to a terminal lead to no file: whatever is still written fails no more."""
+    with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
+        for descriptor in range(3):
+            if is_hung_up(descriptor):
+                os.dup2(nothing.fileno(), descriptor)

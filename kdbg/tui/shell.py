@@ -9,10 +9,8 @@ from time import monotonic
 from typing import Any
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.css.query import NoMatches
-from textual.driver import Driver
-from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
@@ -30,7 +28,7 @@ from .pane import Pane
 from .panes import Bytes, Fields
 from .processes import Over
 from .table import Exchanges, Heading
-from .terminal import KEYS, STATUS, TerminalDriver, is_hung_up, let_go
+from .terminal import TerminalApp
 from .views import VIEWS, View, When, named
 
 TICK = 0.1
@@ -42,7 +40,7 @@ SHARES = (1, 2, 3, 4, 6, 9, 14)
 REST = 4
 
 
-class Shell(App[None]):
+class Shell(TerminalApp):
     """Shows what a feed brings; `files` are the names of its sources, `contents` is what it holds, messages as a rule.
 
     `parse` makes of the text of the filter line what the jobs `filter` and `numbers` take.
@@ -95,22 +93,10 @@ class Shell(App[None]):
         self._light = light
         self._share = 2
         self._asking: Callable[[str], None] = self.take_filter
-        self._sorted_in = 0.0
         self._next_sort = 0.0
         self._seen = -1
         self._told = (-1, False)
         self._untouched = True
-
-    def run(self, *given: Any, **options: Any) -> None:
-        """Show the screen until the user ends it; raise `SystemExit` once its terminal is gone."""
-        super().run(*given, **options)
-        if self.return_code == STATUS:
-            raise SystemExit(STATUS)
-
-    def get_driver_class(self) -> type[Driver]:
-        """Return what draws on the terminal."""
-        found = super().get_driver_class()
-        return TerminalDriver if found is LinuxDriver else found
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -199,11 +185,7 @@ class Shell(App[None]):
         self.query_one("#lower", ContentSwitcher).border_title = text
 
     def tick(self) -> None:
-        """Show what has come; end once the terminal is gone."""
-        if not self.is_headless and is_hung_up(KEYS):
-            let_go()
-            self.exit(return_code=STATUS)
-            return
+        """Show what has come."""
         with suppress(NoMatches):  # while the screen goes away
             position = self.exchanges.position
             if self.feed.forget():

@@ -10,12 +10,44 @@ import select
 from contextlib import suppress
 from typing import IO, Any
 
+from textual.app import App
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
+LOOK = 0.2
+"""Seconds between two looks whether the terminal is there."""
 KEYS = 0
 """The descriptor that keys come from."""
 STATUS = 128 + 1
 """The exit status of shells for SIGHUP."""
+
+
+class TerminalApp(App[None]):
+    """A screen that ends with its terminal."""
+
+    def run(self, *given: Any, **options: Any) -> None:
+        """Show the screen until the user ends it; raise `SystemExit` once its terminal is gone."""
+        super().run(*given, **options)
+        if self.return_code == STATUS:
+            raise SystemExit(STATUS)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what draws on the terminal."""
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
+
+    def on_mount(self) -> None:
+        """Begin to look whether the terminal is there."""
+        self.set_interval(LOOK, self.end_with_terminal)
+
+    def end_with_terminal(self) -> None:
+        """End the screen if its terminal is gone; what is still written goes nowhere, and fails no more."""
+        if self.is_headless or not is_hung_up(KEYS):
+            return
+        with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
+            for descriptor in filter(is_hung_up, range(3)):
+                os.dup2(nothing.fileno(), descriptor)
+        self.exit(return_code=STATUS)
 
 
 class TerminalDriver(LinuxDriver):
@@ -52,11 +84,3 @@ def is_hung_up(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(events & select.POLLHUP for _, events in poll.poll(0))
-
-
-def let_go() -> None:
-    """Have the standard streams that lead to a terminal lead to no file: whatever is still written fails no more."""
-    with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
-        for descriptor in range(3):
-            if is_hung_up(descriptor):
-                os.dup2(nothing.fileno(), descriptor)

@@ -33,17 +33,17 @@ def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Examination:
     first = guesses[0] if guesses else None
     if first is not None and first.exact and not first.faults and not _is_any(first):
         checked = first.direction == "request" and _is_known(first)
-        return _examine(data, _intended(first)) if checked else Examination(None)
+        return _examine(data, _intended(first)) if checked else Examination()
     if (found := find_frame_mistake(data)) is not None:
-        return Examination(found)
+        return Examination((found,))
     intended = [*_claimed(data), *(_intended(guess) for guess in guesses if _is_known(guess))]
     complete = True
     for one in list(dict.fromkeys(intended))[:TRIED]:
         examination = _examine(data, one)
-        if examination.mistake is not None:
+        if examination.mistakes:
             return examination
         complete = complete and examination.complete
-    return Examination(None, complete)
+    return Examination(complete=complete)
 
 
 def _examine(data: bytes, one: Intended) -> Examination:

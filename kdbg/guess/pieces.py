@@ -30,12 +30,17 @@ class Piece(NamedTuple):
     start: int
     end: int
     guesses: list[Guess]
-    mistake: Mistake | None = None
-    """The mistake of its writer that explains why it is not valid."""
+    mistakes: tuple[Mistake, ...] = ()
+    """The mistakes of its writer that explain why it is not valid."""
     examined: bool = True
     """Whether all changes that may undo a mistake were tried."""
     empty: bool = False
     """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
+
+    @property
+    def mistake(self) -> Mistake | None:
+        """The first of its mistakes."""
+        return self.mistakes[0] if self.mistakes else None
 
 
 Asked: TypeAlias = dict[int, tuple[Api, int]]
@@ -78,13 +83,14 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
             first = guesses[0]
             asked[int32(rest, first.start + 4)] = first.api, first.version
             out_of_order = order.see_sasl(rest[first.start : first.end], first.api, first.version)
-        examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination(None)
-        why = out_of_order or examined.mistake
+        examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination()
+        mistakes = (out_of_order,) if out_of_order is not None else examined.mistakes
+        why = mistakes[0] if mistakes else None
         if why is not None and why.start < 0 and why.kind in LITTLE_ENDIAN:
             guesses, end = [], len(rest)
         elif why is not None and why.sure is not Sure.GUESS:
             guesses = [guess for guess in guesses if _is_of(why, guess)] or guesses
-        yield Piece(start, start + end, guesses, why, examined=examined.complete)
+        yield Piece(start, start + end, guesses, mistakes, examined=examined.complete)
         start += end
 
 

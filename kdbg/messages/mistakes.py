@@ -17,6 +17,7 @@ from ..wire import Api
 from ..wire.language.api import Direction
 
 if TYPE_CHECKING:
+    from ..mistakes import Mistake
     from .message import Message
 
 MOST: Final = 16
@@ -115,24 +116,26 @@ def _is_padded(half: Half, finding: Finding) -> bool:
 
 def search(api: Api, half: Half) -> tuple[Finding, ...]:
     """Return the mistake in a captured message as a finding; nothing where none explains it."""
-    return finding_of(half.data, api, half.version, half.direction, half.claimed, half.rejected)
+    return findings_of(half.data, api, half.version, half.direction, half.claimed)
 
 
-def finding_of(
-    data: bytes, api: Api, version: int, direction: Direction, size: int | None = None, rejected: str = ""
+def findings_of(
+    data: bytes, api: Api, version: int, direction: Direction, size: int | None = None
 ) -> tuple[Finding, ...]:
-    """Return the mistake in a message as a finding; `size` is the INT32 before it, None where there is none."""
-    from ..mistakes import find_mistake  # which clean captures do without
+    """Return the mistakes in a message as findings; `size` is the INT32 before it, None where there is none."""
+    from ..mistakes import examine  # which clean captures do without
 
-    found = find_mistake(data, api=api, version=version, direction=direction, size=size, rejected=rejected or None)
-    if found is None:
-        return ()
+    found = examine(data, api=api, version=version, direction=direction, size=size).mistakes
+    return tuple(_finding(one, direction) for one in found)
+
+
+def _finding(found: Mistake, direction: Direction) -> Finding:
     facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
-    return (Finding(Kind.MISTAKE, direction, found.path, found.start, found.length, facts),)
+    return Finding(Kind.MISTAKE, direction, found.path, found.start, found.length, facts)
 
 
 def explained(message: Message, data: bytes) -> tuple[Finding, ...]:
     """Return the findings of a message that stands alone, with the mistake that explains them."""
     if all(one.kind.harmless for one in message.findings):
         return message.findings
-    return message.findings + finding_of(data, message.api, message.version, message.direction)
+    return message.findings + findings_of(data, message.api, message.version, message.direction)

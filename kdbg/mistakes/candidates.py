@@ -69,7 +69,8 @@ def _candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
 def _candidate(subject: Subject, found: Found, more: float) -> Candidate:
     known = all(edit.change.data is not None for edit in found.edits)
     corrected = corrected_bytes(subject.frame, found.edits) if known else b""
-    return Candidate(found.bits + found.edits[0].change.cost + more, found, corrected)
+    kinds = {edit.change.kind: edit.change.cost for edit in reversed(found.edits)}
+    return Candidate(found.bits + sum(kinds.values()) + more, found, corrected)
 
 
 def corrected_bytes(frame: bytes, edits: list[Edit]) -> bytes:

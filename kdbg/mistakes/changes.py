@@ -28,8 +28,6 @@ INTEGERS: Final = frozenset({
 """Fields with small values, in which a little-endian one is recognised."""
 
 
-CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
-"""Fields that have no value but those that have a name."""
 ANY = 18.0
 """Bits that a length costs which is far from the one that is meant: damage is as likely as a mistake."""
 
@@ -181,10 +179,6 @@ def _integers(data: bytes, at: int, node: Fixed, name: str) -> Iterator[Change]:
     if len(raw) < node.size or node.boolean or node.code not in "hiq":
         return
     value, little = int.from_bytes(raw, "big", signed=True), int.from_bytes(raw, "little", signed=True)
-    if name in CLOSED and node.names and value not in node.names and little not in node.names:
-        *first, last = map(str, sorted(node.names))
-        known = f"{', '.join(first)} or {last}" if first else last
-        yield Change("unused-value", 3.0, str(value), known, at + node.size, None, None)
     if _is_little(node, name, value, little):
         yield Change("little-endian-integer", 5.0, str(value), str(little), at + node.size, None, raw[::-1])
 
@@ -193,8 +187,8 @@ def _is_little(node: Fixed, name: str, value: int, little: int) -> bool:
     """Return whether a value makes sense only with its bytes in the other order."""
     if node.kind == "timestamp" or name.endswith("timestamp"):
         return node.size == 8 and value not in YEARS and little in YEARS
-    if node.kind == "enum" and node.names:
-        return value not in node.names and little in node.names
+    if node.kind == "enum" and node.names and value not in node.names and little in node.names:
+        return True
     if name not in INTEGERS and not name.endswith("_ms"):
         return False
     if node.size == 2:

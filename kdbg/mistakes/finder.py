@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..findings.quirks import Sure
@@ -12,7 +13,8 @@ from .candidates import Candidate, candidates
 from .changes import ANY
 from .mistake import Mistake, Subject, sized
 from .search import Budget, Exhausted, Search
-from .values import value_mistake
+from .shift import Shift
+from .values import little_endian_value, unused_values
 
 LONGEST = 1 << 20
 """Longer messages are not searched."""
@@ -23,60 +25,86 @@ LIKELY_MARGIN, LIKELY_GAIN, VERSION_GAIN = 8.0, 14.0, 32.0
 """Bits by which the best change must be better than the next, and by which the bytes after it must make sense."""
 
 
-class Examination(NamedTuple):
-    """The mistake of a message, if one explains it; `complete`: all changes were tried."""
+MOST_KINDS, MOST_STEPS = 8, 32
+"""Mistakes that are named of one message, and corrections after which it is examined again."""
 
-    mistake: Mistake | None
+
+class Examination(NamedTuple):
+    """The mistakes of a message, in the order in which they are corrected; `complete`: all changes were tried.
+
+    The corrected bytes of one have those before it corrected as well.
+    """
+
+    mistakes: tuple[Mistake, ...] = ()
     complete: bool = True
+
+    @property
+    def mistake(self) -> Mistake | None:
+        """The first mistake, None where none explains the message."""
+        return self.mistakes[0] if self.mistakes else None
 
 
 def find_mistake(
-    frame: bytes,
-    *,
-    api: Api,
-    version: int,
-    direction: Direction,
-    size: int | None = None,
-    rejected: str | None = None,
+    frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None
 ) -> Mistake | None:
     """Return the mistake that explains best why a message is not valid; None for a valid one, or where none does.
 
-    `frame` begins at the header and is complete; `size` is the INT32 before it, None where there is none. `rejected` is
-    why the peer rejects the message (`INVALID_RECORD`, `closed`), though it reads to its last byte.
+    `frame` begins at the header and is complete; `size` is the INT32 before it, None where there is none.
     """
-    return examine(frame, api=api, version=version, direction=direction, size=size, rejected=rejected).mistake
+    return examine(frame, api=api, version=version, direction=direction, size=size).mistake
 
 
-def examine(
-    frame: bytes,
-    *,
-    api: Api,
-    version: int,
-    direction: Direction,
-    size: int | None = None,
-    rejected: str | None = None,
-) -> Examination:
-    """Return the same, and whether the search was complete: a message may be too long, or have too many fields."""
+def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None) -> Examination:
+    """Return all mistakes of a message, and whether the search was complete: it may be too long for that."""
     if not api.reads(direction, version):
-        return Examination(None)
+        return Examination()
     if len(frame) > LONGEST:
-        return Examination(None, False)
-    subject, budget = Subject(frame, api, version, direction), Budget()
+        return Examination(complete=False)
+    budget, found = Budget(), dict[str, Mistake]()
     try:
-        return Examination(_mistake(subject, size, budget), not budget.spent)
+        for one in _mistakes(Subject(frame, api, version, direction), size, budget):
+            known = found.get(one.kind)
+            found[one.kind] = one if known is None else known._replace(others=known.others + 1)
+            if len(found) == MOST_KINDS:
+                break
     except Exhausted:
-        return Examination(None, False)
+        return Examination(tuple(found.values()), False)
+    return Examination(tuple(found.values()), not budget.spent)
 
 
-def _mistake(subject: Subject, size: int | None, budget: Budget) -> Mistake | None:
-    search = Search(subject.frame, subject.nodes, budget)
+def _mistakes(subject: Subject, size: int | None, budget: Budget) -> Iterator[Mistake]:
+    """Yield the mistake of a message, then those that remain when it is corrected."""
+    shifts: list[Shift] = []
+    for _ in range(MOST_STEPS):
+        search = Search(subject.frame, subject.nodes, budget)
+        found = _mistake(subject, search, size)
+        if found is not None:
+            yield _moved(found, shifts)
+        if found is None or found.sure is not Sure.CERTAIN or not found.corrected or found.kind == "other-version-body":
+            break
+        corrected = found.corrected[4:]
+        shifts.append(Shift.between(subject.frame, corrected))
+        subject, size = subject._replace(frame=corrected), None
+    yield from (_moved(one, shifts) for one in unused_values(subject, search))
+
+
+def _moved(mistake: Mistake, shifts: list[Shift]) -> Mistake:
+    """Return a mistake of a corrected message at its place in the message that was not corrected."""
+    start = mistake.start
+    for shift in reversed(shifts):
+        start = shift.before(start)
+    return mistake._replace(start=start)
+
+
+def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | None:
+    """Return the mistake that explains best why a message is not valid, but for values that nothing uses."""
     if size is not None and size != len(subject.frame):
         return _size_mistake(subject, search, size)
-    if search.ended and (found := batch_mistake(subject, search.strict.record_sets, budget)) is not None:
+    if search.ended and (found := batch_mistake(subject, search.strict.record_sets, search.budget)) is not None:
         return found
     if search.valid:
-        found = value_mistake(subject, search)
-        if found is not None or not search.strict.odd:
+        found = little_endian_value(subject, search)
+        if found is not None or search.strict.odd <= len(list(unused_values(subject, search))):
             return found
     return _best(subject, search)
 

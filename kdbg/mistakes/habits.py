@@ -7,6 +7,7 @@ from typing import Any
 
 from ..messages.weigh import Path
 from ..wire.nodes import Sized, WireArray, WireStruct
+from ..wire.records.node import RecordsNode
 from .changes import LENGTHS, Change, changes, length_bytes, tag_changes
 from .search import Habit, is_header
 
@@ -27,6 +28,10 @@ def _is_sized(node: Any) -> bool:
 
 def _is_any(node: Any) -> bool:
     return isinstance(node, LENGTHS)
+
+
+def _has_no_records(node: Any) -> bool:
+    return isinstance(node, LENGTHS) and not isinstance(node, RecordsNode)
 
 
 def _is_other(node: Any) -> bool:
@@ -68,7 +73,7 @@ def _both(*habits: Habit) -> Habit:
 def habits(flexible: bool) -> Iterator[Habit]:
     """Yield what programs do wrong throughout a message of a flexible version, or of another."""
     if not flexible:
-        for wanted in (_is_any, _is_text, _is_sized, _is_array):
+        for wanted in (_is_any, _has_no_records, _is_text, _is_sized, _is_array):
             yield _lengths("compact-length", wanted)
             yield _lengths("little-endian-length", wanted)
         yield _tags("surplus-tagged-fields")

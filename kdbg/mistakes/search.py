@@ -7,14 +7,14 @@ change of changes.py is tried; the reading goes on from there, so that a try cos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..messages.score import NONSENSE
 from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
-from ..wire.nodes import Fixed, Node, Sized, WireArray, WireStruct
+from ..wire.nodes import Node, Sized, WireArray, WireStruct
 from ..wire.records.node import RecordsNode
-from .changes import CLOSED, Change, changes, tag_changes
+from .changes import Change, changes, tag_changes
 
 STEPS = 60_000
 """Fields that are read in all tries together; 64 bytes of a long one count as another."""
@@ -76,7 +76,6 @@ class Found:
     bits: float
     gain: float
     """Bits that the bytes after the first change cost less than random ones."""
-    record_sets: list[RecordSetAt] = field(default_factory=list)
 
 
 class RecordSetAt(NamedTuple):
@@ -155,12 +154,6 @@ class Reader(Weigher):
         else:
             self.contents(node, change.size, path)
 
-    def fixed(self, node: Fixed, path: Path) -> None:
-        start = self.at
-        super().fixed(node, path)
-        if path[2] in CLOSED and node.names:
-            self.faults += node.unpack(self.data[start : self.at])[0] not in node.names
-
     def priced(self, bits: float, raw: float) -> None:
         """Add the cost of a value; an odd one is no fault, for valid messages have some."""
         self.bits += bits
@@ -170,7 +163,7 @@ class Reader(Weigher):
         """Return the changes that were applied; the first of them is where the message is not valid."""
         first = self.edits[0]
         gain = 8.0 * (len(self.data) - first.start) - (self.bits - first.bits)
-        return Found(self.edits, self.bits, gain, self.record_sets)
+        return Found(self.edits, self.bits, gain)
 
     def whole(self) -> bool:
         """Read on; return whether that ends with the message, and with no value that no peer writes."""

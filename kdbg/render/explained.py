@@ -28,7 +28,7 @@ from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note
 from .hexdump import hexdump, plain_hexdump, size_finding
 from .look import Look
-from .mistakes import intended, mistake_lines, mistake_object
+from .mistakes import intended, mistake_lines, mistake_members
 from .tree import Tree
 from .values import escape, quote
 from .without_values import shown_body
@@ -249,8 +249,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         known = recognise(inside)
         notes = [f"looks like {known.what}", known.advice] if known else [REST if piece.empty else "no layout fits"]
         unknown = {"api": None, "offset": piece.start, "bytes": inside, "notes": notes}
-        mistake = {"mistake": mistake_object(piece, look)} if piece.mistake else {}
-        return dump(unknown | mistake), piece.empty
+        return dump(unknown | mistake_members(piece, look)), piece.empty
     found = Explained(data, piece)
     guess, message = found.guess, found.message
     return dump({
@@ -259,7 +258,7 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         "header": message.header, "body": json_body(message, look),
         "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
         "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
-        **({"mistake": mistake_object(piece, look)} if piece.mistake else {}),
+        **mistake_members(piece, look),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 
 

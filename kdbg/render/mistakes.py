@@ -41,11 +41,13 @@ def _corrected(mistake: Mistake, look: Look) -> bytes:
     return b"" if secret and not look.show_secrets else mistake.corrected
 
 
-def mistake_object(piece: Piece, look: Look) -> dict[str, Any] | None:
-    """Return the mistake in a piece for JSON; None where there is none."""
-    mistake = piece.mistake
-    if mistake is None:
-        return None
+def mistake_members(piece: Piece, look: Look) -> dict[str, Any]:
+    """Return the members of a piece's JSON object for its mistakes: the first, and the others if there are any."""
+    objects = [_object(piece, one, look) for one in piece.mistakes]
+    return {**({"mistake": objects[0]} if objects else {}), **({"more_mistakes": objects[1:]} if objects[1:] else {})}
+
+
+def _object(piece: Piece, mistake: Mistake, look: Look) -> dict[str, Any]:
     return {
         "kind": mistake.kind, "certainty": mistake.sure.value, "path": mistake.path,
         "offset": offset_of(piece, mistake), "length": mistake.length, "actual": mistake.actual,
@@ -54,17 +56,20 @@ def mistake_object(piece: Piece, look: Look) -> dict[str, Any] | None:
 
 
 def mistake_lines(piece: Piece, look: Look) -> list[str]:
-    """Return the mistake in a piece, and the corrected bytes; none where there is none."""
-    mistake = piece.mistake
-    if mistake is None:
+    """Return the mistakes in a piece, and the corrected bytes; none where there is none."""
+    if not piece.mistakes:
         return [] if piece.examined else ["", *_wrapped(INCOMPLETE, look)]
-    lines = ["", *_wrapped(f"Mistake at byte 0x{offset_of(piece, mistake):04x}: {escape(mistake.text)}.", look)]
-    data = _corrected(mistake, look)
+    lines = ["", *(line for one in piece.mistakes for line in _sentence(piece, one, look))]
+    *_, data = b"", *filter(None, (_corrected(one, look) for one in piece.mistakes))
     if not data:
         return lines
     rows = [f"{at:04x}  {data[at : at + PER_LINE].hex(' ')}" for at in range(0, len(data), PER_LINE)]
     more = [f"… {count(len(rows) - MOST, 'more line')}"] if len(rows) > MOST and not look.full else []
     return [*lines, "Corrected bytes:", *(rows if look.full else rows[:MOST]), *more]
+
+
+def _sentence(piece: Piece, mistake: Mistake, look: Look) -> list[str]:
+    return _wrapped(f"Mistake at byte 0x{offset_of(piece, mistake):04x}: {escape(mistake.text)}.", look)
 
 
 def _wrapped(text: str, look: Look) -> list[str]:

@@ -61,8 +61,33 @@ def captured() -> tuple[Sample, ...]:
 def public() -> tuple[Sample, ...]:
     """Messages of public clients' test suites; none where these are absent. Bodies alone get a header."""
     path = SHARED / "cases" / "public-vectors.jsonl"
-    rows = [json.loads(line) for line in path.open()] if path.exists() else []
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return tuple(_rows(row for row in rows if row["class"] == "ok" and row["canonical"]))
+
+
+@cache
+def recorded() -> tuple[Sample, ...]:
+    """Messages that other clients and brokers sent, one of each API, version and direction; none without the files."""
+    found = dict[str, Sample]()
+    for path in (*sorted((SHARED / "captures").glob("*.pcap")), *sorted((SHARED / "incidents2").glob("*.pcap.gz"))):
+        for exchange in kdbg.read(path):
+            for half in (exchange.request, exchange.response):
+                known = half is not None and half.api is not None and not half.api.headerless
+                if known and not exchange.findings and 12 < len(half.data) < LONGEST:
+                    one = Sample(half.api, half.version, half.direction, bytes(half.data))
+                    if str(one) not in found and _is_canonical(one):
+                        found[str(one)] = one
+    return tuple(found.values())
+
+
+def _is_canonical(one: Sample) -> bool:
+    """Whether the message is what its value is encoded to: librdkafka's mock cluster, for one, writes others."""
+    try:
+        decoded = kdbg.decode(one.frame, api=one.api.key, version=one.version, direction=one.direction)
+        body = kdbg.encode(decoded.body, api=one.api.key, version=one.version, direction=one.direction)
+    except kdbg.KdbgError:
+        return False
+    return not decoded.findings and one.frame.endswith(body) and len(body) < len(one.frame)
 
 
 def _rows(rows: Iterator[Any]) -> Iterator[Sample]:
@@ -177,6 +202,20 @@ def generated(seed: int, count: int, only: Any = None) -> list[Sample]:
         if 12 < len(frame) < LONGEST:
             found.append(Sample(api, version, direction, frame))
     return found
+
+
+def own_mistakes(sample: Sample) -> frozenset[str]:
+    """The kinds of mistakes that a message of a public test suite has of its own: by its values, not by the finder."""
+    if sample.api.name != "Produce" or sample.direction != "request":
+        return frozenset()
+    body = kdbg.decode(sample.frame, api=0, version=sample.version, direction="request").body
+    found = set() if body["acks"] in (-1, 0, 1) else {"unused-value"}
+    for topic in body["topic_data"]:
+        for one in (one for part in topic["partition_data"] for one in part["records"] or []):
+            if one.get("magic") == 2 and not one.get("codec") and isinstance(one["records"], list):
+                found |= {"wrong-last-offset-delta"} if one["last_offset_delta"] != len(one["records"]) - 1 else set()
+                found |= {"wrong-base-offset"} if one["base_offset"] else set()
+    return frozenset(found)
 
 
 # Record batches, built here from the specification alone

@@ -1,6 +1,6 @@
-"""How many mistakes are named: `python -m tests.mistakes.score [SEED [fresh|dev [NAME]]]`.
+"""How many mistakes are named: `python -m tests.mistakes.score [SEED [dev|fresh|recorded [NAME]]]`.
 
-`fresh`: in messages of public clients' test suites instead of those of captures.
+`fresh`: in messages of public clients' test suites instead of those of captures; `recorded`: of other captures.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from kdbg.findings.quirks import Sure
 from kdbg.guess.pieces import pieces
-from kdbg.mistakes import Mistake, find_frame_mistake, find_mistake
+from kdbg.mistakes import Mistake, examine, find_frame_mistake
 
 from .making import ANY, BATCH, Made, cases
-from .messages import Sample, captured, generated, public
+from .messages import Sample, captured, generated, own_mistakes, public, recorded
 
-Find = Callable[[bytes, Sample], Mistake | None]
+Find = Callable[[bytes, Sample], tuple[Mistake, ...]]
 
 
 class Score(NamedTuple):
@@ -34,19 +34,19 @@ class Score(NamedTuple):
     corrected: int
 
 
-def found_in(data: bytes, sample: Sample) -> Mistake | None:
-    """The mistake in a message of which API, version and direction are known."""
+def found_in(data: bytes, sample: Sample) -> tuple[Mistake, ...]:
+    """The mistakes in a message of which API, version and direction are known."""
     if sample.direction == "request" and (found := find_frame_mistake(data)) is not None:
-        return found
+        return (found,)
     size = int.from_bytes(data[:4], "big", signed=True)
-    return find_mistake(data[4:], api=sample.api, version=sample.version, direction=sample.direction, size=size)
+    return examine(data[4:], api=sample.api, version=sample.version, direction=sample.direction, size=size).mistakes
 
 
-def explained(data: bytes, sample: Sample) -> Mistake | None:
-    """The first mistake that `kdbg explain` names in a request; in a response that of its API and version."""
+def explained(data: bytes, sample: Sample) -> tuple[Mistake, ...]:
+    """The mistakes that `kdbg explain` names in a request; in a response those of its API and version."""
     if sample.direction == "response":
         return found_in(data, sample)
-    return next((piece.mistake for piece in pieces(data) if piece.mistake is not None), None)
+    return next((piece.mistakes for piece in pieces(data) if piece.mistakes), ())
 
 
 def score(made: list[Made], find: Find = found_in) -> Score:
@@ -54,19 +54,30 @@ def score(made: list[Made], find: Find = found_in) -> Score:
     corrected = 0
     for one in made:
         found = find(one.data, one.sample)
-        if found is not None and found.kind in one.kinds:
+        if any(each.kind in one.kinds for each in found):
             result.named.append(one)
         else:
-            result.missed.append((one, found))
-        if found is not None and found.corrected and found.corrected == one.right:
+            result.missed.append((one, found[0] if found else None))
+        if found and found[0].corrected and found[-1].corrected == one.right:
             corrected += 1
-        elif found is not None and found.kind not in one.kinds and found.sure is not Sure.GUESS:
-            result.wrong.append((one, found))
+            continue
+        there = one.kinds | own_mistakes(one.sample)
+        blamed = (each for each in found if each.kind not in there and each.sure is not Sure.GUESS)
+        result.wrong.extend((one, each) for each in blamed)
     return result._replace(corrected=corrected)
 
 
-def samples(seed: int, *, fresh: bool) -> list[Sample]:
-    mixed = [*(public() if fresh else captured()), *generated(seed, 400)]
+SOURCES: dict[str, Callable[[], tuple[Sample, ...]]] = {"dev": captured, "fresh": public, "recorded": recorded}
+"""Where messages come from, beside generated ones."""
+USED = 1, 77
+"""Seeds of trials by which the finder was written."""
+
+
+def samples(seed: int, source: str = "dev") -> list[Sample]:
+    """Messages of a source and generated ones; beside recorded ones those are of other versions than in `USED`."""
+    used = {str(one) for each in USED for one in generated(each, 400)} if source == "recorded" else set()
+    new = generated(seed, 400, lambda api, version, direction: f"{api.name}-{direction}-v{version}" not in used)
+    mixed = [*SOURCES[source](), *new]
     return random.Random(seed).sample(mixed, len(mixed))
 
 
@@ -78,9 +89,9 @@ def damaged(chance: random.Random, sample: Sample) -> bytes:
 
 
 def blamed(samples: Iterable[Sample], find: Find = found_in) -> list[tuple[Sample, Mistake]]:
-    """Valid messages in which a mistake is found, and not as a guess."""
-    found = ((sample, find(sample.sized, sample)) for sample in samples)
-    return [(sample, one) for sample, one in found if one is not None and one.sure is not Sure.GUESS]
+    """Valid messages in which a mistake is found that they do not have, and not as a guess."""
+    found = ((sample, one, own_mistakes(sample)) for sample in samples for one in find(sample.sized, sample))
+    return [(sample, one) for sample, one, own in found if one.kind not in own and one.sure is not Sure.GUESS]
 
 
 def misled(samples: Iterable[Sample], seed: int, find: Find = found_in) -> list[tuple[Sample, bytes, Mistake]]:
@@ -88,14 +99,14 @@ def misled(samples: Iterable[Sample], seed: int, find: Find = found_in) -> list[
     chance, wrong = random.Random(seed), []
     for sample in samples:
         data = damaged(chance, sample)
-        found = find(data, sample)
-        if found is not None and found.sure is not Sure.GUESS and found.corrected != sample.sized:
-            wrong.append((sample, data, found))
+        true = own_mistakes(sample) | {"unused-value"}  # which says no more than what the value is
+        found = [one for one in find(data, sample) if one.kind not in true]
+        wrong += [(sample, data, one) for one in found if one.sure is not Sure.GUESS and one.corrected != sample.sized]
     return wrong
 
 
-def main(seed: int, fresh: bool, only: str = "", count: int = 20) -> None:
-    mixed = samples(seed, fresh=fresh)
+def main(seed: int, source: str, only: str = "", count: int = 20) -> None:
+    mixed = samples(seed, source)
     total: Counter[str] = Counter()
     for name in [*ANY, *BATCH]:
         if only not in name:
@@ -118,4 +129,4 @@ def main(seed: int, fresh: bool, only: str = "", count: int = 20) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, "fresh" in sys.argv[2:], *sys.argv[3:4])
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2] if len(sys.argv) > 2 else "dev", *sys.argv[3:4])

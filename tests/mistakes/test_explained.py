@@ -21,7 +21,7 @@ SIZED = {"little-endian size", "little-endian header"}
 
 
 def test_the_message_that_a_plain_header_names_comes_first() -> None:
-    requests = [one for one in samples(91, fresh=False) if one.direction == "request" and one.api.key]
+    requests = [one for one in samples(91) if one.direction == "request" and one.api.key]
     wrong, tried = [], 0
     for name in [name for name in ANY if name not in SIZED and "header" not in name and "client id" not in name][::2]:
         for made in cases(name, requests, 91, 3):

@@ -317,10 +317,7 @@ class Answers:
         """Return a rejection with the sentence of the mistake finder, where it finds what was meant."""
         if not one.finding or one.end is Reaction.ACCEPT:
             return one
-        rejected = error_name(one.end) if isinstance(one.end, int) else "closed"
-        found = find_mistake(
-            frame, api=header.api, version=header.version, direction="request", size=len(frame), rejected=rejected
-        )
+        found = find_mistake(frame, api=header.api, version=header.version, direction="request", size=len(frame))
         return one._replace(text=found.text) if found is not None else one
 
     def _reject(self, header: RequestHeader, one: Rejection) -> None:

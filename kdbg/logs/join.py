@@ -90,12 +90,10 @@ class Join:
     def _distance(self, exchange: Exchange, said: Said) -> tuple[int, int] | None:
         """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
         peers = exchange.peers
-        if (
-            said.client_id not in (None, exchange.client_id)
-            or said.version not in (None, exchange.version)
-            or said.client[1] not in (0, peers.client[1])
-            or not all(map(_fits, (exchange.request, exchange.response), said.sizes))
-        ):
+        halves = exchange.request, exchange.response
+        if said.client_id not in (None, exchange.client_id) or said.version not in (None, exchange.version):
+            return None
+        if said.client[1] not in (0, peers.client[1]) or not all(map(_fits, halves, said.sizes)):
             return None
         elsewhere = int(bool(said.broker[1]) and said.broker[1] != peers.broker[1])  # what forwards ports changes them
         apart = _apart(exchange, said)

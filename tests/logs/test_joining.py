@@ -9,13 +9,14 @@ import pytest
 from kdbg import grammars
 from kdbg.logs import join as module
 from kdbg.logs.dialects import DIALECTS
-from kdbg.logs.join import APART, FARTHEST_ZONE, QUARTER, SECOND, SOON, Join
+from kdbg.logs.join import APART, FARTHEST_ZONE, QUARTER, SOON, Join
 from kdbg.logs.lines import Told
 from kdbg.logs.said import Said
 from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.peers import Peers
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
+SECOND = 10**9
 START = 1_000_000 * SECOND
 ALL_TOPICS, ORDERS = b"\xff\xff\xff\xff", b"\0\0\0\1\0\6orders"
 """Bodies of Metadata requests of version 1."""
@@ -168,6 +169,8 @@ def test_lines_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     old = [line(number, START - 3 * APART, id=90 + number) for number in range(1, 5)]
     assert read([exchange()], *old, line(5)) == ([[]], 4)
     assert read([exchange(START - 2 * APART, id=7), exchange()], *old, line(5)) == ([[], [5]], 5)
+    gone = exchange(START - 3 * APART, id=91)
+    assert read([exchange(START - 2 * APART, id=7), exchange(), gone], *old, line(5)) == ([[], [5], []], 5)
     young = [line(number, START - 2 * APART, id=90 + number) for number in range(1, 5)]
     assert read([exchange(id=7), exchange()], *young, line(5)) == ([[], []], 4)
     younger = [line(number, START - 2 * APART - 1, id=90 + number) for number in range(1, 5)]

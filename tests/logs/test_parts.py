@@ -14,13 +14,14 @@ from kdbg.logs import lines as module
 from kdbg.logs.lines import Lines, blocks
 from kdbg.logs.log import FARTHEST, Log, has_lines
 from kdbg.logs.objects import number, object_in, text
-from kdbg.logs.printed import MOST_DEEP, printed
-from kdbg.logs.stamps import FARTHEST as FARTHEST_STAMP
+from kdbg.logs.printed import printed
 from kdbg.logs.stamps import stamp
 
 NOON = 1_795_348_800
 """2026-11-22 12:00:00 UTC, in seconds."""
 SECOND = 10**9
+MOST_DEEP = 32
+FARTHEST_STAMP = 400
 SENT = "x: Sent MetadataRequest (v12, 52 bytes @ 0, CorrId {})"
 
 

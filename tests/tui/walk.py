@@ -1,0 +1,84 @@
+"""`python -m tests.tui.walk`: the screens that test_walk.py compares, of keys pressed one after the other.
+
+Each step stands under a line that names its keys; of a screen those lines follow that differ from the screen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from kdbg.tui.app import Browser
+
+from .driving import CAPTURES, drive, lines, press, until
+
+FILE = Path(__file__).with_name("walked.txt")
+Step = tuple[str, ...]
+WALKS: dict[str, tuple[str, tuple[int, int], Sequence[Step]]] = {
+    "narrow": ("errors.pcap", (80, 24), (
+        (), ("pagedown", "down"), ("end", "pageup"), ("e", "e", "E", "c", "t"), ("m", "m", "n", "N"), ("s", "s", "S"),
+        ("s", "s", "M"), ("slash", *"api == 'Produce'", "enter"), ("down", "down", "enter"),
+        ("down", "down", "down", "left"),
+        ("left", "z"), ("z", "r"), ("tab", "right", "down"), ("end", "left"), ("shift+tab", "escape", "plus", "minus"),
+        ("2",), ("v", "down", "down", "down"), ("enter", "left"), ("3", "end", "enter"), ("question_mark",),
+        ("escape", "w", "x", "u"),
+    )),
+    "wide": ("group-rebalance.pcap", (160, 40), (
+        (), ("o", "O", "p", "S"), ("s", "s", "s"), ("1", "enter", "end", "tab", "down", "right"), ("3",),
+    )),
+}  # fmt: skip
+"""By name: a capture, columns and rows, and the keys of each step."""
+
+
+def walked(name: str) -> list[str]:
+    """Return what a walk shows."""
+    capture, size, steps = WALKS[name]
+    found: list[str] = []
+
+    async def walk(app: Browser, pilot: Pilot[None]) -> None:
+        before: list[str] = []
+        said: list[str] = []
+
+        def notify(message: str, *, severity: str, **options: object) -> None:
+            said.append(f"{severity}: {message}")
+
+        app.notify = notify  # type: ignore[method-assign, assignment]
+        for keys in steps:
+            await press(app, pilot, *keys)
+            now = await still(app, pilot)
+            found.append(f"=== {' '.join(keys)}")
+            found.extend(said)
+            said.clear()
+            found.extend(f"{row:2} {line}".rstrip() for row, line in enumerate(now) if before[row : row + 1] != [line])
+            before = now
+
+    drive(walk, CAPTURES / capture, size=size, named=[capture])
+    return found
+
+
+async def still(app: Browser, pilot: Pilot[None]) -> list[str]:
+    """Return the lines of the screen once it changes no more."""
+    await until(pilot, lambda: not app.filtering)
+    await press(app, pilot)
+    if app.below.name == "numbers":
+        await until(pilot, lambda: "exchanges" in str(app.query_one("#numbers-text", Static).render()))
+    before: list[str] = []
+    while True:
+        app.tick()
+        await pilot.pause(0.02)
+        now = [line.rstrip() for line in lines(app)]
+        if now == before:
+            return now
+        before = now
+
+
+def main() -> None:
+    """Write what is compared."""
+    FILE.write_text("\n".join(line for name in WALKS for line in (f"##### {name}", *walked(name))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+"""Spans and metrics without a network: what is counted, what waits, what is lost, at both sides of each bound."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+import requests
+
+from kdbg import __version__
+from kdbg.errors import CannotConnect, InputError
+from kdbg.findings import Severity
+from kdbg.messages.exchange import Exchange
+from kdbg.signals import metrics as module
+from kdbg.signals import spans as sending
+from kdbg.signals.collector import Collector
+from kdbg.signals.families import BUCKETS
+from kdbg.signals.http import Asking, Nobody, reason
+from kdbg.signals.metrics import Metrics, Spread, Totals
+from kdbg.signals.otlp_json import line
+from kdbg.signals.prometheus import serve
+from kdbg.signals.sinks import Behind, CollectorSink, FileSink
+from kdbg.signals.span import Kind, Span, moment
+from kdbg.signals.spans import Spans
+from kdbg.wire.readings.topic_names import NamesThen
+
+from ..live.test_replaying import exchange, heartbeat
+
+SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", Kind.CLIENT, 1, 2, {"a": "b"})
+SECOND = 1_000_000_000
+
+
+# Asking a collector
+
+
+def test_what_came_of_asking_is_remembered_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whom nobody has answered yet is told by another error, which the SDK does not try again after."""
+    then: list[Any] = []
+
+    def request(self: Any, *given: Any, **named: Any) -> Any:
+        found = then.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        response = requests.Response()
+        response.status_code, response.reason = found
+        return response
+
+    monkeypatch.setattr(requests.Session, "request", request)
+    asking = Asking()
+    refused = requests.ConnectionError(OSError(111, "Connection refused"))
+    expected: list[tuple[Any, str, str]] = [
+        (refused, "", "Connection refused"), ((200, "OK"), "200 OK", ""), ((503, None), "503", ""),
+        (requests.Timeout("late"), "", ""),
+    ]  # fmt: skip
+    for number, (what, answer, problem) in enumerate(expected):
+        then.append(what)
+        if isinstance(what, Exception):
+            with pytest.raises(type(what) if number else Nobody):
+                asking.request("POST", "http://x")
+        else:
+            assert asking.request("POST", "http://x").status_code == what[0]
+        assert (asking.answer, asking.problem) == (answer, problem)
+    asking.answer = asking.problem = "old"
+    asking.forget()
+    assert (asking.answer, asking.problem) == ("", "")
+
+
+def test_the_reason_is_what_the_system_said() -> None:
+    wrapped, caused = ValueError(OSError(2, "No such file")), ValueError("x")
+    caused.__cause__ = OSError(5, "Input/output error")
+    while_handling = ValueError("y")
+    while_handling.__context__ = caused
+    found = [reason(one) for one in (OSError(1, "No"), OSError("x"), wrapped, caused, while_handling, ValueError())]
+    assert found == ["No", "", "No such file", "Input/output error", "Input/output error", ""]
+
+
+# Where spans go
+
+
+class Slow:
+    """A collector that takes its time: `began` is set once it has something, and `go` lets it end."""
+
+    url = "http://there"
+
+    def __init__(self) -> None:
+        self.began, self.go, self.closed = threading.Semaphore(0), threading.Event(), 0
+        self.sent: list[int] = []
+        self.fails = False
+
+    def send(self, spans: Any) -> None:
+        self.began.release()
+        assert self.go.wait(20)
+        if self.fails:
+            raise CannotConnect(self.url, "cannot be reached")
+        self.sent.append(len(spans))
+
+    def close(self) -> None:
+        self.closed += 1
+        self.go.set()
+
+
+def test_64_batches_wait_and_more_are_lost() -> None:
+    slow = Slow()
+    behind = Behind(cast(Collector, slow), lambda text: None)
+    behind.take([SPAN] * 3)
+    assert slow.began.acquire(timeout=20)
+    for _ in range(64):
+        behind.take([SPAN])
+    assert behind.lost == 0
+    behind.take([SPAN, SPAN])
+    assert behind.lost == 2
+    slow.go.set()
+    behind.close()
+    assert (behind.sent, behind.lost, slow.sent, slow.closed) == (67, 2, [3] + [1] * 64, 1)
+    assert behind.target == "http://there"
+
+
+def test_what_a_collector_has_not_taken_in_the_end_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdbg.signals.sinks.PATIENCE", 0.01)
+    slow, said = Slow(), list[str]()
+    slow.close = lambda: None  # type: ignore[method-assign]  # not even then
+    behind = Behind(cast(Collector, slow), said.append)
+    for count in (1, 2, 3):
+        behind.take([SPAN] * count)
+    assert slow.began.acquire(timeout=20)
+    behind.close()
+    assert (behind.sent, behind.lost, said) == (0, 5, [])
+    slow.go.set()
+
+
+def test_that_spans_are_lost_is_told_when_it_begins_and_when_it_ends() -> None:
+    slow, said = Slow(), list[str]()
+    behind = Behind(cast(Collector, slow), said.append)
+    for fails in (True, True, False, False, True):
+        slow.fails = fails
+        behind.take([SPAN, SPAN])
+        assert slow.began.acquire(timeout=20)
+        slow.go.set()
+        done = behind.sent + behind.lost
+        while behind.sent + behind.lost == done:
+            threading.Event().wait(0.001)
+        slow.go.clear()
+    behind.close()
+    assert (behind.sent, behind.lost) == (4, 6)
+    assert ["cannot be reached" in text for text in said] == [True, False, True]
+    assert said[1].startswith("http://there ")
+
+
+class File:
+    """A file that counts."""
+
+    def __init__(self) -> None:
+        self.data, self.flushed = b"", 0
+
+    def write(self, data: bytes, /) -> None:
+        self.data += data
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+def test_a_file_gets_a_line_at_once() -> None:
+    file = File()
+    sink = FileSink("spans.jsonl", file, {"service.name": "kdbg"})
+    sink.take([SPAN, SPAN])
+    sink.take([SPAN])
+    assert file.data == line([SPAN, SPAN], {"service.name": "kdbg"}) + line([SPAN], {"service.name": "kdbg"})
+    assert (sink.sent, sink.lost, file.flushed, sink.target) == (3, 0, 2, "spans.jsonl")
+    sink.close()
+    assert file.flushed == 3
+    slow = Slow()
+    slow.go.set()
+    to = CollectorSink(cast(Collector, slow))
+    to.take([SPAN] * 4)
+    to.close()
+    assert (to.sent, to.lost, to.target, slow.sent, slow.closed) == (4, 0, "http://there", [4], 1)
+
+
+class Kept:
+    """A sink that keeps how many spans came together."""
+
+    target = "there"
+
+    def __init__(self) -> None:
+        self.took: list[int] = []
+        self.sent = self.lost = 0
+        self.closed = False
+
+    def take(self, spans: list[Span]) -> None:
+        self.took.append(len(spans))
+        self.sent += len(spans)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def beats(count: int, *, first: int = 0) -> list[Exchange]:
+    found = [heartbeat(SECOND * (first + number), SECOND * (first + number) + 5) for number in range(count)]
+    for one in found:
+        one.number = first + 1
+    return found
+
+
+def spans(is_open: Callable[[int], bool] = lambda first: True) -> tuple[Spans, Kept]:
+    sink = Kept()
+    found = Spans(sink)
+    found.begin("x.pcap", 1, NamesThen({}), is_open)
+    return found, sink
+
+
+def test_512_spans_go_together() -> None:
+    found, sink = spans()
+    found.take(beats(250))
+    found.take(beats(250, first=50))
+    found.take(beats(11, first=51))
+    assert sink.took == []
+    found.take(beats(2, first=52))
+    assert sink.took == [512]
+    found.finish()
+    assert sink.took == [512, 513 - 512 + 1]
+    assert found.close() == ["514 spans to there"]
+    assert sink.closed
+
+
+def test_spans_wait_a_second_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(sending, "monotonic", lambda: now[0])
+    found, sink = spans()
+    found.take(beats(1))
+    for now[0] in (100.5, 101.0):
+        found.tick(idle=False)
+        assert sink.took == []
+    now[0] = 101.1
+    found.tick(idle=False)
+    assert sink.took == [1]
+    found.take(beats(1))
+    found.tick(idle=True)
+    assert sink.took == [1, 1]
+    found.tick(idle=True)
+    assert sink.took == [1, 1]
+    sink.lost = 1_234
+    untimed = heartbeat(0, None)
+    assert untimed.request is not None
+    untimed.request.first_time = untimed.request.last_time = module.UNTIMED
+    found.take([untimed, untimed])
+    assert [text.split()[0] for text in found.close()] == ["2", "1,234", "2"]
+
+
+def test_connections_that_have_ended_are_looked_for_every_5_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, ended = 100.0, False
+    monkeypatch.setattr(sending, "monotonic", lambda: now)
+    found, sink = spans(lambda first: not ended)
+    found.take(beats(1))
+    ended, now = True, 105.0
+    found.tick(idle=False)
+    assert sink.took == [1], "not yet"
+    for now, took in ((105.5, [1]), (110.5, [1]), (110.6, [1]), (112.0, [1, 1])):
+        found.tick(idle=False)
+        assert sink.took == took, now
+    assert sink.sent == 2
+
+
+def test_a_span_has_times_that_otlp_can_say() -> None:
+    assert [moment(time) for time in (-1, 0, 1, (1 << 64) - 1, 1 << 64)] == [0, 0, 1, (1 << 64) - 1, (1 << 64) - 1]
+
+
+# Numbers
+
+
+def test_numbers_of_nothing_and_of_captures_one_after_the_other() -> None:
+    counts = Metrics()
+    nothing = {
+        "connections": {(): 0}, "other_connections": {(): 0}, "open_connections": {(): 0}, "packets": {(): 0},
+        "packets_lost": {("dropped",): 0, ("unread",): 0}, "causes": {}, "folded": {},
+        "last_exchange_timestamp_seconds": {}, "build_info": {(__version__,): 1},
+    }  # fmt: skip
+    assert counts.numbers() == nothing
+    for _ in range(2):
+        counts.begin(NamesThen({}), lambda first: True)
+        counts.total(Totals(9, 9, 9, 9, 9))
+        counts.total(Totals(10, 2, 3, 4, 5))
+    counts.causes([("a", "warning", 5)])
+    counts.causes([("b", "error", 1), ("b", "error", 2), ("c", "note", 4)])
+    assert counts.numbers() == nothing | {
+        "connections": {(): 8}, "other_connections": {(): 10}, "packets": {(): 20},
+        "packets_lost": {("dropped",): 4, ("unread",): 6}, "causes": {("b", "error"): 3, ("c", "note"): 4},
+    }  # fmt: skip
+
+
+def test_an_exchange_is_counted_once_for_each_of_its_labels() -> None:
+    counts = Metrics()
+    asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    good = exchange("Heartbeat", 0, asked, {"error_code": 0}, sent=5 * SECOND, came=5 * SECOND + 1_000_000)
+    bad = exchange("Heartbeat", 0, asked, {"error_code": 25}, sent=3 * SECOND, came=3 * SECOND + 2_000_000)
+    alone = exchange("Heartbeat", 0, asked, sent=SECOND)
+    alone.client_id, alone.api = None, None
+    counts.take([good, bad, alone])
+    numbers = counts.numbers()
+    assert good.request is not None
+    assert good.response is not None
+    assert alone.request is not None
+    assert numbers["exchanges"] == {("Heartbeat", "0", "me"): 2, ("(unknown)", "(none)", "(none)"): 1}
+    assert numbers["request_bytes"] == {("Heartbeat", "me"): 2 * good.request.size,
+                                        ("(unknown)", "(none)"): alone.request.size}  # fmt: skip
+    assert numbers["response_bytes"] == {("Heartbeat", "me"): 2 * good.response.size}
+    assert numbers["exchange_errors"] == {("Heartbeat", "me", "UNKNOWN_MEMBER_ID"): 1}
+    assert numbers["last_exchange_timestamp_seconds"] == {(): 5.0}
+    (spread,) = counts.spreads()["latency_seconds"].values()
+    assert (sum(spread.counts), spread.counts[1], spread.counts[2]) == (2, 1, 1)
+    assert "records" not in numbers
+    assert {kind for _, kind in numbers.get("findings", {})} <= {each.value for each in Severity}
+
+
+def test_a_value_is_in_the_bucket_whose_bound_it_does_not_exceed() -> None:
+    for place, bound in enumerate(BUCKETS):
+        spread = Spread.empty()
+        spread.add(int(bound * SECOND))
+        spread.add(int(bound * SECOND) + 1)
+        assert [number for number, count in enumerate(spread.counts) if count] == [place, place + 1]
+    below = Spread.empty()
+    below.add(-5)
+    assert (below.counts[0], below.total, len(below.counts)) == (1, [0.0], len(BUCKETS) + 1)
+
+
+def test_labels_have_as_many_values_as_they_may() -> None:
+    most = {"client_id": 100, "topic": 200, "api": 128, "version": 64, "error": 256}
+    assert (dict(module.MOST), module.SETS) == (most, 10_000)
+    counts = Metrics()
+    asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    for number in range(102):
+        one = exchange("Heartbeat", 0, asked, {"error_code": 0})
+        one.client_id = f"c{number}"
+        counts.take([one])
+    found = counts.numbers()
+    assert found["exchanges"][("Heartbeat", "0", "(others)")] == 2
+    assert (len(found["exchanges"]), found["folded"]) == (101, {("client_id",): 2})
+
+
+def test_where_nothing_can_listen_is_said_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = [(OSError(98, "Address already in use"), "Address already in use"), (OSError("odd"), "odd")]
+
+    def fail(*given: Any) -> Any:
+        raise errors[0][0]
+
+    monkeypatch.setattr("prometheus_client.start_http_server", fail)
+    while errors:
+        with pytest.raises(InputError) as caught:
+            serve(Metrics(), "127.0.0.1", 9464)
+        assert str(caught.value) == f"127.0.0.1:9464: metrics cannot be served there ({errors.pop(0)[1]})"

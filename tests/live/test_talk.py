@@ -1,0 +1,105 @@
+"""What a mock reads of a connection and what it sends, at both sides of its bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import deque
+from types import SimpleNamespace
+from typing import Any, cast
+
+from kdbg.live.frames import Decision
+from kdbg.live.mocking.answers import Reply
+from kdbg.live.mocking.serve import Talk, judge
+
+from .test_ends import Transport
+from .test_relay import METADATA, frame
+
+MIB = 1 << 20
+
+
+def size(number: int) -> bytes:
+    return struct.pack(">i", number)
+
+
+class Answering:
+    """A mock that notes what its connections tell it; each request is answered by `reply`."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.replies, self.got, self.over, self.tap = deque(replies), list[Any](), 0, None
+        self.answers = SimpleNamespace(
+            reply=self._reply, garbage=self._garbage, cut=lambda data: self.got.append(("cut", data))
+        )
+
+    def _reply(self, data: bytes) -> Reply:
+        self.got.append(data)
+        return self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
+
+    def _garbage(self, data: bytes, waits: bool) -> None:
+        self.got.append(("garbage", data, waits))
+
+    def opened(self, talk: Talk) -> int:
+        return 1
+
+    def ended(self, talk: Talk) -> None:
+        self.over += 1
+
+
+def talking(*replies: Reply) -> tuple[Talk, Transport, Answering]:
+    mock, transport = Answering(*replies), Transport()
+    talk = Talk(cast(Any, mock), ("b", 1))
+    talk.connection_made(cast(Any, transport))
+    return talk, transport, mock
+
+
+def test_a_mock_closes_after_as_many_bytes_as_a_broker_reads() -> None:
+    garbage = b"garbage of no API that there is"
+    for announced, waits, done in ((100 * MIB, True, []), (100 * MIB + 1, False, ["abort"]), (-1, False, ["abort"])):
+        talk, transport, mock = talking(Reply(b"x"))
+        data = size(announced) + b"\xff" * 2000
+        talk.data_received(data)
+        assert (transport.done, mock.got) == (done, [("garbage", data, waits)])
+    talk, transport, mock = talking(Reply(b"x"))
+    talk.data_received(size(2100) + b"\xff" * 2000)
+    talk.data_received(b"\xff" * 99)
+    assert transport.done == []
+    talk.data_received(b"\xff")
+    assert (transport.done, len(mock.got)) == (["abort"], 1)
+    talk.data_received(garbage)
+    assert len(mock.got) == 1
+    assert [judge(len(each), each) for each in (METADATA[4:], garbage, bytes(3))] == [Decision.HOLD] * 3
+    assert [judge(5000, each) for each in (b"\xff" * 1024, b"\0", METADATA[4:])] == [
+        Decision.NO_FRAME, Decision.MORE, Decision.HOLD]  # fmt: skip
+
+
+def test_a_mock_reads_no_further_while_1000_answers_wait() -> None:
+    talk, transport, mock = talking(Reply(b"late", 60.0))
+    loop = asyncio.new_event_loop()
+
+    async def work() -> None:
+        talk.data_received(METADATA * 1000)
+        assert transport.done == []
+        talk.data_received(METADATA)
+        assert transport.done == ["pause"]
+        talk._go_on()
+        assert (transport.written, transport.done[-1]) == (frame(b"late"), "resume")
+        talk.connection_lost(None)
+        assert mock.over == 1
+
+    loop.run_until_complete(work())
+    loop.close()
+
+
+def test_answers_of_a_mock_go_out_in_their_order_and_a_closed_connection_gets_none() -> None:
+    talk, transport, mock = talking(Reply(b"a"), Reply(), Reply(b"b"), Reply(hang_up=True), Reply(b"c"))
+    talk.pause_writing()
+    talk.data_received(METADATA * 5)
+    assert (transport.written, transport.done) == (b"", ["pause"])
+    talk.resume_writing()
+    assert (transport.written, transport.done) == (frame(b"a") + frame(b"b"), ["pause", "close"])
+    talk.data_received(METADATA)
+    assert mock.got == [METADATA[4:]] * 5
+    talk, transport, mock = talking(Reply(b"a"))
+    talk.data_received(METADATA[:20])
+    talk.connection_lost(None)
+    assert mock.got == [("cut", METADATA[:20])]

@@ -66,6 +66,14 @@ def test_the_words_of_a_client_take_the_place_of_those_recorded() -> None:
         assert echoed(body, recorded, same) is body
 
 
+def test_which_words_are_a_clients_own() -> None:
+    own = ("member_id", "group_id", "group_instance_id", "instance_id", "transactional_id", "key", "coordinator_keys",
+           "v3_and_below_transactional_id", "group_ids", "groups", "groups_names")  # fmt: skip
+    for name in (*own, "topic", "name", "client_id"):
+        for then, now in (("old", "new"), (["old"], ["new"])):
+            assert echoed({"x": "old"}, {name: then}, {name: now}) == {"x": "new" if name in own else "old"}, name
+
+
 # What nobody recorded
 
 

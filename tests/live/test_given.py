@@ -111,6 +111,20 @@ def test_topics_are_as_recorded_or_unknown_and_addresses_are_the_mocks() -> None
     assert (given.counts, given.said, given.told) == ((2, 0, 0), [], [])
 
 
+def test_all_topics_are_those_of_all_answers_without_their_errors_where_one_has_none() -> None:
+    def told(*topics: tuple[str, int]) -> Exchange:
+        asked = {"topics": [{"name": name} for name, _ in topics]}
+        rows = [{"error_code": code, "name": name, "partitions": [part(0)] * (not code)} for name, code in topics]
+        return exchange("Metadata", 1, asked, {"brokers": [], "controller_id": 1, "topics": rows})
+
+    given = Given(told(("a", 5), ("b", 0)), told(("a", 0)), told(("b", 5), ("c", 3)), told(("c", 5)))
+    found = {one["name"]: (one["error_code"], len(one["partitions"]))
+             for one in given.body("Metadata", 1, topics=None)["topics"]}  # fmt: skip
+    assert (found["a"], found["b"], found["c"][1], sorted(found)) == ((0, 1), (0, 1), 0, ["a", "b", "c"])
+    (one,) = given.body("Metadata", 1, topics=[{"name": "b"}])["topics"]
+    assert (one["name"], one["error_code"]) == ("b", 0)
+
+
 def test_offsets_that_the_recorded_request_did_not_ask_for_are_those_of_its_records() -> None:
     given = Given(METADATA, LISTED, FETCHED)
 
@@ -216,3 +230,18 @@ def test_what_has_no_answer_is_said_once_and_counted_each_time() -> None:
     assert (given.counts, len(given.told)) == ((0, 1004, 1), 1)
     assert given.reply("Heartbeat", 0, group_id="", generation_id=1, member_id="m").data is not None
     assert given.told[1].endswith("group_id is empty; a broker responds with INVALID_GROUP_ID")
+
+
+def test_of_a_request_that_closes_the_connection_one_mistake_is_told() -> None:
+    beat = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    given = Given(exchange("Heartbeat", 0, beat, {"error_code": 0}))
+    frame = kdbg.encode(beat, api="Heartbeat", version=0, direction="request", header={"correlation_id": 9})
+    assert given.of.reply(frame) != HANG_UP
+    at = frame.index(b"\0\1g")
+    assert given.of.reply(frame[:at] + b"\xff\xfb" + frame[at + 3 :]) == HANG_UP
+    assert (given.counts, len(given.told)) == ((1, 0, 1), 1)
+    assert "group_id" in given.told[0]
+    assert given.of.reply(frame + b"more").data is not None
+    assert given.told[1].endswith("a broker accepts it")
+    assert given.of.reply(frame[:2] + b"\0\x63" + frame[4:]) == HANG_UP
+    assert (given.counts, len(given.told)) == ((2, 0, 3), 3)

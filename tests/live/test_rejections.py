@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import kdbg
+from kdbg.live.mocking.rejections import rejections, text_beside
+from kdbg.live.mocking.requests import header_of, read_request
 from kdbg.live.mocking.running import RunningMock
+from kdbg.messages.exchange import Known
 
 from .malformed import CLOSED, MISTAKES, SILENT, VALID, batch, end_of, produce, sent
 
@@ -65,6 +68,23 @@ def test_a_problem_says_what_is_wrong_and_what_a_broker_does(mock: RunningMock, 
     assert line.startswith("Produce v")
     assert "client mistaken, correlation id 7" in line
     assert words in line
+
+
+def test_what_is_no_text_of_a_finding_says_what_was_meant() -> None:
+    """A finding says what the bytes are; the finder of mistakes may say more of that, and of nothing else."""
+    wrong, seen = [], 0
+    for one in MISTAKES:
+        header = header_of(one.data[4:])
+        request = read_request(one.data[4:], header, Known.nothing({})) if header is not None else None
+        if request is None or one.data[4:6] == b"\0\x12":
+            continue
+        texts = {text for found in request.message.findings for text in (found.text, text_beside(found))}
+        for each in rejections(request.message):
+            seen += each.finding
+            if each.finding is not (each.text in texts):
+                wrong.append((one.name, each))
+    assert wrong == []
+    assert seen > 10
 
 
 def test_one_wrong_partition_leaves_the_other_as_it_is(mock: RunningMock) -> None:

@@ -18,11 +18,16 @@ FrontReader = Callable[[bytes], Mapping[str, Any]]
 
 @cache
 def front_reader(header: Node, body: WireStruct, names: tuple[str, ...]) -> FrontReader | None:
-    """Return what reads these fields of a body behind such a header; None where the body has none of them."""
+    """Return what reads these fields of a body behind such a header; None where the body has none of them.
+
+    A tagged field stands after all others, so the whole body is read for it.
+    """
     wanted = [i for i, field in enumerate(body.fields) if field.name in names]
-    if not wanted or body.front:
+    tagged = any(field.name in names for field in (body.tags or {}).values())
+    if not (wanted or tagged) or body.front:
         return None
-    read_both = message_reader(header, WireStruct(body.fields[: wanted[-1] + 1], None), shallow=True)
+    part = body if tagged else WireStruct(body.fields[: wanted[-1] + 1], None)
+    read_both = message_reader(header, part, shallow=True)
 
     def read(data: bytes) -> Mapping[str, Any]:
         (_, fields), _ = read_both(data, 0)

@@ -51,12 +51,11 @@ def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted
 class Message:
     """The buffers of a message with their edits made; from the innermost out, each is packed into the one around it."""
 
-    made: Substitutes
     effort: Effort
     lost: int
 
     def __init__(self, inspection: Inspection, found: list[Edit], made: Substitutes, effort: Effort) -> None:
-        self.made, self.effort = made, effort
+        self.effort = effort
         self.old = [buffer.data for buffer in inspection.buffers]
         self.new = [bytearray(data) for data in self.old]
         self.names = [buffer.name for buffer in inspection.buffers]
@@ -98,7 +97,7 @@ class Message:
         if plain.data == self.old[buffer]:
             packed = old
         elif not self._is_blank(place):
-            packed = refill(attributes.value & CODEC_MASK, plain, old, magic.value, self.made, self.effort)
+            packed = refill(attributes.value & CODEC_MASK, plain, old, magic.value, self.effort)
             self.lost += packed is None
         self.new[place.buffer][start:end] = blank(len(old)) if packed is None else packed
 

@@ -1,14 +1,14 @@
 """snappy blocks written longer than they need be, as the format allows: to fill a block to a given length.
 
 A block is the length of its plain bytes, then elements: literals, whose length stands in the tag or in one to four
-bytes behind it, and copies, whose offset has 11, 16 or 32 bits. So most elements can be written in more bytes, and a
-literal can be written as two. See snappy's format_description.txt.
+bytes behind it, and copies, whose offset has 11, 16 or 32 bits. So the bytes in front can be one literal, most elements
+can be written in more bytes, and a literal can be written as two. See snappy's format_description.txt.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +20,11 @@ class Literal(NamedTuple):
 
     data: bytes
     extra: int
+
+    @classmethod
+    def of(cls, data: bytes) -> Literal:
+        """Return a literal that takes as few bytes as can be."""
+        return cls(data, _extra(len(data)))
 
     def encoded(self) -> bytes:
         length = len(self.data) - 1
@@ -56,6 +61,11 @@ class Copy(NamedTuple):
 Element = Literal | Copy
 
 
+def _extra(length: int) -> int:
+    """Return the bytes behind the tag that the length of a literal takes."""
+    return ((length - 1).bit_length() + 7) // 8 if length > 60 else 0
+
+
 def elements(block: bytes) -> tuple[bytes, list[Element]]:
     """Return the length in front of a sound block, as it stands there, and its elements."""
     place = 0
@@ -81,28 +91,36 @@ def elements(block: bytes) -> tuple[bytes, list[Element]]:
     return front, found
 
 
-def longer(block: bytes, more: int) -> tuple[bytes, int]:
-    """Return a sound block made longer by up to so many bytes, and how many are left that it has no room for."""
+def plainer(block: bytes, more: int) -> bytes:
+    """Return a sound block with as many elements in front as one literal as make it longer by no more bytes."""
+    front, found = elements(block)
+    rest, length, best = len(block) - len(front), 0, (0, 0)
+    for count, element in enumerate(found, 1):
+        rest -= len(element.encoded())
+        length += len(element.data) if isinstance(element, Literal) else element.length
+        if len(front) + 1 + _extra(length) + length + rest <= len(block) + more:
+            best = count, length
+    count, length = best
+    begin = Literal.of(_unpacked(block)[:length]).encoded() if count else b""
+    return front + begin + b"".join(element.encoded() for element in found[count:])
+
+
+def longer(block: bytes, more: int) -> bytes:
+    """Return a sound block made longer by so many bytes, or by as many as it has room for."""
     if not more:
-        return block, 0
+        return block
     front, found = elements(block)
     made: list[Element] = []
-    for i, element in enumerate(found):
-        if not more:
-            made += found[i:]
-            break
+    for element in found:
         element, more = element.longer(more)
-        if not isinstance(element, Literal):
-            made.append(element)
-            continue
-        pieces, more = _split(element, more)
+        pieces, more = _split(element, more) if isinstance(element, Literal) else ([element], more)
         made += pieces
-    return front + b"".join(element.encoded() for element in made), more
+    return front + b"".join(element.encoded() for element in made)
 
 
-def _split(literal: Literal, more: int) -> tuple[list[Literal], int]:
+def _split(literal: Literal, more: int) -> tuple[list[Element], int]:
     """Return a literal in pieces of one byte, each of which takes a tag and up to four bytes more; what is left too."""
-    pieces, data = list[Literal](), literal.data
+    pieces, data = list[Element](), literal.data
     while more and len(data) > 1:
         piece, more = Literal(data[:1], 0).longer(more - 1)
         pieces.append(piece)
@@ -110,15 +128,11 @@ def _split(literal: Literal, more: int) -> tuple[list[Literal], int]:
     return [*pieces, Literal(data, literal.extra)], more
 
 
-def snappy_packers(old: bytes) -> Iterator[tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes | None]]]:
-    """Yield how to compress and to fill up: framed as the old bytes are, by snappy-java, or one block."""
-    if old.startswith(XERIAL):
-        size = max(XERIAL_BLOCK, _largest(old))
-        head = old[: len(XERIAL_HEADER)]
-        yield partial(_framed, head, XERIAL_BLOCK), _fill_framed
-        yield partial(_framed, head, size), _fill_framed
-    else:
-        yield _packed, _fill
+def snappy_packer(old: bytes) -> tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes | None]]:
+    """Return how to compress and to fill up: framed as the old bytes are, by snappy-java, or one block."""
+    if not old.startswith(XERIAL):
+        return _packed, _fill
+    return partial(_framed, old[: len(XERIAL_HEADER)], max(XERIAL_BLOCK, _largest(old))), _fill_framed
 
 
 def _largest(framed: bytes) -> int:
@@ -138,20 +152,38 @@ def _packed(data: bytes) -> bytes:
 
 def _framed(head: bytes, size: int, data: bytes) -> bytes:
     blocks = [_packed(data[start : start + size]) for start in range(0, len(data), size)]
+    return _joined(head, blocks)
+
+
+def _joined(head: bytes, blocks: list[bytes]) -> bytes:
     return head + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
 
 
+def _unpacked(block: bytes) -> bytes:
+    from cramjam import snappy
+
+    return bytes(snappy.decompress_raw(block))
+
+
 def _fill(block: bytes, more: int) -> bytes | None:
-    made, left = longer(block, more)
-    return None if left else made
+    found = _filled([block], more)
+    return None if found is None else found[0]
 
 
 def _fill_framed(framed: bytes, more: int) -> bytes | None:
-    start = len(XERIAL_HEADER)
-    made = framed[:start]
+    start, blocks = len(XERIAL_HEADER), list[bytes]()
     while start < len(framed):
         length = int.from_bytes(framed[start : start + 4], "big")
-        block, more = longer(framed[start + 4 : start + 4 + length], more)
-        made += struct.pack(">i", len(block)) + block
+        blocks.append(framed[start + 4 : start + 4 + length])
         start += 4 + length
-    return None if more else made
+    found = _filled(blocks, more)
+    return None if found is None else _joined(framed[: len(XERIAL_HEADER)], found)
+
+
+def _filled(blocks: list[bytes], more: int) -> list[bytes] | None:
+    """Return blocks that are longer by so many bytes together; None where they have no room for them."""
+    for make in (plainer, longer):
+        for i, block in enumerate(blocks):
+            blocks[i] = make(block, more)
+            more -= len(blocks[i]) - len(block)
+    return None if more else blocks

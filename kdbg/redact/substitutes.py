@@ -62,11 +62,6 @@ class Substitutes:
             self.replaced.keep(made.encode("utf-8", "surrogateescape"))
         return made.encode("utf-8", "surrogateescape")
 
-    def noise(self, length: int, turn: int, *, dense: bool = False) -> bytes:
-        """Return letters and digits at random, or, if it shall be `dense`, any bytes: the same for the same turn."""
-        data = hashlib.shake_256(f"{self._seed}\0noise\0{turn}".encode()).digest(length)
-        return data if dense else data.translate(_TO_LETTERS)
-
     def _noted_hardware(self, address: bytes) -> bytes:
         """Return what stands for a hardware address; nobody's and everybody's stay."""
         if not any(address) or address[0] & 1:
@@ -152,6 +147,3 @@ def _is_number(piece: str) -> bool:
 
 def _pairs(said: bytes, alphabets: tuple[str, ...]) -> list[tuple[int, str]]:
     return [(byte, alphabets[i % len(alphabets)]) for i, byte in enumerate(said)]
-
-
-_TO_LETTERS = bytes(LETTERS.encode()[byte % len(LETTERS)] for byte in range(256))

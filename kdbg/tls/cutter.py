@@ -181,8 +181,8 @@ class Cutter:
         self._base += length
         if not self._data:
             self._marks.clear()
-        elif (past := bisect_right(self._marks, self._base, key=_place) - 1) > 0:
-            del self._marks[:past]
+        else:
+            del self._marks[: bisect_right(self._marks, self._base, key=_place) - 1]
 
 
 def _place(mark: Mark) -> int:

@@ -159,7 +159,7 @@ def openers_12(
 ) -> tuple[Opener, Opener]:
     """Return what opens the client's and the server's records of TLS 1.2."""
     mac = new_hash(suite.mac).digest_size if suite.mode == "CBC" else 0
-    iv = {"CBC": 0, "CHACHA20_POLY1305": 12}.get(suite.mode, 4)
+    iv = 12 if suite.mode == "CHACHA20_POLY1305" else 4
     block = prf(master, b"key expansion", server_random + client_random, 2 * (mac + suite.key + iv), suite.prf)
     parts = []
     for size in (mac, mac, suite.key, suite.key, iv, iv):

@@ -79,3 +79,47 @@ def test_kafkas_own_words_stay_where_they_are_due() -> None:
     assert not is_kept(Holds.SETTING, "Secret Name")
     assert is_kept(Holds.NAME, "__consumer_offsets")
     assert not is_kept(Holds.NAME, "consumer")
+    for words in KAFKAS.values():
+        for word in words.split():
+            assert is_kept(Holds.WORD, word), word
+            assert not is_kept(Holds.WORD, f"{word}-x"), word
+    for held in Holds:
+        assert is_kept(held, "")
+        assert is_kept(held, "*")
+        assert not is_kept(held, "our warehouse") or held is Holds.VALUE
+
+
+KAFKAS = {
+    "types of groups and protocols": "consumer connect share streams classic",
+    "assignors": "range roundrobin sticky cooperative-sticky uniform stream",
+    "Connect's protocols": "default compatible sessioned",
+    "states of groups": "Unknown PreparingRebalance CompletingRebalance Stable Dead Empty Assigning Reconciling "
+    "NotReady AwaitingSync",
+    "states of transactions": "Ongoing PrepareCommit PrepareAbort CompleteCommit CompleteAbort PrepareEpochFence",
+    "kinds of entities and principals": "user client-id ip User Group",
+    "listeners": "PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL CONTROLLER BROKER INTERNAL EXTERNAL REPLICATION CLIENT",
+    "mechanisms": "PLAIN SCRAM-SHA-256 SCRAM-SHA-512 OAUTHBEARER GSSAPI",
+    "features": "metadata.version kraft.version transaction.version group.version eligible.leader.replicas.version "
+    "share.version streams.version",
+}
+MARKS = (
+    "n y biws eSws true 4096 15000 123456 p=tls-unique p=tls-server-end-point p=tls-exporter invalid-encoding "
+    "extensions-not-supported invalid-proof channel-bindings-dont-match server-does-support-channel-binding "
+    "channel-binding-not-supported unsupported-channel-binding-type unknown-user invalid-username-encoding "
+    "no-resources other-error"
+)
+
+
+def test_marks_of_sasl_and_what_software_calls_itself_stay() -> None:
+    for mark in MARKS.split():
+        assert is_kept(Holds.MARK, mark), mark
+    for other in ("123", "1234567", "p=else", "nobody", "otherXerror", "false"):
+        assert not is_kept(Holds.MARK, other), other
+    for name in ("a", "apache-kafka-java", "4.1.0", "librdkafka.1"):
+        assert is_kept(Holds.SOFTWARE, name), name
+    for other in ("-a", "a-", "my app", ".", "a/b"):
+        assert not is_kept(Holds.SOFTWARE, other), other
+    for key in ("retention.ms", "consumer_byte_rate", "a-b"):
+        assert is_kept(Holds.SETTING, key), key
+    for other in ("retention", "Retention.ms", "retention.", "1a.b", "a..b"):
+        assert not is_kept(Holds.SETTING, other), other

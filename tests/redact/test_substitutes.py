@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.redact.replaced import Replaced
 from kdbg.redact.substitutes import Substitutes
 
 SEED = "a seed"
@@ -96,3 +98,72 @@ def test_nobodys_and_everybodys_addresses_stay() -> None:
 def test_short_names_stay_apart_while_there_are_words_for_them() -> None:
     made, texts = names(), [f"{one}{other}" for one in "abcdefghijklmno" for other in "pqrstu"]
     assert len({made.name(text) for text in texts}) == len(texts) == 90
+
+
+def test_every_part_of_an_address_becomes_another_of_as_many_digits() -> None:
+    made = names()
+    for start, end, first_end in ((1, 10, 10), (10, 100, 100), (100, 256, 224)):
+        for place in range(4):
+            parts = range(start, first_end if not place else end)
+            parts = [part for part in parts if part != 224 or place]
+            found = [made.address(bytes([*[9] * place, part, *[9] * (3 - place)]))[place] for part in parts]
+            assert sorted(found) == list(parts), (place, start)
+            assert found != list(parts)
+    for start, end in ((1, 0x10), (0x10, 0x100), (0x100, 0x1000)):
+        for place in (0, 2, 12):
+            around = b"\7\7" * (place // 2), b"\7\7" * (7 - place // 2)
+            packed = [around[0] + part.to_bytes(2) + around[1] for part in range(start, end)]
+            found = [int.from_bytes(made.address(one)[place : place + 2]) for one in packed]
+            assert sorted(found) == list(range(start, end)), (place, start)
+    last = [made.address(part.to_bytes(2) + bytes(13) + b"\1")[:2] for part in range(0x1000, 0xFE00, 97)]
+    assert len(set(last)) == len(last)
+    assert all(0x1000 <= int.from_bytes(one) < 0xFE00 for one in last)
+
+
+def test_an_ipv4_address_in_ipv6_is_the_one_of_ipv4() -> None:
+    made, mapped = names(), bytes(10) + b"\xff\xff"
+    assert made.address(mapped + b"\x0a\1\2\3") == mapped + made.address(b"\x0a\1\2\3")
+
+
+def test_hardware_addresses_are_of_one_host_and_given_locally() -> None:
+    made = names()
+    found = [made.hardware(bytes([0, 0x42, 0xAC, 0x11, 0, number])) for number in range(200)]
+    assert {one[0] & 3 for one in found} == {2}
+    assert len({one[0] for one in found}) > 40
+    assert len(set(found)) == 200
+    longer = made.hardware(b"\x02\x42\xac\x11\0\2\7\7")
+    assert (len(longer), b"\x02\x42\xac\x11\0\2" in made.replaced.packed) == (8, True)
+    assert made.replaced.packed[b"\x02\x42\xac\x11\0\2"] is Replaced.HARDWARE
+
+
+def test_which_numbers_of_a_name_stay() -> None:
+    made = names()
+    for kept in ("broker-1", "broker-999", "7", "999"):
+        assert re.sub("[^0-9]", "", made.name(kept).decode()) == re.sub("[^0-9]", "", kept), kept
+    for other in ("broker-1000", "rack-1-2", "1000", "1-2-3"):
+        assert re.sub("[^0-9]", "", made.name(other).decode()) != re.sub("[^0-9]", "", other), other
+        assert re.sub("[0-9]", "9", made.name(other).decode())[-4:] == re.sub("[0-9]", "9", other)[-4:] or "-" in other
+
+
+def test_addresses_in_names_are_the_same_whatever_separates_their_parts() -> None:
+    made = names()
+    plain = made.name("10.1.2.3")
+    for mark in "-_":
+        written = mark.join(["10", "1", "2", "3"])
+        assert made.name(written) == plain.replace(b".", mark.encode())
+        assert (
+            made.name(f"ip{mark}{written}{mark}x")
+            .split(mark.encode(), 1)[1]
+            .startswith(plain.replace(b".", mark.encode()))
+        )
+    assert made.name("999.1.2.3") == b"000.0.0.0", "it is none"
+    assert made.name("10-1-2_3") != plain
+
+
+def test_pseudonyms_are_words_and_run_out_into_letters_and_digits() -> None:
+    made = names()
+    assert re.fullmatch(rb"[bdfghjklmnprstvz][aeio][bdfghjklmnprstvz][aeio][bdfghjklmnprstvz]", made.name("order"))
+    assert re.fullmatch(rb"[0-9]{8}", made.name("20261121"))
+    found = [made.name(chr(97 + number)) for number in range(26)]
+    assert len(set(found)) == 26, "more than there are consonants"
+    assert Substitutes("a seed").name("orders\udcff") == b"x" * 7

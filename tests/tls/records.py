@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kdbg.tls.derive import expand_label
+from kdbg.tls.derive import expand_label, prf
 
 CHANGE, ALERT, HANDSHAKE, DATA = 20, 21, 22, 23
 RANDOM, OTHER = bytes(range(32)), bytes(range(100, 132))
@@ -64,3 +64,13 @@ def seal(secret: bytes, number: int, data: bytes, kind: int = DATA, zeros: int =
     iv = int.from_bytes(expand_label(secret, b"iv", 12, "sha256"))
     key = expand_label(secret, b"key", 16, "sha256")
     return head + AESGCM(key).encrypt((iv ^ number).to_bytes(12), plain, head)
+
+
+def seal_12(master: bytes, side: int, number: int, data: bytes, kind: int = DATA) -> bytes:
+    """A record of TLS 1.2 under ECDHE-RSA-AES128-GCM-SHA256, the `number`th of the client (0) or the server (1)."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    block = prf(master, b"key expansion", OTHER + RANDOM, 40, "sha256")
+    key, salt = block[16 * side : 16 * side + 16], block[32 + 4 * side : 36 + 4 * side]
+    about = number.to_bytes(8) + bytes([kind]) + b"\3\3" + len(data).to_bytes(2)
+    return record(kind, b"explicit" + AESGCM(key).encrypt(salt + b"explicit", data, about))

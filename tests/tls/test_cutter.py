@@ -161,6 +161,16 @@ def test_a_place_that_may_begin_a_record_waits_for_its_end_and_is_given_up_at_th
     ]
 
 
+def test_behind_a_gap_a_record_may_come_in_pieces() -> None:
+    for cut in range(1, len(TWO)):
+        made, events = cutter(b"the second")
+        made.gap(10, 10, 1)
+        made.data(b"....." + TWO[:cut], 20, 2)
+        made.data(TWO[cut:] + ONE, 30, 3)
+        assert [event[:3] for event in events[:1]] == [("proves", b"the second", 15)], cut
+        assert [event[0] for event in events[1:]] == [b"the second", b"one"]
+
+
 def test_what_cannot_be_a_record_is_searched_for_the_next() -> None:
     for wrong in (b"\x13\3\3\0\1", b"\x18\3\3\0\1", b"\x17\2\3\0\1", b"\x17\3\5\0\1", b"\x17\3\3\x48\1"):
         made, events = cutter(b"one")

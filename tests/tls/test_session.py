@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from typing import Any
 
 from kdbg.tls import About, Session, Why
 from kdbg.tls.derive import expand_label
 from kdbg.tls.hello import RETRY
+from kdbg.tls.session import ALERTS
 
 from . import records
-from .records import ALERT, CHANGE, DATA, HANDSHAKE, RANDOM, message, named, numbers, protocols, record, seal, vector
+from .records import (
+    ALERT,
+    CHANGE,
+    DATA,
+    HANDSHAKE,
+    RANDOM,
+    message,
+    named,
+    numbers,
+    protocols,
+    record,
+    seal,
+    seal_12,
+    vector,
+)
 
 CLIENT, SERVER = 0, 1
 LABELS = (
@@ -146,6 +162,85 @@ def test_without_the_handshakes_secrets_what_follows_is_opened() -> None:
     assert desk.told() == []
     desk.say(CLIENT, spoken(CLIENT, 0, b"ask"))
     assert desk.told() == ["opens", (0, b"ask", 50, 5)]
+
+
+def test_nothing_is_searched_for_where_nothing_is_missing() -> None:
+    desk = shaken()
+    tries = desk.session.tries.left
+    update = message(24, b"\0")
+    following = expand_label(SPOKEN[CLIENT], b"traffic upd", 32, "sha256")
+    desk.say(CLIENT, spoken(CLIENT, 0, b"ask"), spoken(CLIENT, 1, update, HANDSHAKE), seal(following, 0, b"new"))
+    desk.say(SERVER, spoken(SERVER, 0, b"\1\0", ALERT), spoken(SERVER, 1, b"answer"))
+    assert [event[1] for event in desk.told()] == [b"ask", b"new", b"answer"]
+    assert desk.session.tries.left == tries
+
+
+MASTER = bytes(range(48))
+OLD_HELLO = record(HANDSHAKE, message(1, records.client_hello((0xC02F,))))
+OLD_BACK = record(HANDSHAKE, message(2, records.server_hello(0xC02F)))
+
+
+def shaken_12(keys: Keys) -> Desk:
+    """The handshake of TLS 1.2: both change the cipher, and say Finished behind it."""
+    desk = Desk(keys).say(CLIENT, OLD_HELLO).say(SERVER, OLD_BACK)
+    for side in (CLIENT, SERVER):
+        desk.say(side, record(CHANGE, b"\1") + seal_12(MASTER, side, 0, FINISHED, HANDSHAKE))
+    return desk
+
+
+def test_tls_1_2_is_encrypted_from_the_change_of_the_cipher_on() -> None:
+    for keys in (Keys({"CLIENT_RANDOM": MASTER}), Keys({"MASTER_SECRET": MASTER}, b"session")):
+        desk = shaken_12(keys)
+        assert desk.told() == ["opens"]
+        tries = desk.session.tries.left
+        desk.say(CLIENT, seal_12(MASTER, CLIENT, 1, b"ask")).say(SERVER, seal_12(MASTER, SERVER, 1, b"answer"))
+        assert desk.told() == [(0, b"ask", 50, 5), (1, b"answer", 60, 6)]
+        assert desk.session.tries.left == tries
+        said = seal_12(MASTER, CLIENT, 2, b"0123456789")
+        desk.say(CLIENT, said[:15], said[15:])
+        assert desk.told() == [(0, b"01", 70, 7), (0, b"23456789", 80, 8)], "eight bytes stand in front"
+        desk.say(CLIENT, seal_12(MASTER, CLIENT, 3, b"\1\x2f", ALERT))
+        assert desk.session.about.client_alerts == ("illegal_parameter",)
+
+
+def test_what_waits_in_tls_1_2_is_opened_once_the_secret_comes() -> None:
+    keys = Keys()
+    desk = shaken_12(keys)
+    desk.say(CLIENT, seal_12(MASTER, CLIENT, 1, b"ask")).say(SERVER, seal_12(MASTER, SERVER, 1, b"answer"))
+    assert desk.told() == []
+    keys.found[RANDOM] = {"CLIENT_RANDOM": MASTER}
+    desk.say(CLIENT, seal_12(MASTER, CLIENT, 2, b"more"))
+    assert sorted(desk.told()[1:]) == [(0, b"ask", 50, 5), (0, b"more", 70, 7), (1, b"answer", 60, 6)]
+
+
+def test_keys_that_came_and_went_in_a_gap_are_found() -> None:
+    following = expand_label(SPOKEN[CLIENT], b"traffic upd", 32, "sha256")
+    third = expand_label(following, b"traffic upd", 32, "sha256")
+    fourth = expand_label(third, b"traffic upd", 32, "sha256")
+    for secret, is_found in ((SPOKEN[CLIENT], True), (following, True), (third, True), (fourth, False)):
+        desk = Desk(Keys(SECRETS)).say(CLIENT, HELLO).say(SERVER, BACK).lose(CLIENT, 300)
+        desk.say(CLIENT, seal(secret, 2, b"behind a gap"), seal(secret, 3, b"more"))
+        assert [event for event in desk.told() if event != "opens" and isinstance(event[1], bytes)] == [
+            (0, b"behind a gap", 40, 4), (0, b"more", 50, 5)
+        ][: 2 * is_found]  # fmt: skip
+
+
+def test_a_single_byte_that_is_missing_is_a_gap_and_none_is_not() -> None:
+    for data, gap in ((b"?", [(0, 1, 60, 6)]), (b"", [])):
+        desk = shaken()
+        desk.say(CLIENT, spoken(CLIENT, 0, b"first"), spoken(CLIENT, 1, data)[:-1] + b"!", spoken(CLIENT, 2, b"last"))
+        assert desk.told() == [(0, b"first", 50, 5), *gap, (0, b"last", 70, 7)]
+
+
+def test_the_names_of_alerts_are_those_of_openssl() -> None:
+    for one in ssl.AlertDescription:
+        name = one.name.removeprefix("ALERT_DESCRIPTION_").lower()
+        assert ALERTS.get(one.value, name) == name.replace("user_cancelled", "user_canceled")
+    theirs = {one.value for one in ssl.AlertDescription}
+    assert {number: name for number, name in ALERTS.items() if number not in theirs} == {
+        86: "inappropriate_fallback", 109: "missing_extension", 116: "certificate_required",
+        120: "no_application_protocol",
+    }  # fmt: skip
 
 
 def test_keys_are_updated() -> None:

@@ -136,22 +136,19 @@ class Cutter:
         """Find the next place that proves itself; False where more bytes are needed."""
         place = 0
         while (found := BEGINNING.search(self._data, place)) is not None:
-            place = found.start()
-            size = self._size(place) if len(self._data) >= place + HEAD else 0
+            start, place = found.span()
+            here = len(self._data) - start
+            size = self._size(start) if here >= HEAD else 0
             if size is None:
-                place += 1
-            elif len(self._data) < place + HEAD + size and not final:
-                self._pass(place)
+                continue
+            if here < HEAD + size and not final:
+                self._pass(start)
                 self._needed = HEAD + size
                 return False
-            elif len(self._data) >= place + HEAD + size and self.owner.proves(
-                self._record(place, size), self._passed + place
-            ):
-                self._drop(place)
+            if here >= HEAD + size and self.owner.proves(self._record(start, size), self._passed + start):
+                self._drop(start)
                 self._passed, self._searching = 0, False
                 return True
-            else:
-                place += 1
         self._pass(max(len(self._data) - (0 if final else 2), 0))
         self._needed = HEAD
         return False

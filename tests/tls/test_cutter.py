@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.tls.cutter import LARGEST, Cutter, Record
+from kdbg.tls.cutter import Cutter, Record
 
 from .records import DATA, HANDSHAKE, record
 
@@ -171,6 +171,20 @@ def test_behind_a_gap_a_record_may_come_in_pieces() -> None:
         assert [event[0] for event in events[1:]] == [b"the second", b"one"]
 
 
+def test_a_record_behind_one_that_is_not_proven_has_its_own_packets() -> None:
+    made, events = cutter(b"one")
+    made.gap(10, 10, 1)
+    made.data(TWO[:8], 20, 2)
+    made.data(TWO[8:10], 30, 3)
+    made.data(TWO[10:] + ONE[:3], 40, 4)
+    made.data(ONE[3:], 50, 5)
+    assert events == [
+        ("proves", b"the second", 10, [(0, 20, 2), (8, 30, 3), (10, 40, 4)]),
+        ("proves", b"one", 25, [(-5, 40, 4), (3, 50, 5)]),
+        (b"one", [(-5, 40, 4), (3, 50, 5)]),
+    ]
+
+
 def test_what_cannot_be_a_record_is_searched_for_the_next() -> None:
     for wrong in (b"\x13\3\3\0\1", b"\x18\3\3\0\1", b"\x17\2\3\0\1", b"\x17\3\5\0\1", b"\x17\3\3\x48\1"):
         made, events = cutter(b"one")
@@ -179,9 +193,12 @@ def test_what_cannot_be_a_record_is_searched_for_the_next() -> None:
             b"one", [(0, 10, 1)]
         )  # fmt: skip
     made, events = cutter()
-    body = bytes(LARGEST)
+    body = bytes(18_432)
     made.data(record(DATA, body), 10, 1)
     assert events == [(body, [(0, 10, 1)])]
+    made, events = cutter()
+    made.data(record(DATA, body + b"?") + ONE, 10, 1)
+    assert events == [("proves", b"one", 18_438, [(-18_438, 10, 1)])], "of more bytes there is none"
 
 
 def test_what_is_left_at_the_end_is_lost() -> None:

@@ -51,7 +51,8 @@ def test_what_the_names_of_suites_say() -> None:
         assert found.modern is (code < 0x1400 and code > 0x1300)
     assert suite(0x0005) is None
     assert (suite_name(0x1301), suite_name(0x0005)) == ("TLS_AES_128_GCM_SHA256", "cipher suite 0x0005")
-    assert (version_name(0x0304), version_name(0x0305)) == ("TLS 1.3", "TLS version 0x0305")
+    versions = ["SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3", "TLS version 0x0305"]
+    assert [version_name(code) for code in range(0x0300, 0x0306)] == versions
 
 
 def test_the_codes_of_suites_are_those_of_openssl() -> None:
@@ -61,7 +62,7 @@ def test_the_codes_of_suites_are_those_of_openssl() -> None:
     context.set_ciphers("ALL:@SECLEVEL=0")
     theirs = {one["id"] & 0xFFFF: one["name"] for one in context.get_ciphers()}
     both = {code: name for code, name in NAMES.items() if code in theirs}
-    assert len(both) > 20
+    assert NAMES.keys() - theirs.keys() <= {0x1304, 0x1305}, "OpenSSL offers CCM in TLS 1.3 only if asked to"
     for code, name in both.items():
         found, words = suite(code), re.split("[-_]", theirs[code].replace("AES", "AES-").replace("CCM8", "CCM"))
         assert found is not None

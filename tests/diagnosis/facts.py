@@ -141,3 +141,34 @@ def sampled(fetched: Fetched, *samples: tuple[int, int, int, int]) -> None:
 def cases(facts: Ledgers, code: str) -> list[Case]:
     """What one rule finds."""
     return list(BY_CODE[code].find(facts))
+
+
+def amid_others(facts: Facts) -> Facts:
+    """Put others in front of what is there, of whom no rule finds anything: clients, a follower, a group, a topic."""
+    before = [list(each) for each in dicts(facts)]
+    paths = len(facts.held.paths)
+    flow = bytes((10, 7, 7, 1, 10, 7, 7, 2)) + FLOW[8:]
+    broker = ("10.7.7.2", 9092)
+    for client in ("other", "other-follower", "other-again"):
+        session = facts.client(client, broker=broker, flow=flow)
+        session.heard(mark(900), 18, 3, client, 9)
+        facts.polls_of(session, replica=9 if client == "other-follower" else -1, requests=seen(), min_bytes=1,
+                       max_wait_ms=500, times=[START])  # fmt: skip
+        facts.reads(session, "others", requests=seen(), limit=1 << 20)
+        facts.writes(session, "others", requests=seen())
+        member = facts.member(client, "others", client_id=client)
+        member.beats, member.joined = seen(), seen()
+        facts.producers.producer(900 + len(facts.sessions))
+        facts.producers.transactions_of(client)
+        facts.clusters.topic(f"other {client}")
+    for each, keys in zip(dicts(facts), before, strict=True):
+        for key in keys:
+            each[key] = each.pop(key)
+    facts.held.paths[:] = facts.held.paths[paths:] + facts.held.paths[:paths]
+    return facts
+
+
+def dicts(facts: Facts) -> list[dict[Any, Any]]:
+    """The accounts of a ledger whose order rules see."""
+    return [facts.sessions, facts.polls, facts.fetched, facts.written, facts.groups, facts.producers.by_id,
+            facts.producers.transactional, facts.clusters.topics]  # fmt: skip

@@ -79,7 +79,8 @@ def test_a_consumer_that_is_paused() -> None:
         silent, writes, written_until, elsewhere, beats = case
         facts = Facts()
         session = facts.client()
-        facts.member(assigned={"orders": (0,)}, beats=seen(3, 0, SECOND + silent) if beats else seen(0))
+        facts.member(assigned={"bills": (0,), "orders": (0,)}, beats=seen(3, 0, SECOND + silent) if beats else seen(0))
+        facts.polls_of(facts.client("till"), times=[START + 9 * SECOND])
         facts.reads(session, requests=seen(2, 0, SECOND))
         facts.polls_of(session, times=[START, START + elsewhere])
         facts.writes(facts.client("till"), requests=seen(writes, 0, written_until))

@@ -353,7 +353,7 @@ def test_an_address_that_leads_nowhere() -> None:
         host, port = case.get("host", "10.9.9.9"), case.get("port", 9093)
         facts.clusters.advertise(7, host, port, case.get("by", BROKER), "shop", mark(3, at=5 * SECOND))
         if "at" in case:
-            path = facts.path(flow=away, at=case["at"])
+            path = facts.path(flow=case.get("flow", away), at=case["at"])
             path.syns = case.get("syns", 1)
             path.answered = case.get("answered")
             path.ways[1].bytes = case.get("bytes", 0)
@@ -361,8 +361,11 @@ def test_an_address_that_leads_nowhere() -> None:
 
     check("advertised-listener-unreachable", build,
           found=[{"at": 4 * SECOND}, {"looks": 2}, {"at": 4 * SECOND - 1, "looks": 2}, {"looks": 2, "apis": [10]},
-                 {"host": "k7", "at": 4 * SECOND}],
-          not_found=[{"at": 4 * SECOND - 1}, {"looks": 1}, {"host": ""}, {"at": 4 * SECOND, "port": 9094},
+                 {"host": "k7", "at": 4 * SECOND},
+                 {"host": "localhost", "port": 9092, "at": 4 * SECOND, "flow": LOOPBACK, "by": ("127.0.0.1", 9092)}],
+          not_found=[{"at": 4 * SECOND - 1}, {"looks": 1}, {"host": ""},
+                     {"host": "localhost", "port": 9092, "at": 4 * SECOND, "flow": LOOPBACK},
+                     {"at": 4 * SECOND, "port": 9094},
                      {"at": 4 * SECOND, "answered": 1}, {"at": 4 * SECOND, "bytes": 1}, {"at": 4 * SECOND, "syns": 0},
                      {"looks": 2, "port": 0}, {"looks": 2, "host": "k7"},
                      *({"looks": 2, "apis": [key]} for key in (0, 1, 2, 11, 68))])  # fmt: skip

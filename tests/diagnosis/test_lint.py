@@ -24,6 +24,7 @@ from .books import CAPTURES, STAGED
 GUIDE = (Path(kdbg.__file__).parent / "guide" / "lint.md").read_text()
 OFFERS = [{"api_key": 0, "min_version": 3, "max_version": 9}, {"api_key": 1, "min_version": 4, "max_version": 12},
           {"api_key": 3, "min_version": 0, "max_version": 9}]  # fmt: skip
+DOCUMENT = r"KIP-\d+(, KIP-\d+)*|Kafka protocol guide|Security: [a-zA-Z/ ]+SASL/PLAIN|\w+ configs: [a-z.]+"
 HEALTHY = ("members-come-and-go-java", "members-come-and-go-new-protocol", "transactions-committed",
            "everyday-franz-go", "everyday-kafkajs", "idle-long-polls")  # fmt: skip
 
@@ -132,8 +133,9 @@ def swapped(talk: Talk) -> Talk:
 
 def test_the_registry_is_ordered_and_in_the_guide() -> None:
     assert [lint.code for lint in ALL] == sorted(LINTS)
-    listed = re.findall(r"^\| `([a-z0-9-]+)` \| (error|warning|note) \|", GUIDE, re.M)
-    assert listed == [(lint.code, lint.severity.value) for lint in ALL]
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \| (error|warning|note) \| (.*) \|$", GUIDE, re.M)
+    assert listed == [(lint.code, lint.severity.value, lint.what) for lint in ALL]
+    assert all(re.fullmatch(DOCUMENT, lint.document) for lint in ALL)
     assert all(not lint.what.endswith(".") for lint in ALL)
 
 

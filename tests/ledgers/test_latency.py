@@ -202,3 +202,96 @@ def test_a_program_gets_it_where_its_filter_asks(tmp_path: Path) -> None:
     assert one.to_dict()["split"]["broker_ms"] == 20
     (plain,) = kdbg.read(path)
     assert plain.timing is None
+
+
+def spent(tmp_path: Path, usual: int, api: str, version: int, core: int, **asked: Any) -> Json:
+    """Where the time of a request goes that a broker has for `core` ms, which has others for `usual` ms."""
+    talk = Slowed()
+    for number in range(3):
+        talk.look(20 + 100 * number, 30 + usual + 100 * number)
+    talk.when(1000).ask(api, version, **asked)
+    talk.when(1010 + core).answer()
+    return split_of(tmp_path, talk)[-1]["split"]  # type: ignore[no-any-return]
+
+
+def test_a_poll_is_held_if_it_takes_a_millisecond_more_than_usual_and_twice_as_long(tmp_path: Path) -> None:
+    for usual, core, held in ((0, 1, 0), (0, 2, 2), (4, 8, 0), (4, 9, 5), (1, 2, 0), (1, 3, 2)):
+        split = spent(tmp_path, usual, "Fetch", 4, core, **FETCHING)
+        assert (split["held_ms"], split["broker_ms"], split["network_ms"]) == (held, core - held, 10), (usual, core)
+
+
+def test_a_poll_is_held_for_as_long_as_it_may_and_50_ms_more(tmp_path: Path) -> None:
+    for core, held in ((550, 550), (551, 500)):
+        split = spent(tmp_path, 0, "Fetch", 4, core, **FETCHING)
+        assert (split["held_ms"], split["broker_ms"]) == (held, core - held)
+
+
+def test_groups_are_waited_for(tmp_path: Path) -> None:
+    group: Json = {"group_id": "g", "member_id": "m"}
+    for api, version, asked, held in (
+        ("JoinGroup", 4, {**group, "session_timeout_ms": 900, "rebalance_timeout_ms": 900}, 400),
+        ("SyncGroup", 2, {**group, "generation_id": 1}, 400), ("Heartbeat", 2, {**group, "generation_id": 1}, 0),
+        ("ListGroups", 1, {}, 0),
+    ):  # fmt: skip
+        split = spent(tmp_path, 0, api, version, 400, **asked)
+        assert (split["held_ms"], split["broker_ms"]) == (held, 400 - held), api
+
+
+def test_the_versions_from_which_a_throttled_answer_comes_at_once(tmp_path: Path) -> None:
+    for api, version, throttle in (("Produce", 5, 300), ("Produce", 6, 0), ("Fetch", 7, 300), ("Fetch", 8, 0)):
+        talk = Slowed()
+        body = PRODUCING if api == "Produce" else {**FETCHING, "max_wait_ms": 0}
+        talk.when(20).ask(api, version, **body)
+        talk.when(340).answer(throttle_time_ms=300)
+        (one,) = split_of(tmp_path, talk)
+        assert (one["split"]["throttle_ms"], one["split"]["broker_ms"]) == (throttle, 310 - throttle), (api, version)
+
+
+def test_a_throttle_is_no_longer_than_the_time_that_passed(tmp_path: Path) -> None:
+    for until, throttle, broker in ((330, 300, 0), (329, 0, 299), (331, 300, 1)):
+        talk = Slowed()
+        talk.when(20).ask("Produce", 3, **PRODUCING)
+        talk.when(until).answer(throttle_time_ms=300)
+        (one,) = split_of(tmp_path, talk)
+        assert (one["split"]["throttle_ms"], one["split"]["broker_ms"]) == (throttle, broker)
+
+
+def test_what_is_usual_is_told_by_the_last_31_answers(tmp_path: Path) -> None:
+    for quick, held in ((15, 0), (16, 9)):
+        talk = Slowed()
+        for number in range(31):
+            talk.look(20 + 100 * number, 30 + 100 * number + (9 if number < 31 - quick else 0))
+        talk.look(3900, 3919)
+        talk.when(5000).ask("Fetch", 4, **FETCHING)
+        talk.when(5019).answer()
+        assert split_of(tmp_path, talk)[-1]["split"]["held_ms"] == held, quick
+
+
+def test_an_answer_in_pieces_is_sent_for_a_while(tmp_path: Path) -> None:
+    talk = Slowed()
+    talk.when(20).ask("Metadata", 1, topics=None)
+    talk.when(50).most = 10
+    talk.answer(**NOWHERE)
+    talk.segments[-1] = talk.segments[-1]._replace(at=77)
+    (one,) = split_of(tmp_path, talk)
+    assert (one["split"]["sending_ms"], one["split"]["broker_ms"], one["split"]["waiting_ms"]) == (27, 20, 0)
+
+
+def test_who_resets_a_connection(tmp_path: Path) -> None:
+    talk = Slowed().look(20, 50)
+    talk._packet(1, 0x14)
+    (one,) = split_of(tmp_path, talk)
+    assert (one["tcp"]["closed"], one["tcp"]["reset"]) == (None, False)  # it came after the answer
+    talk = Slowed().look(20, 50)
+    talk.when(60).ask("Metadata", 1, topics=None)
+    talk.when(70)._packet(1, 0x14)
+    assert [split_of(tmp_path, talk)[-1]["tcp"][name] for name in ("closed", "reset")] == ["broker", True]
+
+
+def test_a_program_may_want_no_tcp(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Slowed().look(20, 50)))
+    with open_capture(path) as capture:
+        ((one,),) = list(Timed(Engine(), tcp=False).chunks(capture.blocks()))
+    assert one.timing is not None
+    assert (one.timing.tcp, one.timing.split.broker) == (None, 20_000_000)

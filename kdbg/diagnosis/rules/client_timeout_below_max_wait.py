@@ -21,10 +21,11 @@ OFTEN, ALIKE = 3, 0.3
 """Connections that end so, each after about the same time: once or twice the client may have ended, or moved."""
 
 
-def gives_up(session: Session) -> Slow | None:
-    """Return the long poll that a client gave up: it hung up before the answer, or right behind it.
+def given_up(session: Session) -> tuple[Slow, int] | None:
+    """Return the long poll that a client gave up, and after how many nanoseconds; None where it gave up none.
 
-    In the second case it had sent another request meanwhile, and takes the late answer for that one's.
+    It closed the connection before the response, or right after it: then it had sent another request meanwhile, and
+    takes the late response for that one's.
     """
     path = session.path
     if path is None or not path.closes or session.closed_first != "client":
@@ -33,30 +34,29 @@ def gives_up(session: Session) -> Slow | None:
     for slow in reversed(session.slow):
         if slow.held < SHORTEST:
             continue
-        if slow.start + SOONER < closed < slow.first:
-            return slow
         asked_more = slow.start + SOONER < session.last_asked < slow.first
-        if asked_more and 0 <= closed - slow.end < RIGHT_BEHIND:
-            return slow
+        mistaken = asked_more and 0 <= closed - slow.end < RIGHT_BEHIND
+        if mistaken or slow.start + SOONER < closed < slow.first:
+            return slow, (session.last_asked if asked_more else closed) - slow.start
     return None
 
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections that end so, by client."""
-    found: dict[str, list[tuple[Session, Slow]]] = {}
+    found: dict[str, list[tuple[Session, Slow, int]]] = {}
     for session in book.sessions.values():
-        slow = gives_up(session)
+        given = given_up(session)
         polls = book.polls.get(session.peers.number)
-        if slow is not None and (polls is None or polls.replica < 0):
-            found.setdefault(session.client_id, []).append((session, slow))
+        if given is not None and (polls is None or polls.replica < 0):
+            found.setdefault(session.client_id, []).append((session, *given))
     for all in found.values():
-        waits = sorted(patience(session, slow) for session, slow in all)
+        waits = sorted(wait for _, _, wait in all)
         usual = waits[len(waits) // 2]
         if sum(abs(wait - usual) <= ALIKE * usual for wait in waits) < OFTEN:
             continue
-        session, slow = all[0]
+        session, slow, _ = all[0]
         seen = Seen()
-        for _, one in all:
+        for _, one, _ in all:
             seen.add(one.mark)
         topics = [topic for (number, topic, _) in book.fetched if number == session.peers.number]
         yield rule.case(
@@ -64,14 +64,6 @@ def find(book: Ledgers) -> Iterator[Case]:
             evidence(seen, "max_wait_ms"), facts={"wait": slow.held, "patience": usual},
             weight=2.4,
         )  # fmt: skip
-
-
-def patience(session: Session, slow: Slow) -> int:
-    """Return the nanoseconds for which a client waited for an answer that it gave up."""
-    if slow.start + SOONER < session.last_asked < slow.first:
-        return session.last_asked - slow.start
-    closed = session.path.closes[0].time if session.path is not None and session.path.closes else slow.first
-    return closed - slow.start
 
 
 rule: Rule = Rule(

@@ -1,0 +1,623 @@
+"""What accounts take and what they forget: both sides of each bound, the order of times, what counts as how many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kdbg.engine.engine import Engine
+from kdbg.ledgers import Ledgers, accounts, flows, groups, producers
+from kdbg.ledgers.clusters import Clusters, Led
+from kdbg.ledgers.flows import Fetched, Polls, Sample, Samples, Written
+from kdbg.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
+from kdbg.ledgers.marks import Bounded, Mark, Seen
+from kdbg.ledgers.producers import Began, Gap, Kept, Producer, Transaction, Transactional
+from kdbg.ledgers.readers import COUNTERS, READERS
+from kdbg.ledgers.readers.flows import AT_ONCE
+from kdbg.ledgers.sessions import Session, Slow, offered_by
+from kdbg.messages.peers import Peers
+
+BROKER = ("10.0.0.2", 9092)
+PEERS = Peers(1, ("10.0.0.1", 50000), BROKER, 1)
+
+
+def mark(number: int = 1, time: int = 0, end: int | None = None, connection: int = 1) -> Mark:
+    return Mark(number, time, time if end is None else end, connection)
+
+
+def seen(*times: int) -> Seen:
+    found = Seen()
+    for number, time in enumerate(times, 1):
+        found.add(mark(number, time, time + 1))
+    return found
+
+
+def book() -> tuple[Ledgers, Session]:
+    """Ledgers with one connection of the client shop."""
+    ledgers = Ledgers(Engine().names_then)
+    session = ledgers.session(PEERS)
+    assert session is not None
+    session.client_ids["shop"] += 1
+    return ledgers, session
+
+
+def test_what_was_seen_is_counted_and_the_first_six_and_the_last_are_named() -> None:
+    nothing = Seen()
+    assert (nothing.count, nothing.since, nothing.until, nothing.numbers, bool(nothing)) == (0, 0, 0, (), False)
+    one = seen(10)
+    assert (one.count, one.since, one.until, one.numbers, bool(one)) == (1, 10, 11, (1,), True)
+    many = seen(*range(10, 18))
+    assert (many.count, many.since, many.until, many.numbers) == (8, 10, 18, (1, 2, 3, 4, 5, 6, 8))
+    other = Seen()
+    other.add(mark(20, 5, 99))
+    other.add(mark(21, 30, 40))
+    both = Seen.of([many, other, Seen()])
+    assert (both.count, both.since, both.until, both.numbers) == (10, 5, 40, (20, 1, 2, 3, 4, 5, 21))
+    assert Seen.of([other, many]).numbers == both.numbers
+    tie = Seen.of([seen(7), seen(7)])
+    assert (tie.first, tie.last) == (mark(1, 7, 8), mark(1, 7, 8))
+
+
+def test_a_bounded_dict_refuses_what_is_too_many() -> None:
+    few: Bounded[str, list[int]] = Bounded(2)
+    first = few.entry("a", list)
+    assert few.entry("b", list) == []
+    assert few.entry("c", list) is None
+    assert few.entry("a", list) is first
+    assert (few.refused, list(few)) == (1, ["a", "b"])
+
+
+def test_samples_over_a_long_time_are_every_other_one() -> None:
+    samples = Samples()
+    for number in range(1000):
+        samples.add(Sample(number, number, number, number))
+    assert (samples.first, samples.last) == (Sample(0, 0, 0, 0), Sample(999, 999, 999, 999))
+    times = [sample.time for sample in samples.found]
+    assert len(times) < flows.MOST_SAMPLES == 128
+    assert (times[:3], times[-3:]) == ([0, 8, 16], [983, 991, 999])
+    short = Samples()
+    for number in range(127):
+        short.add(Sample(number, 0, 0, 0))
+    assert [sample.time for sample in short.found] == list(range(127))
+    short.add(Sample(127, 0, 0, 0))
+    assert [sample.time for sample in short.found] == list(range(0, 128, 2))
+    short.add(Sample(128, 0, 0, 0))
+    short.add(Sample(129, 0, 0, 0))
+    assert [sample.time for sample in short.found][-2:] == [126, 129]
+
+
+def test_what_begins_empty() -> None:
+    fetched, polls, written = Fetched(), Polls(), Written()
+    assert [fetched.records, fetched.bytes, fetched.log_start, fetched.out_of_range, fetched.limit, fetched.stuck_at,
+            fetched.first_offset, fetched.isolation] == [0, 0, -1, -1, 0, -1, -1, 0]  # fmt: skip
+    assert [polls.max_wait_ms, polls.min_bytes, polls.max_bytes, polls.replica, polls.partitions, polls.idle,
+            polls.last_end, polls.idle_longest] == [0, 0, 0, -1, 0, 0, 0, (0, 0)]  # fmt: skip
+    assert [written.batches, written.records, written.bytes, written.singles, written.uncompressed] == [0] * 5
+    assert written.timestamps == (1 << 62, -(1 << 62))
+    member, group, txn = Member("m"), Group("g"), Transactional("t")
+    assert [member.session_timeout_ms, member.rebalance_timeout_ms, member.longest_pause, member.last_sign,
+            member.epoch, member.epoch_since, member.confirmed, member.assigned_in, member.left_by_other,
+            member.ever_assigned, member.reason] == [0, 0, (0, 0), 0, -1, 0, 0, -1, False, False, ""]  # fmt: skip
+    assert [group.events_lost, group.moved, group.epoch_before, group.alone, group.deleted, group.begun,
+            group.new_protocol, group.protocol_type] == [0, 0, -1, 0, 0, False, False, ""]  # fmt: skip
+    assert [txn.producer_id, txn.epoch, txn.groups_added, txn.ended, txn.last, txn.now] == [-1, -1, False] + [None] * 3
+    session = Session(PEERS, None)
+    assert [session.lifetime, session.exchanges, session.last_asked, session.unanswered_count, session.throttle_ms,
+            session.sampled, session.client_id, session.closed_first, session.opened, session.client_side] == [
+        0, 0, 0, 0, 0, False, "", "", False, 0]  # fmt: skip
+    ledgers = Ledgers(Engine().names_then)
+    assert (ledgers.exchanges, ledgers.first_time, ledgers.last_time) == (0, 0, 0)
+
+
+def test_bounds_are_those_that_the_guide_counts_on() -> None:
+    assert (accounts.MOST_SESSIONS, accounts.MOST_ERRORS, accounts.MOST_FLOWS) == (65_536, 8192, 16_384)
+    ledgers = Ledgers(Engine().names_then)
+    assert [one.most for one in (ledgers.sessions, ledgers.failures, ledgers.fetched, ledgers.polls, ledgers.written,
+                                 ledgers.groups)] == [65_536, 8192, 16_384, 65_536, 16_384, 1024]  # fmt: skip
+    assert (groups.MOST_MEMBERS, groups.MOST_EVENTS, groups.MOST_LEFT, groups.MOST_OFFSETS) == (4096, 4096, 64, 16_384)
+    assert (producers.MOST, producers.MOST_EVENTS, producers.MOST_PARTITIONS) == (8192, 256, 4096)
+    assert AT_ONCE == 5_000_000
+
+
+def test_silences_of_a_broker_last_a_second_or_more() -> None:
+    pulse = accounts.Pulse()
+    second = accounts.SILENT
+    assert second == 1_000_000_000
+    for time in (5, 5 + second, 4 + 2 * second, 3, 4 + 3 * second):
+        pulse.beat(time, mark())
+    assert pulse.silences == [(5, 5 + second), (4 + 2 * second, 4 + 3 * second)]
+    for number in range(2000):
+        pulse.beat((10 + 2 * number) * second, mark())
+    assert len(pulse.silences) == accounts.MOST_SILENCES == 1024
+    ledgers, _ = book()
+    assert ledgers.pulse(BROKER) is ledgers.pulse(BROKER)
+
+
+def test_errors_are_counted_by_code_api_subject_and_connection() -> None:
+    ledgers, session = book()
+    for partition in (3, 3, 0, -1):
+        ledgers.failed(6, 0, "orders", session, mark(partition + 2), partition)
+    ledgers.failed(6, 1, "orders", session, mark(9))
+    assert [(one.code, one.api_key, one.subject, one.seen.count, one.partitions) for one in ledgers.failures.values()
+            ] == [(6, 0, "orders", 4, {0, 3}), (6, 1, "orders", 1, set())]  # fmt: skip
+    for partition in range(100):
+        ledgers.failed(7, 0, "orders", session, mark(), partition)
+    assert len(ledgers.failures[7, 0, "orders", 1].partitions) == 64
+    assert ledgers.topic("orders") == "orders"
+    assert (ledgers.topic(None, 7), ledgers.topic("", 7)) == ("7", "7")
+    assert ledgers.ends() == {BROKER}
+
+
+def test_a_connection_is_counted_by_api_and_version() -> None:
+    session = Session(PEERS, None)
+    for number, (time, key, version, client, size) in enumerate(
+        ((5, 3, 9, "shop", 40), (9, 3, 9, "shop", 30), (7, 3, 12, "till", 50), (8, 0, 9, None, 0)), 1
+    ):
+        session.heard(mark(number, time), key, version, client, size)
+    assert (session.exchanges, session.last_asked, session.client_id) == (4, 9, "shop")
+    assert (session.first, session.last) == (mark(1, 5), mark(4, 8))
+    use = session.used(3)
+    assert (use.seen.count, use.size, use.versions) == (3, 50, {9: mark(1, 5), 12: mark(3, 7)})
+    assert (use.late, use.worst, use.transactional) == (0, 0, False)
+    assert session.used(99).seen.count == 0
+    assert 99 not in session.apis
+    session.odd("crc", mark())
+    session.odd("crc", mark())
+    assert session.findings["crc"].count == 2
+    assert offered_by({"api_keys": [{"api_key": 3, "min_version": 1, "max_version": 9}, {"api_key": 4}]}) == {3: (1, 9)}
+    assert offered_by({}) == {}
+    assert [Slow(mark(), 1, 10, first, 99, 30, None).late for first in (39, 40, 41)] == [0, 0, 1]
+
+
+def test_what_metadata_tells_of_topics() -> None:
+    clusters = Clusters()
+    asked: dict[str, Any] = {"topics": [{"name": "orders"}, {"name": None}, "bills"], "allow_auto_topic_creation": True}
+    replicas = {"replica_nodes": [1, 2, 3], "isr_nodes": [1, 2]}
+    told = {
+        "cluster_id": "c1",
+        "brokers": [{"node_id": 1, "host": "k1", "port": 9092}, {"node_id": 2, "host": None}],
+        "topics": [
+            {"name": "orders", "error_code": 0, "partitions": [{"partition_index": 4, "leader_id": 1, **replicas}, {}]},
+            {"name": "bills", "error_code": 3}, {"name": None, "error_code": 0},
+        ],
+    }  # fmt: skip
+    clusters.metadata(asked, told, BROKER, "shop", mark(1, 10))
+    clusters.metadata({"topics": [{"name": "orders"}], "allow_auto_topic_creation": False}, told, BROKER, "shop",
+                      mark(2, 20))  # fmt: skip
+    clusters.metadata({"topics": ["orders"]}, {}, BROKER, "", mark(3, 30))
+    orders, bills = clusters.topics["orders"], clusters.topics["bills"]
+    assert list(clusters.topics) == ["orders", "bills"]
+    assert {name: one.count for name, one in orders.asked.items()} == {"shop": 2, "": 1}
+    assert (orders.creating.count, orders.found.count, orders.errors) == (2, 2, {})
+    assert (bills.creating.count, bills.found.count, bills.errors[3].count) == (1, 0, 2)
+    assert orders.partitions == {4: [Led(10, 1, 3, 2)], -1: [Led(10, -1, 0, 0)]}
+    assert (orders.leader(4), orders.leader(-1), orders.leader(0), bills.leader(0)) == (1, -1, None, None)
+    assert {key: (one.seen.count, one.told_by, one.clients) for key, one in clusters.advertised.items()} == {
+        (1, "k1", 9092): (2, Counter({BROKER: 2}), Counter(shop=2)), (2, "", 0): (2, {BROKER: 2}, {"shop": 2}),
+    }  # fmt: skip
+    assert (clusters.ids["c1"].count, clusters.ids_by_broker[BROKER]) == (2, {"c1": 2})
+    assert {client: list(ids) for client, ids in clusters.ids_by_client.items()} == {"shop": ["c1"]}
+    assert dict(clusters.refreshed) == {"shop": [10, 20], "": [30]}
+
+
+def test_leaders_that_change_and_nodes_that_move() -> None:
+    clusters = Clusters()
+    for time, leader in enumerate([1, 1, 2, *(number % 2 for number in range(100))]):
+        told = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "leader_id": leader}]}]}
+        clusters.metadata({}, told, BROKER, "shop", mark(1, time))
+    led = clusters.topics["orders"].partitions[0]
+    assert (len(led), led[-1], led[0]) == (64, Led(102, 1, 0, 0), Led(39, 0, 0, 0))
+    assert len(clusters.refreshed["shop"]) == 64
+    for host, times in (("k1", 1), ("k2", 2), ("k3", 2)):
+        for _ in range(times):
+            clusters.advertise(7, host, 9092, BROKER, "shop", mark())
+    assert clusters.node(7) == ("k2", 9092)
+    assert clusters.node(8) is None
+    for number in range(70):
+        clusters.topics["orders"].asked_by(f"c{number}", mark())
+    assert len(clusters.topics["orders"].asked) == 64
+    clusters.topics["orders"].asked_by("c1", mark())
+    assert clusters.topics["orders"].asked["c1"].count == 2
+
+
+def test_signs_of_life_of_a_member() -> None:
+    member = Member("m")
+    for time, end in ((10, 12), (20, 21), (25, 40), (30, 31), (48, 49)):
+        member.sign(mark(1, time, end, connection=time % 3))
+    assert (member.longest_pause, member.last_sign, member.connections) == ((8, 12), 49, {0, 1, 2})
+    for epoch, end in ((1, 10), (1, 20), (2, 30), (3, 29), (2, 30)):
+        member.confirm(epoch, mark(1, 0, end))
+    assert (member.epoch, member.epoch_since, member.confirmed) == (2, 30, 30)
+    assert member.stays
+    member.go(mark(1, 29, 29))
+    assert member.stays
+    member.go(mark(1, 30, 30))
+    assert not member.stays
+    for number in range(100):
+        member.go(mark(number))
+    assert (len(member.lefts), member.lefts[0].number) == (64, 36)
+    assert not Member("other").stays
+    member.failed(0, mark())
+    member.failed(25, mark())
+    assert list(member.errors) == [25]
+
+
+def test_generations_and_moves_of_a_group() -> None:
+    group = Group("sums")
+    first = group.formed(3, mark(1, 5, 7))
+    assert first is not None
+    assert (first.number, first.formed, first.listed, first.given, first.protocol) == (3, 7, None, False, None)
+    assert group.formed(3, mark(1, 8, 9)) is first
+    assert first.formed == 7
+    assert group.formed(2, mark()) is None
+    assert group.formed(4, mark(1, 9, 11)) is group.round is not first
+    group.moves(10)
+    assert (group.moved, group.epoch_before) == (10, -1)
+    member = group.member("m", "shop", "10.0.0.1")
+    assert member is not None
+    member.epoch = 6
+    group.moves(10)
+    assert group.epoch_before == -1
+    group.moves(11)
+    assert (group.moved, group.epoch_before) == (11, 6)
+    group.member("m", "till", "10.0.0.9")
+    group.member("")
+    assert (member.client_id, member.host, group.known_members()) == ("shop", "10.0.0.1", [member])
+    for number in range(5000):
+        group.happened(Event(mark(number), "join", "m", 1, 0))
+    assert (len(group.events), group.events_lost) == (4096, 904)
+    group.failed(11, 0, mark())
+    group.failed(11, 25, mark())
+    assert list(group.errors) == [(11, 25)]
+
+
+def test_assignments_as_consumers_write_them() -> None:
+    for value, expected in (
+        (None, None), (b"x", None), ({}, {}),
+        ({"assigned_partitions": [{"topic": "a", "partitions": [1, 0]}]}, {"a": (1, 0)}),
+        ({"topic_partitions": [{"topic_name": "b"}, 7]}, {"b": ()}),
+        ({"topic_partitions": [{"topic_id": 9, "partitions": [2]}]}, {"9": (2,)}),
+    ):  # fmt: skip
+        assert assignment_of(value) == expected
+    many = {"a": tuple(range(30)), "b": (), "c": (1, 2), "d": (3,)}
+    assert few_of(many) == ((("a", tuple(range(30))), ("b", ()), ("c", (1,))), 33)
+    assert few_of({"a": tuple(range(40))}) == ((("a", tuple(range(32))),), 40)
+    assert few_of(None) == few_of({}) == ((), 0)
+
+    class Opened:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+    assert subscription_of([{}, {"metadata": Opened(b"?")}, {"metadata": Opened({"topics": ["a", "b"]})}]) == ("a", "b")
+    assert subscription_of([{"metadata": Opened({"topics": []})}, {"metadata": Opened({"topics": ["b"]})}]) == ()
+    assert subscription_of([]) == ()
+
+
+def test_sequences_of_a_producer() -> None:
+    producer = Producer(7)
+    assert (producer.client_id, producer.transactional_id) == ("", None)
+    top = 0x7FFF_FFFF
+    for number, (epoch, sequence, records) in enumerate(
+        ((0, 0, 5), (0, 5, 2), (0, 5, 2), (0, 9, 1), (0, 10, 1), (1, 3, 1), (0, top, 1), (0, 0, 1)), 1
+    ):
+        producer.wrote("orders", 2, epoch, sequence, records, mark(number, number))
+    assert producer.gaps == [Gap(mark(4, 4), "orders", 2, 7, 9), Gap(mark(7, 7), "orders", 2, 11, top)]
+    assert {epoch: one.count for epoch, one in producer.epochs.items()} == {0: 7, 1: 1}
+    assert producer.next == {("orders", 2, 0): 1, ("orders", 2, 1): 4}
+    for number in range(600):
+        producer.wrote("bills", 0, 0, number * 2, 1, mark(number))
+    assert len(producer.gaps) == 256
+    for time, epoch in ((5, 2), (4, 9), (5, 1), (5, 3), (6, 0)):
+        producer.keeps("orders", 0, Kept(epoch, 0, -1, time, time, 1))
+        assert producer.kept["orders", 0].time >= 5
+    assert producer.kept["orders", 0] == Kept(0, 0, -1, 6, 6, 1)
+
+
+def test_who_has_a_transactional_id() -> None:
+    txn = Transactional("books")
+    for producer_id, epoch, expected in ((7, 1, (7, 1)), (7, 0, (7, 1)), (7, 2, (7, 2)), (8, 0, (8, 0)),
+                                         (-1, 9, (8, 0)), (0, 0, (0, 0))):  # fmt: skip
+        txn.who(producer_id, epoch)
+        assert (txn.producer_id, txn.epoch) == expected
+    txn.failed(24, 0, mark())
+    txn.failed(24, 47, mark())
+    assert list(txn.errors) == [(24, 47)]
+
+
+def test_transactions_begin_and_end() -> None:
+    txn = Transactional("books")
+    txn.closed(mark(1, 1), True, 0)
+    assert txn.transactions == []
+    txn.opened(mark(2, 10))
+    txn.holds("orders", 0, mark(2, 10))
+    txn.opened(mark(3, 11))
+    assert txn.transactions == [Transaction(mark(2, 10))]
+    txn.closed(mark(4, 12), True, 51)
+    txn.closed(mark(4, 9), True, 0)
+    assert txn.transactions[0].ended is None
+    txn.closed(mark(5, 20), True, 0)
+    txn.closed(mark(6, 20), False, 0)
+    txn.closed(mark(6, 21), False, 0)
+    assert txn.transactions == [Transaction(mark(2, 10), mark(5, 20), True)]
+    txn.closed(mark(7, 15), False, 0, by_coordinator=True)
+    assert txn.transactions == [Transaction(mark(2, 10), mark(7, 15), False, 0, True)]
+    txn.marked, txn.groups_added = {("orders", 0)}, True
+    txn.opened(mark(8, 14))
+    assert (len(txn.transactions), txn.partitions) == (1, {("orders", 0)})
+    txn.opened(mark(8, 15))
+    assert (len(txn.transactions), txn.partitions, txn.marked, txn.groups_added) == (2, set(), set(), False)
+    txn.over(30, True)
+    for time in (29, 30, 31):
+        txn.holds("orders", time, mark(9, time))
+    assert txn.partitions == {("orders", 30), ("orders", 31)}
+    for time in (40, 35):
+        txn.over(time, False)
+    assert txn.ended == (40, False)
+    txn.closed(mark(9, 50), False, 7, by_coordinator=True)
+    assert txn.transactions[-1] == Transaction(mark(8, 15), mark(9, 50), False, 7, True)
+
+
+def test_polls_and_their_pauses() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"latency": AT_ONCE - 1, "errors": []})
+    row = {"partition": 2, "fetch_offset": 5, "partition_max_bytes": 100}
+    request = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 9, "replica_id": -1, "session_epoch": 0,
+               "topics": [{"topic": "orders", "partitions": [row]}]}  # fmt: skip
+    answer: dict[str, Any] = {"session_id": 0, "error_code": 0, "responses": []}
+    for number, (time, end) in enumerate(((10, 20), (25, 30), (42, 50), (49, 60)), 1):
+        READERS[1](ledgers, session, mark(number, time, end), request, answer, exchange)
+    polls, flow = ledgers.polls[1], ledgers.fetched[1, "orders", 2]
+    assert (polls.idle, polls.idle_longest, polls.last_end, polls.times) == (17, (12, 30), 60, [10, 25, 42, 49])
+    assert (polls.max_wait_ms, polls.min_bytes, polls.max_bytes, polls.replica, polls.partitions) == (500, 1, 9, -1, 1)
+    assert (polls.requests.count, polls.empty.count, polls.empty_at_once.count, polls.full_sessions.count) == (4,) * 4
+    assert (dict(polls.sessions), polls.session_errors) == ({0: 4}, {})
+    assert (flow.requests.count, flow.limit, flow.isolation, flow.first_offset) == (4, 100, 0, 5)
+    exchange.latency = AT_ONCE
+    follower = {"replica_state": {"replica_id": 3}, "isolation_level": 1, "session_epoch": 1, "topics": []}
+    READERS[1](ledgers, session, mark(5, 70, 80), follower, {"session_id": 7}, exchange)
+    assert (polls.replica, polls.empty.count, polls.empty_at_once.count, polls.full_sessions.count) == (3, 5, 4, 4)
+    READERS[1](ledgers, session, mark(6, 90, 91), request, {"error_code": 70}, exchange)
+    assert ({code: one.count for code, one in polls.session_errors.items()}, polls.empty.count) == ({70: 1}, 5)
+
+
+def fetched(offset: int, size: int, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fetch of one partition from an offset, and an answer of so many bytes."""
+    asked = {"topics": [{"topic": "orders", "partitions": [
+        {"partition": 2, "fetch_offset": offset, "partition_max_bytes": 112}]}]}  # fmt: skip
+    batch = {"batch_length": size, "base_offset": offset, "last_offset_delta": 3, "records_count": 4}
+    told = {"partition_index": 2, "records": [batch] if size else [], "high_watermark": 90, **more}
+    return asked, {"responses": [{"topic": "orders", "partitions": [told]}]}
+
+
+def test_what_is_fetched_and_where_it_stays() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"latency": None, "errors": []})
+    for number, (offset, size, more) in enumerate(
+        ((7, 100, {}), (7, 101, {"last_stable_offset": 80}), (11, 0, {"log_start_offset": 3}), (7, 100, {}),
+         (2, 0, {"error_code": 1, "high_watermark": -1}), (1, 0, {"error_code": 1, "high_watermark": -1})), 1
+    ):  # fmt: skip
+        asked, told = fetched(offset, size, **more)
+        READERS[1](ledgers, session, mark(number, number * 10, number * 10 + 1), asked, told, exchange)
+    flow, polls = ledgers.fetched[1, "orders", 2], ledgers.polls[1]
+    assert (flow.records, flow.bytes, flow.with_data.numbers, flow.oversized.numbers) == (12, 337, (1, 2, 4), (2,))
+    assert (flow.served, flow.stuck.numbers, flow.stuck_at, flow.log_start, flow.out_of_range) == (
+        {7: 3},
+        (2, 4),
+        7,
+        3,
+        2,
+    )
+    assert flow.errors[1].numbers == (5, 6)
+    assert flow.samples.found == [Sample(10, 11, 90, 90), Sample(20, 11, 90, 80), Sample(30, 11, 90, 90),
+                                  Sample(40, 11, 90, 90)]  # fmt: skip
+    assert (polls.empty.numbers, polls.requests.count) == ((3,), 6)
+    for offset in range(1000, 1200):
+        asked, told = fetched(offset, 9)
+        READERS[1](ledgers, session, mark(9, 99), asked, told, exchange)
+    assert len(flow.served) == 128
+    assert 7 not in flow.served
+
+
+def test_what_is_written() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"latency": None, "errors": []})
+
+    def produce(number: int, code: int, transactional: str | None = None, **batch: Any) -> None:
+        rows = [{"index": 2, "records": [{"records_count": 1, "attributes": 0, **batch}, 7]}]
+        asked = {
+            "acks": -1,
+            "transactional_id": transactional,
+            "topic_data": [{"name": "orders", "partition_data": rows}],
+        }
+        results = [{"index": 2, "error_code": code, "base_offset": 50 + number}]
+        told = {"responses": [{"name": "orders", "partition_responses": results}]}
+        READERS[0](ledgers, session, mark(number, number, number + 1), asked, told, exchange)
+
+    produce(1, 0, batch_length=90, base_timestamp=5, max_timestamp=9)
+    produce(2, 0, batch_length=100, records_count=3, attributes=0x12, base_timestamp=4, max_timestamp=8)
+    produce(3, 6, message_size=30, records_count=None, records=[1, 2])
+    produce(4, 0, records_count=None)
+    flow = ledgers.written[1, "orders", 2]
+    assert (flow.batches, flow.records, flow.bytes, flow.singles, flow.uncompressed) == (4, 7, 220, 2, 3)
+    assert (flow.codecs, flow.acks, flow.timestamps) == ({0: 3, 2: 1}, {-1: 4}, (4, 9))
+    assert (flow.requests.count, flow.errors[6].numbers, session.used(0).transactional) == (4, (3,), False)
+    ids = {"producer_id": 7, "producer_epoch": 1}
+    session.heard(mark(), 0, 9, "shop", 9)
+    produce(5, 0, "books", **ids, base_sequence=0, records_count=2, last_offset_delta=1)
+    produce(6, 0, "books", **ids, base_sequence=2)
+    produce(7, 47, "books", **ids, base_sequence=9)
+    producer, txn = ledgers.producers.by_id[7], ledgers.producers.transactional["books"]
+    assert session.used(0).transactional
+    assert (producer.client_id, producer.transactional_id, producer.produced.numbers) == ("shop", "books", (5, 6, 7))
+    assert producer.kept["orders", 2] == Kept(1, 2, 55, 6, 7, 1)
+    assert producer.gaps == [Gap(mark(7, 7, 8), "orders", 2, 3, 9)]
+    assert (txn.transactions, txn.partitions) == ([Transaction(mark(5, 5, 6))], {("orders", 2)})
+    assert (txn.last, txn.errors[0, 47].numbers, txn.producer_id, txn.epoch) == (mark(7, 7, 8), (7,), 7, 1)
+
+
+def test_what_is_not_read_closely_is_counted() -> None:
+    ledgers, session = book()
+    row: Any = ("orders", 2, None, 3)
+    everyday: Any = ([row, ("bills", None, None, 1)],)
+    COUNTERS[0](ledgers, session, mark(1), (everyday, everyday), 1)
+    COUNTERS[1](ledgers, session, mark(1), (everyday, everyday), 1)
+    assert (len(ledgers.written), len(ledgers.fetched)) == (0, 0)
+    wrote = ledgers.written.entry((1, "orders", 2), Written)
+    got = ledgers.fetched.entry((1, "orders", 2), Fetched)
+    polls = ledgers.polls.entry(1, Polls)
+    assert wrote is not None
+    assert got is not None
+    assert polls is not None
+    wrote.batches, wrote.records, wrote.bytes, wrote.uncompressed = 1, 4, 100, 1
+    single: Any = ([("orders", 2, None, 1)],)
+    none: Any = ([("orders", 2, None, 0)],)
+    for facts in (everyday, single, none):
+        COUNTERS[0](ledgers, session, mark(2), (facts, facts), 1)
+        COUNTERS[1](ledgers, session, mark(2, 20, 30), (facts, facts), AT_ONCE - 1)
+    COUNTERS[1](ledgers, session, mark(3, 35, 40), (none, none), AT_ONCE)
+    assert (wrote.batches, wrote.records, wrote.singles, wrote.uncompressed, wrote.requests.count) == (3, 8, 1, 3, 3)
+    assert wrote.bytes == 100 + 100 // 2 + 150 // 3
+    assert (got.records, got.with_data.count, got.requests.count) == (4, 2, 4)
+    assert (polls.empty.count, polls.empty_at_once.count, polls.idle, polls.last_end) == (2, 1, 5, 40)
+
+
+def test_producer_ids_and_their_ends() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"latency": None, "errors": []})
+
+    def does(key: int, number: int, asked: dict[str, Any], told: dict[str, Any]) -> None:
+        READERS[key](ledgers, session, mark(number, number * 10, number * 10 + 5), asked, told, exchange)
+
+    books = {"transactional_id": "books"}
+    begins = {**books, "transaction_timeout_ms": 900}
+    does(22, 1, begins, {"error_code": 0, "producer_id": 7, "producer_epoch": 0})
+    txn, producer = ledgers.producers.transactional["books"], ledgers.producers.by_id[7]
+    now = Began(mark(1, 10, 15), "shop", "10.0.0.1", 7, 0, 900, 0)
+    assert (txn.now, txn.begun, producer.begun, txn.ended) == (now, [now], [now], (15, False))
+    does(22, 2, begins, {"error_code": 51})
+    assert (txn.now, len(txn.begun), txn.begun[1].code, txn.begun[1].producer_id) == (now, 2, 51, -1)
+    does(24, 3, {"v3_and_below_transactional_id": "books", "v3_and_below_producer_id": 7,
+                 "v3_and_below_producer_epoch": 0,
+                 "v3_and_below_topics": [{"name": "orders", "partitions": [0, 1]}]}, {"error_code": 0})  # fmt: skip
+    does(25, 4, {**books, "producer_id": 7, "producer_epoch": 0, "group_id": "sums"}, {"error_code": 0})
+    assert (txn.partitions, txn.groups_added) == ({("orders", 0), ("orders", 1)}, True)
+    does(26, 5, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"error_code": 51})
+    assert txn.transactions == [Transaction(mark(3, 30, 35))]
+    does(26, 6, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"producer_epoch": 1,
+                                                                                     "producer_id": 7})  # fmt: skip
+    assert (txn.transactions, txn.ended, txn.epoch) == (
+        [Transaction(mark(3, 30, 35), mark(6, 60, 65), True)], (65, True), 1)  # fmt: skip
+    assert ({key: one.count for key, one in txn.errors.items()}, txn.last) == ({(22, 51): 1, (26, 51): 1},
+                                                                              mark(6, 60, 65))  # fmt: skip
+    producer.keeps("orders", 0, Kept(0, 4, 55, 1, 1, 3))
+    wrote = {"producer_id": 7, "topics": [{"name": "orders", "partitions": [
+        {"partition_index": 0}, {"partition_index": 1, "error_code": 6}]}]}  # fmt: skip
+    for number, epoch, sequence in ((7, 0, 4), (8, 1, -1)):
+        does(27, number, {"markers": [{"producer_id": 7, "producer_epoch": epoch, "transaction_result": True}]},
+             {"markers": [wrote, {**wrote, "producer_id": 9}]})  # fmt: skip
+        assert producer.kept["orders", 0] == Kept(epoch, sequence, -1, number * 10 + 5, number * 10 + 5, 3)
+    assert (txn.markers, txn.marked) == ([(mark(7, 70, 75), True), (mark(8, 80, 85), True)], {("orders", 0)})
+
+
+def test_offsets_that_are_committed_deleted_and_read() -> None:
+    ledgers, session = book()
+    errors: list[Any] = []
+    exchange: Any = type("Exchange", (), {"latency": None, "errors": errors})
+
+    def does(key: int, number: int, asked: dict[str, Any], told: dict[str, Any]) -> None:
+        READERS[key](ledgers, session, mark(number, number * 10, number * 10 + 5), asked, told, exchange)
+
+    def commit(*offsets: int) -> dict[str, Any]:
+        rows = [{"partition_index": place, "committed_offset": offset} for place, offset in enumerate(offsets)]
+        return {"group_id": "sums", "topics": [{"name": "tills", "partitions": rows}]}
+
+    def codes(*found: int) -> dict[str, Any]:
+        rows = [{"partition_index": place, "error_code": code} for place, code in enumerate(found)]
+        return {"topics": [{"name": "tills", "partitions": rows}]}
+
+    member = ledgers.groups.entry("sums", lambda: Group("sums")).member("m1")  # type: ignore[union-attr]
+    does(8, 1, {**commit(5, 6), "member_id": "m1", "generation_id_or_member_epoch": 3}, codes(0, 25))
+    group = ledgers.groups["sums"]
+    assert (group.committed, dict(group.offsets), group.alone) == (
+        {("tills", 0): (5, 10, 1)},
+        {("tills", 0): (5, 15)},
+        0,
+    )
+    assert (group.commits.count, group.errors[8, 25].count, member.errors[25].count) == (1, 1, 1)
+    assert group.events == [Event(mark(1, 10, 15), "commit", "m1", 3, 25)]
+    assert (member.connections, group.clients["shop"].count) == ({1}, 1)
+    does(8, 2, commit(7), codes(0))
+    assert (group.committed["tills", 0], group.alone) == ((7, 20, 2), 25)
+    does(8, 3, {**commit(8), "generation_id_or_member_epoch": 0}, codes(0))
+    assert group.alone == 25
+    does(9, 4, {"group_id": "sums"}, {"topics": [{"name": "tills", "partitions": [
+        {"partition_index": 3, "committed_offset": 9}, {"partition_index": 4, "error_code": 3}]}]})  # fmt: skip
+    does(9, 5, {}, {"groups": [{"group_id": "sums", "topics": [{"name": "tills", "partitions": [
+        {"partition_index": 5}]}]}, {"group_id": "lost", "error_code": 15}]})  # fmt: skip
+    assert dict(group.offsets) == {("tills", 0): (8, 35), ("tills", 3): (9, 45), ("tills", 5): (-1, 55)}
+    assert "lost" not in ledgers.groups
+    does(47, 6, {"group_id": "sums"}, codes(0, 25))
+    assert group.offsets["tills", 0] == (-1, 65)
+    does(47, 7, {"group_id": "sums"}, {**codes(0, 0, 0, 0), "error_code": 16})
+    assert group.offsets["tills", 3] == (9, 45)
+    does(28, 8, {**commit(50), "transactional_id": "books"}, codes(0))
+    txn = ledgers.producers.transactional["books"]
+    assert txn.last == mark(8, 80, 85)
+    txn.over(90, True)
+    assert group.offsets["tills", 0] == (50, 90)
+    does(42, 9, {}, {"results": [{"group_id": "sums"}, {"group_id": "other", "error_code": 68}]})
+    assert (group.deleted, set(group.offsets.values())) == (95, {(-1, 95)})
+    assert "other" not in ledgers.groups
+
+
+def test_coordinators_clusters_and_topics_that_are_made() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"request": None})
+
+    def does(key: int, number: int, asked: dict[str, Any], told: dict[str, Any]) -> None:
+        READERS[key](ledgers, session, mark(number, number * 10), asked, told, exchange)
+
+    does(10, 1, {"key": "sums"}, {"error_code": 0, "node_id": 3, "host": "k3", "port": 9093})
+    does(10, 2, {"key": "sums"}, {"error_code": 15, "node_id": -1, "host": "", "port": -1})
+    does(10, 3, {"key": "books", "key_type": 1}, {"node_id": 4, "host": "k4", "port": 9094})
+    both = [{"key": "a", "node_id": 5, "host": "k5", "port": 1}, {"error_code": 16, "node_id": 6, "host": "k6"}]
+    does(10, 4, {"coordinator_keys": ["a", "b"]}, {"coordinators": both})
+    sums = ledgers.groups["sums"]
+    assert (sums.coordinators, sums.errors[10, 15].count, sums.clients["shop"].count) == ([(10, 3)], 1, 2)
+    assert list(ledgers.groups) == ["sums", "a", "b"]
+    assert (ledgers.groups["a"].coordinators, ledgers.groups["b"].coordinators) == ([(40, 5)], [])
+    assert list(ledgers.clusters.advertised) == [(3, "k3", 9093), (4, "k4", 9094), (5, "k5", 1)]
+    does(60, 5, {}, {"brokers": [{"broker_id": 8, "host": "k8", "port": 2}, {}]})
+    assert list(ledgers.clusters.advertised)[3:] == [(8, "k8", 2), (-1, "", 0)]
+    does(19, 6, {}, {"topics": [{"name": "orders"}, {"name": "bills", "error_code": 36}, {}]})
+    assert {name: one.created.count for name, one in ledgers.clusters.topics.items()} == {"orders": 1}
+    does(18, 7, {}, {"api_keys": [{"api_key": 3, "min_version": 0, "max_version": 9}]})
+    does(18, 8, {}, {})
+    assert session.offered == {3: (0, 9)}
+    for number in range(300):
+        session.client_ids = Counter({f"c{number}": 1})
+        does(10, number, {"key": "many"}, {"node_id": number})
+    many = ledgers.groups["many"]
+    assert (len(many.coordinators), many.coordinators[0], len(many.clients)) == (64, (2360, 236), 256)
+
+
+def test_logins() -> None:
+    ledgers, session = book()
+    exchange: Any = type("Exchange", (), {"request": None})
+
+    def does(key: int, number: int, asked: dict[str, Any], told: dict[str, Any]) -> None:
+        READERS[key](ledgers, session, mark(number, number * 10), asked, told, exchange)
+
+    does(17, 1, {"mechanism": "PLAIN"}, {"error_code": 0, "mechanisms": ["PLAIN"]})
+    does(17, 2, {}, {})
+    assert (session.mechanism, session.offered_mechanisms, session.refused) == ("PLAIN", ("PLAIN",), None)
+    does(36, 3, {}, {"error_code": 0, "session_lifetime_ms": 900})
+    does(36, 4, {}, {"error_code": 0})
+    does(36, 5, {}, {})
+    assert (session.lifetime, session.authenticated) == (900, [mark(3, 30), mark(4, 40)])
+    does(36, 6, {}, {"error_code": 58, "error_message": "no"})
+    does(17, 7, {}, {"error_code": 33})
+    assert session.refused == (mark(6, 60), 58, "no")
+    for number in range(100):
+        does(36, number, {}, {"error_code": 0})
+    assert len(session.authenticated) == 64

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 import kdbg
 from kdbg.messages.exchange import Exchange
 from kdbg.render.look import Look
@@ -297,6 +299,27 @@ def test_below_stands_which_field_it_is() -> None:
     assert field_text(Branch("e", root), 80).plain == "e  \n"
     assert field_text(leaf, 8).plain == "a  INT3…\nmeans"
     assert cells(cropped(field_text(leaf, 80), 5).plain.splitlines()[0]) <= 5
+
+
+def looks(text: Text) -> tuple[str, list[tuple[str, str]], bool | None, str | None]:
+    """The style of a text, that of its parts, and what becomes of one that is too long."""
+    return (
+        str(text.style), [(text.plain[one.start : one.end], str(one.style)) for one in text.spans], text.no_wrap,
+        text.overflow,
+    )  # fmt: skip
+
+
+def test_names_stand_out() -> None:
+    root = Branch("request", None, note="20 bytes")
+    leaf = Branch("a", root, leaf=field("a", 0, 4, says="5"))
+    first = title(Shown(["a"], 1, 1, "", False, 0, "", False, False, True, 0, None, False), 80)
+    assert looks(first) == ("bold", [("a · 1 exchange", "not bold")], True, "ellipsis")
+    assert looks(field_text(root, 80)) == ("", [("request", "bold")], True, "ellipsis")
+    assert looks(field_text(leaf, 80)) == ("", [("a", "bold")], True, "ellipsis")
+    assert looks(field_text(Branch("", root, note="! odd"), 80)) == ("", [], False, None)
+    assert looks(keys_text()) == ("", [(key, "bold") for key in FOOT], True, "crop")
+    sections_and_keys = looks(help_text(HOLD_KEYS))[1]
+    assert sections_and_keys == [("Hold (proxy)\n", "bold"), *((f"  {key.shown:<8}", "bold") for key in HOLD_KEYS)]
 
 
 def test_keys_are_listed() -> None:

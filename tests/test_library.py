@@ -78,7 +78,7 @@ class TestDecode:
             kdbg.decode(data, **BODY, header=False)
         assert type(raised.value) is error
         assert (raised.value.path, raised.value.start) == (path, start)
-        assert f"at byte {start} " in str(raised.value)
+        assert f"(byte {start} " in str(raised.value)
 
     def test_offsets_count_from_the_first_byte_given(self) -> None:
         data = kdbg.encode(METADATA, **BODY, header=HEADER)

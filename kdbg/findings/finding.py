@@ -15,9 +15,10 @@ FACTS: dict[str, Any] = {facts.__name__: facts for facts in get_args(Facts)}
 class Finding(NamedTuple):
     """One odd thing, as data.
 
-    `path` is the field, where one can be named. `start` and `length` are bytes, counted from the first byte of the
-    message's header (the 4-byte size not counted); `start` is None where the place is in no message. `facts` are what
-    the kind alone does not say. Nothing is ever told from `text`: it is for people.
+    `path` is the field, where one can be named. `start` is the index of its first byte in the bytes that were read,
+    which begin at the header of a message (the size is at -4), and None where the place is in no message; `byte` is the
+    same as views count it. `length` is in bytes. `facts` are what the kind alone does not say. Nothing is ever told
+    from `text`: it is for people.
     """
 
     kind: Kind
@@ -31,6 +32,13 @@ class Finding(NamedTuple):
     def severity(self) -> Severity:
         """Return how serious the finding is, by its kind."""
         return self.kind.severity
+
+    @property
+    def byte(self) -> int | None:
+        """Return the first byte in the frame, whose first is that of the size; without a `side`, in what was read."""
+        from .text import origin_of
+
+        return None if self.start is None else origin_of(self).first + self.start
 
     @property
     def text(self) -> str:

@@ -6,7 +6,7 @@ apart again. Sentences have no full stop, and are not escaped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from .facts import Facts, InPayload, MessageMistake, Stopped
 from .kinds import Kind
@@ -34,20 +34,35 @@ class Odd(Protocol):
     def facts(self) -> Facts | None: ...
 
 
+class Origin(NamedTuple):
+    """What bytes are counted from: the place of a message's header (or of the first byte given), and in what."""
+
+    first: int
+    of: str
+
+
+FRAME: Final = Origin(4, "frame")
+"""From the first byte of the size, as hexdumps of frames count."""
+DATA: Final = Origin(0, "data")
+"""From the first byte given, where that begins no frame: a piece of a file, or what a program decodes."""
+BUFFER: Final = Origin(0, "decompressed bytes")
 SENDERS = {"request": "client", "response": "broker", "": "peer"}
 
 
-def text_of(finding: Odd) -> str:
+def origin_of(finding: Odd) -> Origin:
+    """Return what the bytes of a finding are counted from: those of a request or response are bytes of its frame."""
+    return FRAME if finding.side else DATA
+
+
+def text_of(finding: Odd, origin: Origin | None = None) -> str:
     """Return the text of a finding; name the field and byte where reading stopped, or where a payload is meant."""
-    facts = finding.facts
+    facts, origin = finding.facts, origin or origin_of(finding)
     if isinstance(facts, Stopped):
-        return stopped(finding.path, facts.at, facts.fault)
-    if isinstance(facts, InPayload):
-        stands = isinstance(facts.fault, Stopped) and finding.start is not None
-        return beside(finding) + (at_byte(finding.start or 0) if stands else "")
-    if isinstance(facts, MessageMistake):
-        return beside(finding) + (at_byte_of_frame(finding.start) if finding.start is not None else "")
-    return _said(finding)
+        return stopped(finding.path, facts.at, facts.fault, origin if finding.start is not None else BUFFER)
+    payload = isinstance(facts, InPayload) and isinstance(facts.fault, Stopped)
+    if finding.start is not None and (payload or isinstance(facts, MessageMistake)):
+        return beside(finding) + at_byte(finding.start, origin)
+    return beside(finding) if isinstance(facts, (InPayload, MessageMistake)) else _said(finding)
 
 
 def beside(finding: Odd) -> str:
@@ -62,19 +77,15 @@ def beside(finding: Odd) -> str:
     return f"{path}: {_said(finding)}" if path else _said(finding)
 
 
-def stopped(path: str, start: int, fault: Fault) -> str:
+def stopped(path: str, start: int, fault: Fault, origin: Origin = DATA) -> str:
     """Return the text for what ended the reading of a message: field, fault and byte."""
-    return f"{path or 'message'}: {sentence(fault)}{at_byte(start)}"
+    return f"{path or 'message'}: {sentence(fault)}{at_byte(start, origin)}"
 
 
-def at_byte(start: int) -> str:
-    """Return a byte's place in a message as the end of a sentence, decimal and hexadecimal."""
-    return f" at byte {start} (0x{start:04x})"
-
-
-def at_byte_of_frame(start: int) -> str:
-    """Return the same, counted as hexdumps do: from the first byte of the size."""
-    return f" (byte {start + 4} or 0x{start + 4:04x}, counted from the size)"
+def at_byte(start: int, origin: Origin) -> str:
+    """Return the place of a byte as the end of a sentence, decimal and as hexdumps have it."""
+    byte = origin.first + start
+    return f" (byte {byte} of the {origin.of}, 0x{byte:04x})"
 
 
 def _in_payload(facts: InPayload) -> str:

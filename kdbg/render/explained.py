@@ -11,6 +11,7 @@ from typing import Any
 
 from ..engine.foreign import recognise
 from ..findings import Finding
+from ..findings.text import FRAME, Origin
 from ..guess.alone import Alone
 from ..guess.infer import is_fill
 from ..guess.pieces import Piece
@@ -73,6 +74,12 @@ class Explained:
         self.sure: Sure = sureness(piece.guesses)
         unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
         self.explained: int = self.length - max(self.message.unexplained, unknown)
+
+    @property
+    def origin(self) -> Origin:
+        """What the bytes of its findings are counted from: the first of the input, as those of the hexdump."""
+        first = self.offset + self.guess.start
+        return FRAME if first == FRAME.first else Origin(first, "input")
 
     @property
     def clean(self) -> bool:
@@ -233,7 +240,7 @@ def tree_text(data: bytes, piece: Piece, look: Look) -> tuple[str, bool]:
         tree.struct(header)(message.header, f"{tree.mid}{look.paint('heading', 'header')}", tree.mid_below)
     tree.struct(message.grammar)(body, f"{tree.last}{look.paint('heading', 'body')}", tree.last_below)
     broken = found.broken
-    tree.lines += [finding_line(finding, look) for finding in found.findings if finding is not broken]
+    tree.lines += [finding_line(one, look, found.origin) for one in found.findings if one is not broken]
     tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
     tree.lines += mistake_lines(piece, look)
     tree.lines += [*_abouts(found, look), *found.fits(look)]
@@ -251,13 +258,14 @@ def json_line(data: bytes, piece: Piece, look: Look) -> tuple[bytes, bool]:
         unknown = {"api": None, "offset": piece.start, "bytes": inside, "notes": notes}
         return dump(unknown | mistake_members(piece, look)), piece.empty
     found = Explained(data, piece)
-    guess, message = found.guess, found.message
+    guess, message, origin = found.guess, found.message, found.origin
     return dump({
         "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
         "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
         "header": message.header, "body": json_body(message, look),
-        "confidence": found.sure.value, "notes": [*filter(None, [found.why()]), *map(note, found.findings)],
-        "findings": [*map(finding_object, found.findings)], "fits": list(map(_fit, found.others)),
+        "confidence": found.sure.value,
+        "notes": [*filter(None, [found.why()]), *(note(one, origin) for one in found.findings)],
+        "findings": [finding_object(one, origin) for one in found.findings], "fits": list(map(_fit, found.others)),
         **mistake_members(piece, look),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
 

@@ -6,13 +6,17 @@ from typing import Any
 
 from ..findings import Finding, Kind
 from ..findings.quirks import quirk_of
+from ..findings.text import Origin, text_of
 from .look import Look
 from .values import escape
 
 
-def finding_line(finding: Finding, look: Look) -> str:
-    """Return one line for a finding, painted, with the mark of its severity in front."""
-    return look.paint(style(finding.kind), f"{mark(finding.kind)} {finding.kind}: {escape(finding.text)}")
+def finding_line(finding: Finding, look: Look, origin: Origin | None = None) -> str:
+    """Return one line for a finding, painted, with the mark of its severity in front.
+
+    `origin` is what its byte is counted from, where that is not the size of its message.
+    """
+    return look.paint(style(finding.kind), f"{mark(finding.kind)} {note(finding, origin)}")
 
 
 def mark(kind: Kind) -> str:
@@ -25,19 +29,20 @@ def style(kind: Kind) -> str:
     return "bad" if kind.is_error else "note"
 
 
-def note(finding: Finding) -> str:
+def note(finding: Finding, origin: Origin | None = None) -> str:
     """Return kind and sentence of a finding, escaped, as the field `notes` has them."""
-    return escape(str(finding))
+    return f"{finding.kind}: {escape(text_of(finding, origin))}"
 
 
-def finding_object(finding: Finding) -> dict[str, Any]:
-    """Return a finding as a JSON object; `offset` is counted as `Finding.start` is, null if it is in no message.
+def finding_object(finding: Finding, origin: Origin | None = None) -> dict[str, Any]:
+    """Return a finding as a JSON object; `offset` is counted as hexdumps count, null if it is in no message.
 
     That of a known quirk says which one, who wrote it, and how sure that is.
     """
     known = quirk_of(finding)
     quirk = {"quirk": {"code": known.code, "by": list(known.senders), "sure": str(known.sure)}} if known else {}
+    offset = finding.byte if origin is None or finding.start is None else origin.first + finding.start
     return {
         "kind": finding.kind.value, "severity": finding.severity.value, "side": finding.side, "path": finding.path,
-        "offset": finding.start, "text": escape(finding.text), **quirk,
+        "offset": offset, "text": escape(text_of(finding, origin)), **quirk,
     }  # fmt: skip

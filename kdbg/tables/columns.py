@@ -137,7 +137,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "severity": ("text", "error, warning, note"),
         "side": ("text", "request or response; null where it is of a connection or a file"),
         "path": ("text", "the field"),
-        "offset": ("long", "of its first byte, from the first of the message's header on"),
+        "offset": ("long", "of its first byte in the frame, whose first byte is that of the size"),
         "length": ("long", "bytes that it is about"),
         "text": ("text", "a sentence"),
         "number": _NUMBER,

@@ -319,7 +319,7 @@ def _number_of(exchange: Exchange) -> int | None:
 def problem_columns(finding: Finding, file: str | None = None, number: int | None = None) -> TableRow:
     """Return the columns of `problems` from `file` on; `number` is the exchange's."""
     return (
-        file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.start,
+        file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.byte,
         finding.length, escape(finding.text), number,
     )  # fmt: skip
 

@@ -140,5 +140,5 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     )
     inside = Finding(Kind.PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))
     assert beside(inside) == "a: no B: message: STRING wants 6 bytes, 1 left"
-    assert inside.text == f"{beside(inside)} at byte 9 (0x0009)"
+    assert inside.text == f"{beside(inside)} (byte 13 of the frame, 0x000d)"
     assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"

@@ -199,7 +199,7 @@ class TestStrict:
         with pytest.raises(Truncated) as caught:
             kdbg.decode(bytes.fromhex("00000002 0001 61 0005 62"), api=3, version=0, direction="request", header=False)
         assert (caught.value.path, caught.value.start, caught.value.left) == ("topics[1].name", 9, 1)
-        assert str(caught.value) == "topics[1].name: STRING wants 5 bytes, 1 left at byte 9 (0x0009)"
+        assert str(caught.value) == "topics[1].name: STRING wants 5 bytes, 1 left (byte 9 of the data, 0x0009)"
 
     @pytest.mark.parametrize("text", ["00000001 0001 ff", "00000001 0002 c328"])
     def test_text_that_is_not_utf8_does_no_harm(self, text: str) -> None:

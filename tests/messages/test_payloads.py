@@ -99,12 +99,12 @@ class TestOdd:
         start = message.size - cut
         assert finding.start is not None
         assert start <= finding.start <= start + cut
-        assert finding.text.endswith(f" at byte {finding.start} (0x{finding.start:04x})")
+        assert finding.text.endswith(f" (byte {finding.byte} of the frame, 0x{finding.byte:04x})")
 
     def test_it_says_what_should_be_there(self) -> None:
         assert str(joined(SUBSCRIPTION[:9])[0].findings[0]) == (
             "payload: protocols[0].metadata.topics[0]: no ConsumerProtocolSubscription: STRING wants 6 bytes, 1 left"
-            " at byte 47 (0x002f)"
+            " (byte 51 of the frame, 0x0033)"
         )
         assert joined(SUBSCRIPTION + b"!")[0].findings[0].text == (
             "protocols[0].metadata: no ConsumerProtocolSubscription: 1 byte left over after the message was complete"
@@ -113,7 +113,7 @@ class TestOdd:
     def test_a_version_that_is_not_known(self) -> None:
         (finding,) = joined(b"\x00\x63" + SUBSCRIPTION[2:])[0].findings
         assert finding.text.startswith(
-            "protocols[0].metadata.version: version 99 of ConsumerProtocolSubscription, kdbg knows 0 to 3 at byte "
+            "protocols[0].metadata.version: version 99 of ConsumerProtocolSubscription, kdbg knows 0 to 3 (byte "
         )
 
     def test_what_is_only_odd_opens_all_the_same(self) -> None:

@@ -207,13 +207,13 @@ class TestLines:
 
     def test_findings_say_of_what_kind_how_serious_and_where(self) -> None:
         (found,) = objects(Talk().ask_bytes("Metadata", 1, b"\0\0\0\1\0\6order").answer(controller_id=2))
-        header = found["request"]["size"] - 4 - 11
+        byte = found["request"]["size"] - 11 + 6
         truncated, mistake = found["findings"]
         assert (mistake["kind"], mistake["path"]) == ("mistake", "topics[0].name")
         assert truncated == {
             "kind": "truncated", "severity": "error", "side": "request", "path": "topics[0].name",
-            "offset": header + 6,
-            "text": f"topics[0].name: STRING wants 6 bytes, 5 left at byte {header + 6} (0x{header + 6:04x})",
+            "offset": byte,
+            "text": f"topics[0].name: STRING wants 6 bytes, 5 left (byte {byte} of the frame, 0x{byte:04x})",
         }  # fmt: skip
         assert found["notes"] == [f"{finding['kind']}: {finding['text']}" for finding in found["findings"]]
         (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)))[0]["findings"]

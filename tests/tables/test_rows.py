@@ -262,9 +262,9 @@ def test_a_problem_names_side_field_and_byte() -> None:
     talk = Talk().ask("Metadata", 1).answer_bytes(b"\0\0\0\1" + bytes(4) + b"\0\x09local").ask("Metadata", 1)
     broken, unanswered = tables_of(talk)["problems"]
     assert some(broken, "kind", "severity", "side", "path", "offset", "length") == [
-        "truncated", "error", "response", "brokers[0].host", 14, 0,
+        "truncated", "error", "response", "brokers[0].host", 18, 0,
     ]  # fmt: skip
-    assert broken["text"] == "brokers[0].host: STRING wants 9 bytes, 5 left at byte 14 (0x000e)"
+    assert broken["text"] == "brokers[0].host: STRING wants 9 bytes, 5 left (byte 18 of the frame, 0x0012)"
     assert some(unanswered, "kind", "severity", "side", "path", "offset", "text", "file") == [
         "unanswered", "warning", "request", None, None, "no response was seen", None,
     ]  # fmt: skip

@@ -84,7 +84,7 @@ def _errors(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
 def _findings(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
     return [
         {"kind": one.kind.value, "severity": one.severity.value, "side": one.side, "path": one.path,
-         "offset": one.start, "text": one.text}
+         "offset": one.byte, "text": one.text}
         for one in exchange.all_findings()
     ]  # fmt: skip
 

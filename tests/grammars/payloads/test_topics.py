@@ -83,13 +83,16 @@ def test_a_key_says_what_its_value_is() -> None:
 def test_a_key_of_another_kind_is_named_and_so_is_its_value(topic: str) -> None:
     key = int16(99)
     for error in (why_not(TOPICS[topic].key, key), why_not(TOPICS[topic].value, b"", key=key)):
-        assert str(error) == f"version: key type 99 of {topic} is not known at byte 0 (0x0000)"
+        assert str(error) == f"version: key type 99 of {topic} is not known (byte 0 of the data, 0x0000)"
 
 
 @pytest.mark.parametrize("topic", FRAMED.values())
 def test_a_frame_of_another_kind_is_named(topic: str) -> None:
     data = bytes.fromhex("01 e307 00")
-    assert str(why_not(TOPICS[topic].value, data)) == f"api_key: record 995 of {topic} is not known at byte 1 (0x0001)"
+    assert (
+        str(why_not(TOPICS[topic].value, data))
+        == f"api_key: record 995 of {topic} is not known (byte 1 of the data, 0x0001)"
+    )
     assert list(TOPICS[topic].key(b"key", {})) == [], "their keys say nothing"
 
 
@@ -134,7 +137,7 @@ def test_the_type_of_a_control_record_says_what_its_value_is(
 
 def test_a_control_record_of_another_type_is_named() -> None:
     assert str(why_not(CONTROL.value, b"", key=int16(0, 7))) == (
-        "type: control record type 7 is not known at byte 2 (0x0002)"
+        "type: control record type 7 is not known (byte 2 of the data, 0x0002)"
     )
 
 

@@ -187,13 +187,13 @@ def test_tags_out_of_order_are_reported_and_reading_goes_on(text: str, value: An
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
-        ("01 0001 00 00000000", "bad-length", "tagged_fields: an optional field says a length of -1 at byte 0"),
-        ("06 0001 0000 00 00000000", "bad-length", "user_agent: tag 1 says 3 bytes, its value takes 2 at byte 3"),
-        ("04 0001 0001 78 00 00000000", "bad-length", "user_agent: tag 1 says 2 bytes, its value takes 3 at byte 3"),
-        ("04 00", "truncated", "tagged_fields: UINT16 wants 2 bytes, 1 left at byte 1"),
-        ("0a 0007 0000", "truncated", "tagged_fields: BYTES wants 5 bytes, 2 left at byte 3"),
-        ("04 0001 0000", "truncated", "tagged_fields: VARINT wants 1 byte, 0 left at byte 5"),
-        ("ffffffffff", "bad-value", "tagged_fields: VARINT goes on after 5 bytes at byte 0"),
+        ("01 0001 00 00000000", "bad-length", "tagged_fields: an optional field says a length of -1 (byte 0 "),
+        ("06 0001 0000 00 00000000", "bad-length", "user_agent: tag 1 says 3 bytes, its value takes 2 (byte 3 "),
+        ("04 0001 0001 78 00 00000000", "bad-length", "user_agent: tag 1 says 2 bytes, its value takes 3 (byte 3 "),
+        ("04 00", "truncated", "tagged_fields: UINT16 wants 2 bytes, 1 left (byte 1 "),
+        ("0a 0007 0000", "truncated", "tagged_fields: BYTES wants 5 bytes, 2 left (byte 3 "),
+        ("04 0001 0000", "truncated", "tagged_fields: VARINT wants 1 byte, 0 left (byte 5 "),
+        ("ffffffffff", "bad-value", "tagged_fields: VARINT goes on after 5 bytes (byte 0 "),
     ],
 )
 def test_broken_buffers_are_refused_with_their_place(text: str, kind: str, problem: str) -> None:

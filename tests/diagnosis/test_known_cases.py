@@ -62,3 +62,10 @@ def test_each_rule_finds_what_it_found(code: str) -> None:
     for name in BY_CAUSE[code]:
         cases, steps = watched(STAGED / name, code)
         same(GOLDEN, name, {"cases": cases, "steps": steps})
+
+
+def test_each_rule_has_the_words_that_it_had() -> None:
+    """Those of causes that no incident is staged of, and what they explain, too."""
+    for code, rule in BY_CODE.items():
+        words = rule._replace(find=None, explains=sorted(rule.explains), severity=rule.severity.value)  # type: ignore[arg-type]
+        same(GOLDEN, f"rule {code}", list(words))

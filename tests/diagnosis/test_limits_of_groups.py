@@ -123,7 +123,8 @@ def test_a_group_of_two_programs() -> None:
     check(
         "group-id-shared", build,
         found=[("shop-2", ("bills",), SECOND, SECOND), ("till", ("orders",), SECOND, SECOND),
-               ("shop-2", ("bills",), 5 * SECOND, 6 * SECOND), ("sho", ("bills",), SECOND, SECOND)],
+               ("shop-2", ("bills",), 5 * SECOND, 6 * SECOND), ("sho", ("bills",), SECOND, SECOND),
+               ("shx", ("orders",), SECOND, SECOND)],
         not_found=[("shop-2", ("orders", "bills"), SECOND, SECOND), ("SHOes", ("orders",), SECOND, SECOND),
                    ("shop-2", ("bills",), 5 * SECOND + 1, 6 * SECOND), ("shop-2", ("bills",), 0, SECOND - 1),
                    ("shop-2", (), SECOND, SECOND)],

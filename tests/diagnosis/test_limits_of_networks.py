@@ -240,6 +240,17 @@ def test_requests_that_wait_behind_others() -> None:
         assert case.evidence.exchanges == (1, 2, 3, 4, 5, 6)
 
 
+def test_a_request_that_waits_behind_several_counts_once() -> None:
+    facts = Facts()
+    session = facts.client()
+    for number in range(3):
+        at = number * 10 * SECOND
+        session.slow += [slow(1, at, at + SECOND, api=FETCH), slow(2, at + 1, at + SECOND, api=FETCH),
+                         slow(3, at + 2, at + SECOND)]  # fmt: skip
+    (case,) = cases(facts, "head-of-line-blocking")
+    assert (case.count, case.facts["held"], case.facts["first"]) == (6, 0, "Fetch")
+
+
 def test_answers_that_are_mixed_up() -> None:
     def build(case: dict[str, Any]) -> Facts:
         facts = Facts()
@@ -351,6 +362,8 @@ def test_an_address_that_leads_nowhere() -> None:
         for key in case.get("apis", ()):
             session.heard(mark(), key, 9, "shop", 40)
         host, port = case.get("host", "10.9.9.9"), case.get("port", 9093)
+        for other in case.get("beside", ()):
+            facts.clusters.advertise(1, *other, BROKER, "till", mark())
         facts.clusters.advertise(7, host, port, case.get("by", BROKER), "shop", mark(3, at=5 * SECOND))
         if "at" in case:
             path = facts.path(flow=case.get("flow", away), at=case["at"])
@@ -362,6 +375,7 @@ def test_an_address_that_leads_nowhere() -> None:
     check("advertised-listener-unreachable", build,
           found=[{"at": 4 * SECOND}, {"looks": 2}, {"at": 4 * SECOND - 1, "looks": 2}, {"looks": 2, "apis": [10]},
                  {"host": "k7", "at": 4 * SECOND},
+                 {"looks": 2, "beside": [("", 1), ("k1", 0), ("localhost", 9092), ("10.9.9.8", 1)]},
                  {"host": "localhost", "port": 9092, "at": 4 * SECOND, "flow": LOOPBACK, "by": ("127.0.0.1", 9092)}],
           not_found=[{"at": 4 * SECOND - 1}, {"looks": 1}, {"host": ""},
                      {"host": "localhost", "port": 9092, "at": 4 * SECOND, "flow": LOOPBACK},
@@ -369,11 +383,12 @@ def test_an_address_that_leads_nowhere() -> None:
                      {"at": 4 * SECOND, "answered": 1}, {"at": 4 * SECOND, "bytes": 1}, {"at": 4 * SECOND, "syns": 0},
                      {"looks": 2, "port": 0}, {"looks": 2, "host": "k7"},
                      *({"looks": 2, "apis": [key]} for key in (0, 1, 2, 11, 68))])  # fmt: skip
-    check("advertised-listener-unresolvable", build, found=[{"looks": 2, "host": "k7"}],
+    check("advertised-listener-unresolvable", build, found=[{"looks": 2, "host": "k7"},
+                 {"looks": 2, "host": "k7", "beside": [("localhost", 9092), ("10.9.9.8", 1), ("k2", 5)]}],
           not_found=[{"host": "k7"}, {"looks": 2}, {"looks": 2, "host": "localhost"},
                      {"looks": 2, "host": "k7", "at": 4 * SECOND}])  # fmt: skip
     local = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.localdomain")
-    check("advertised-listener-localhost", build, found=[{"host": host} for host in local],
+    check("advertised-listener-localhost", build, found=[{"host": host, "beside": [("k2", 5)]} for host in local],
           not_found=[{"host": "127.0.0.2"}, *({"host": host, "by": ("127.0.0.1", 9092)} for host in local)],
           )  # fmt: skip
     (case,) = cases(build({"at": 4 * SECOND}), "advertised-listener-unreachable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,12 @@ import pytest
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.engine.engine import Engine
+from kdbg.ledgers.latency import Latencies
 from kdbg.ledgers.timed import Timed
+from kdbg.messages.latency import Split, Timing
+from kdbg.messages.lines import UNTIMED
 from kdbg.render.jsonlines import json_line
+from kdbg.tcp.paths import Paths
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap
@@ -292,6 +297,24 @@ def test_a_program_may_want_no_tcp(tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(Slowed().look(20, 50)))
     with open_capture(path) as capture:
-        ((one,),) = list(Timed(Engine(), tcp=False).chunks(capture.blocks()))
+        engine = Timed(Engine(), tcp=False)
+        ((one,),) = list(engine.chunks(capture.blocks()))
+    assert (engine.is_open(1), engine.is_open(2)) == (True, False)
     assert one.timing is not None
     assert (one.timing.tcp, one.timing.split.broker) == (None, 20_000_000)
+
+
+def test_a_capture_that_began_with_an_answer_knows_its_client(tmp_path: Path) -> None:
+    talk = Slowed().look(20, 50).look(60, 90)
+    talk.when(100).ask("Metadata", 1, topics=None)
+    talk.when(400).end()
+    del talk.segments[:3]
+    talk.segments.append(talk.segments[1]._replace(at=95))  # the second request again
+    *_, unanswered = split_of(tmp_path, talk)
+    assert (unanswered["tcp"]["closed"], unanswered["tcp"]["resent"]) == ("client", {"client": 1, "broker": 0})
+
+
+def test_an_exchange_without_times_has_no_timing() -> None:
+    half = SimpleNamespace(first_time=UNTIMED)
+    latencies = Latencies(Paths())
+    assert latencies.timing(SimpleNamespace(request=half, response=None)) == Timing(Split(), None)  # type: ignore[arg-type]

@@ -516,6 +516,15 @@ def test_producer_ids_and_their_ends() -> None:
         does(27, number, {"markers": [{"producer_id": 7, "producer_epoch": epoch, "transaction_result": True}]},
              {"markers": [wrote, {**wrote, "producer_id": 9}]})  # fmt: skip
         assert producer.kept["orders", 0] == Kept(epoch, sequence, -1, number * 10 + 5, number * 10 + 5, 3)
+    does(26, 9, {**books, "committed": False, "producer_id": 7, "producer_epoch": 4}, {"error_code": 0})
+    assert (txn.epoch, txn.ended) == (4, (95, False))
+    fresh = ledgers.producers.transactions_of("fresh")
+    assert fresh is not None
+    fresh.who(7, 0)
+    does(27, 10, {"markers": [{"producer_id": 7, "producer_epoch": 5, "transaction_result": True}]}, {})
+    assert (fresh.ended, fresh.epoch, txn.ended) == ((105, True), 5, (105, True))
+    fresh.markers.clear()
+    txn.markers.pop()
     assert (txn.markers, txn.marked) == ([(mark(7, 70, 75), True), (mark(8, 80, 85), True)], {("orders", 0)})
 
 
@@ -553,8 +562,9 @@ def test_offsets_that_are_committed_deleted_and_read() -> None:
     does(9, 4, {"group_id": "sums"}, {"topics": [{"name": "tills", "partitions": [
         {"partition_index": 3, "committed_offset": 9}, {"partition_index": 4, "error_code": 3}]}]})  # fmt: skip
     does(9, 5, {}, {"groups": [{"group_id": "sums", "topics": [{"name": "tills", "partitions": [
-        {"partition_index": 5}]}]}, {"group_id": "lost", "error_code": 15}]})  # fmt: skip
-    assert dict(group.offsets) == {("tills", 0): (8, 35), ("tills", 3): (9, 45), ("tills", 5): (-1, 55)}
+        {"partition_index": 5}, {}]}]}, {"group_id": "lost", "error_code": 15}]})  # fmt: skip
+    assert dict(group.offsets) == {("tills", 0): (8, 35), ("tills", 3): (9, 45), ("tills", 5): (-1, 55),
+                                   ("tills", -1): (-1, 55)}  # fmt: skip
     assert "lost" not in ledgers.groups
     does(47, 6, {"group_id": "sums"}, codes(0, 25))
     assert group.offsets["tills", 0] == (-1, 65)

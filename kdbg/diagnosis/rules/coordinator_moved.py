@@ -20,10 +20,8 @@ OFTEN = 5
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for NOT_COORDINATOR again and again, without a look who coordinates now."""
     by_client: dict[str, list[Seen]] = {}
-    first: dict[str, object] = {}
     for one in failures(book, (NOT_COORDINATOR,)):
         by_client.setdefault(one.client_id, []).append(one.seen)
-        first.setdefault(one.client_id, one)
     for client, all in by_client.items():
         seen = Seen.of(all)
         if seen.count < OFTEN:

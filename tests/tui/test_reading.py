@@ -27,7 +27,7 @@ from kdbg.tui.lines import RowTexts, columns
 from kdbg.tui.opened import SIZE, Place, opened
 from kdbg.tui.pieces import Piece
 from kdbg.tui.processes import LARGEST, PART, Causes, Note, Over, Progress, _tell, exactly, write_all
-from kdbg.tui.rows import LONGEST, MOST, groups_of, topics_of
+from kdbg.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
 from kdbg.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
 from kdbg.wire.readings.topic_names import NamesThen
 
@@ -88,6 +88,8 @@ def test_rows_say_what_exchanges_are(read: Read) -> None:
             position += 1
     assert len(read.index) == position == 58 + 64
     assert len(read.index.who) == len({*read.index.who})
+    assert {one.file for one in read.told if isinstance(one, Causes)} == {0, 1}
+    assert [one.read == one.whole for one in read.told if isinstance(one, Progress)][-1]
 
 
 def test_names_stand_once(read: Read) -> None:
@@ -100,6 +102,22 @@ def test_names_stand_once(read: Read) -> None:
     producers = {made.index.names_of("producers", at) for at in range(len(made.index))}
     assert producers == {(), (438959000,), (196879000, "ledger-7"), ("ledger-7", 196879000)}
     os.close(made.spool)
+
+
+def test_producers_of_a_message_alone() -> None:
+    exchanges = [one for one in kdbg.read(TRANSACTIONS, api="initproducerid") if [*producers_of(one)]]
+    assert [[*producers_of(one)] for one in exchanges][-1] == ["ledger-7", 196879000]
+    both = exchanges[-1]
+    request = both.request
+    both.request = None
+    assert [*producers_of(both)] == [196879000]
+    assert request is not None
+    message = request.message()
+    assert message is not None
+    for name in ("", None, "ledger-8"):
+        message.body["transactional_id"] = name
+        both.request, both.response = request, None
+        assert [*producers_of(both)] == [name] * bool(name)
 
 
 def test_names_that_messages_tell() -> None:
@@ -191,6 +209,10 @@ def test_parcels_of_other_things() -> None:
     os.close(file)
     empty = new_file()
     assert SpoolWalk(empty).waits is True
+    os.pwrite(empty, b"half", 0)
+    assert SpoolWalk(empty).waits is True, "the sizes are not whole"
+    os.pwrite(empty, bytes(32) + b"x", 0)
+    assert SpoolWalk(empty).waits is True, "the sizes are written last"
     os.close(empty)
 
 

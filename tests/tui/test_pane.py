@@ -1,0 +1,219 @@
+"""A pane by itself on a small screen: its cursor, what it scrolls to, where clicks go; pages, which any key closes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from kdbg.tui.held import HeldList
+from kdbg.tui.pages import Page
+from kdbg.tui.pane import Pane
+from kdbg.tui.pieces import Piece
+from kdbg.tui.table import Heading
+
+from .test_panes import held
+
+
+class Lines(Pane):
+    """Numbered lines."""
+
+    lines = 30
+
+    @property
+    def count(self) -> int:
+        return self.lines
+
+    def pieces(self, line: int, width: int) -> list[Piece]:
+        return [Piece(f"line {line}", "name")]
+
+
+class Screen(App[None]):
+    """A screen of one widget; `heard` are the cursor's lines as the pane tells of them, and what else is told."""
+
+    def __init__(self, widget: Any) -> None:
+        super().__init__()
+        self.widget = widget
+        self.heard: list[Any] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.widget
+
+    def on_pane_moved(self, event: Pane.Moved) -> None:
+        assert event.control is event.pane is self.widget
+        self.heard.append(self.widget.cursor)
+
+    def on_pane_focused(self, event: Pane.Focused) -> None:
+        assert event.control is event.pane is self.widget
+        self.heard.append("focused")
+
+    def on_heading_clicked(self, event: Heading.Clicked) -> None:
+        self.heard.append(event.by)
+
+    def on_held_list_entered(self) -> None:
+        self.heard.append("entered")
+
+
+def on_screen(
+    widget: Any, steps: Callable[[Screen, Pilot[None]], Awaitable[None]], size: tuple[int, int] = (80, 10)
+) -> None:
+    async def run() -> None:
+        app = Screen(widget)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await steps(app, pilot)
+
+    asyncio.run(run())
+
+
+def shown(app: Screen) -> list[str]:
+    rendered = ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
+    return [line[:-1].rstrip() for line in rendered]  # without the bar for scrolling
+
+
+def test_a_pane_keeps_its_cursor_in_sight() -> None:
+    pane = Lines()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        async def seen(cursor: int, top: int) -> None:
+            await pilot.pause()
+            assert (pane.cursor, pane.scroll_offset.y) == (cursor, top)
+            assert shown(app)[:2] == [f"line {top}", f"line {top + 1}"]
+
+        pane.focus()
+        await seen(0, 0)
+        for move, cursor, top in (
+            (lambda: pane.move(1), 1, 0), (lambda: pane.page(1), 10, 1), (lambda: pane.page(1), 19, 10),
+            (lambda: pane.page(-1), 10, 10), (lambda: pane.move(-1), 9, 9), (lambda: pane.edge(1), 29, 20),
+            (lambda: pane.move(5), 29, 20), (lambda: pane.page(-9), 0, 0), (lambda: pane.edge(1), 29, 20),
+            (lambda: pane.edge(-1), 0, 0), (lambda: pane.go(99), 29, 20), (lambda: pane.go(-5), 0, 0),
+        ):  # fmt: skip
+            move()
+            await seen(cursor, top)
+        assert app.heard == ["focused", 1, 10, 19, 10, 9, 29, 0, 29, 0, 29, 0], "where it stays nothing is told"
+        app.heard.clear()
+        pane.go(7, told=False)
+        await seen(7, 0)
+        await pilot.click(pane, offset=(3, 5))
+        await seen(5, 0)
+        assert app.heard == [5]
+        pane.lines = 4
+        pane.refit()
+        await seen(3, 0)
+        assert shown(app) == [*(f"line {at}" for at in range(4)), *[""] * 6]
+        await pilot.click(pane, offset=(3, 6))
+        await seen(3, 0)
+        await pilot.click(pane, offset=(3, 2))
+        await seen(2, 0)
+        assert app.heard == [5, 2]
+        assert (pane.highlight(2), pane.highlight(1)) == ("cursor", "")
+        app.set_focus(None)
+        await pilot.pause()
+        assert (pane.highlight(2), pane.highlight(1)) == ("unfocused", "")
+        pane.lines = 12
+        pane.grew()
+        assert pane.virtual_size.height == 12
+        pane.lines = 40
+        pane.grew()
+        assert pane.virtual_size.height == 40
+        pane.lines = 0
+        pane.refit()
+        assert (pane.cursor, pane.highlight(0)) == (0, "")
+        pane.go(3)
+        assert pane.cursor == 0
+
+    on_screen(pane, steps)
+
+
+def test_lines_are_drawn_in_their_styles() -> None:
+    pane = Lines()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        pane.focus()
+        await pilot.pause()
+        first, second = pane.render_line(0), pane.render_line(1)
+        assert first.text == "line 0".ljust(first.cell_length)
+        assert first.cell_length == second.cell_length == pane.size.width
+        name, under = pane.style_of("name"), pane.style_of("cursor")
+        assert name.color is not None
+        assert next(iter(second)).style.color == name.color  # type: ignore[union-attr]
+        backs = {segment.style.bgcolor for segment in first if segment.style}
+        assert len(backs) == 1
+        assert backs != {segment.style.bgcolor for segment in second if segment.style}
+        assert under.bgcolor is not None
+        assert pane.style_of("").color is None
+        assert pane.render_line(30).text.strip() == ""
+        assert pane.render_line(29).text.strip() == "line 29"
+        pane.go(25)
+        await pilot.pause()
+        assert pane.render_line(0).text.strip() == f"line {pane.scroll_offset.y}"
+
+    on_screen(pane, steps)
+
+
+def test_any_of_its_keys_closes_a_page() -> None:
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        for key in ("escape", "q", "question_mark", "a", "enter", ""):
+            page = Page(Text("a text\nto read"))
+            app.push_screen(page)
+            await pilot.pause()
+            lines = [line.strip() for line in shown(app)]
+            assert "a text" in "\n".join(lines)
+            assert "to read" in "\n".join(lines)
+            await (pilot.press(key) if key else pilot.click(offset=(9, 4)))
+            await pilot.pause()
+            assert app.screen is not page, key
+
+    on_screen(Lines(), steps)
+
+
+def test_the_list_of_held_messages_takes_room_for_those_that_there_are() -> None:
+    pane = HeldList()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        assert not pane.display
+        for number, height in ((1, 1), (2, 2), (3, 3), (4, 4), (5, 4)):
+            pane.add(held(number, "request"))
+            await pilot.pause()
+            assert pane.display
+            assert pane.size.height == height
+        pane.go(4)
+        assert pane.message is pane.messages[4]
+        first = pane.messages[0]
+        assert pane.take_out(9) is None
+        assert pane.take_out(1) is first
+        assert pane.message is pane.messages[-1]
+        pane.enter()
+        await pilot.pause()
+        assert app.heard[-1] == "entered"
+        for number in range(2, 6):
+            assert pane.take_out(number) is not None
+        await pilot.pause()
+        assert not pane.display
+        assert pane.message is None
+
+    on_screen(pane, steps)
+
+
+def test_a_click_on_a_title_sorts_by_its_column() -> None:
+    from types import SimpleNamespace
+
+    order = SimpleNamespace(by="time", descending=False)
+    heading = Heading(order)  # type: ignore[arg-type]
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        line = "      # time UTC↑    conn API                   req resp   lat about"
+        assert str(heading.render()).rstrip() == line
+        for column in (0, 1, 6, 7, 8, 20, 21, 24, 25, 26, 78):
+            await pilot.click(heading, offset=(column, 0))
+        await pilot.pause()
+        names = ["number"] * 3 + ["number", "time", "time", "ends", "ends", "ends", "api", "flags"]
+        assert app.heard == names
+        order.by, order.descending = "latency", True
+        assert "  lat↓ about" in str(heading.render())
+
+    on_screen(heading, steps)

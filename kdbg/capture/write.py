@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import TracebackType
 from typing import TypeAlias
@@ -93,13 +93,15 @@ class Talks:
 class CaptureWriter:
     """A context manager. `tap` is told of bytes as they go; each call is in the file when it returns.
 
-    Errors call the file `name`, where it is not complete and has another one.
+    A process that is killed leaves a file that can be read up to its last packet. Where the system takes no more, the
+    file ends after its last complete packet and is closed. Errors call the file `name`, where it is not complete and
+    has another one.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         self.name: str = name or os.fspath(path)
         self._talks = Talks()
-        self._time = 0
+        self._time = self._size = 0
         try:
             with ExitStack() as undo:
                 self._file = undo.enter_context(open(path, "wb", buffering=0, opener=private))
@@ -122,7 +124,7 @@ class CaptureWriter:
         """Write bytes that went over a connection, after a handshake if they are its first; do nothing after `close`.
 
         `time_ns` is nanoseconds since the epoch; `connection` is as in `Talks`. Raise `CaptureError` where the file
-        cannot be written any further.
+        cannot be written any further; the next call does nothing.
         """
         self._write(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
 
@@ -145,6 +147,9 @@ class CaptureWriter:
             for packet in packets:
                 self._append(packet_record(time_ns, packet))
         except OSError as error:
+            with suppress(OSError):  # a pipe or device
+                self._file.truncate(self._size)
+            self._file.close()
             raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
 
     def _append(self, data: bytes) -> None:
@@ -152,6 +157,7 @@ class CaptureWriter:
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) or 0 :]
+        self._size += len(data)
 
 
 class MadeUp:

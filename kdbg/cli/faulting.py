@@ -40,10 +40,17 @@ def rules_of(rules: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
 
 
 class FaultLog:
-    """Writes JSON lines to a file and to a pipe, as far as there are any: the rules, then each fault that was done."""
+    """Writes JSON lines to a file and to a pipe, as far as there are any: the rules, then each fault that was done.
+
+    A file that the system takes no more of ends after its last complete line, which `warn` is told once.
+    """
+
+    failed: bool = False
+    """Whether the file lacks lines."""
 
     def __init__(self, path: str | None, pipe: int | None) -> None:
-        self._pipe = pipe
+        self._pipe, self._path = pipe, path
+        self.warn: Callable[[str], None] = lambda line: None
         self._file: int | None = None
         self._is_ready = False
         self._early: list[str] = []
@@ -64,14 +71,12 @@ class FaultLog:
 
     def begin(self, faults: Faults) -> None:
         """Write the rules of the run and its seed, which make it again."""
-        if self._file is not None:
-            os.write(self._file, _line({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]}))
+        self._write(_line({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]}))
 
     def tell(self, applied: Applied) -> None:
         """Write a fault that was done."""
         line = _line(applied._asdict())
-        if self._file is not None:
-            os.write(self._file, line)
+        self._write(line)
         self._hand_on(line)
 
     def ready(self) -> None:
@@ -88,6 +93,20 @@ class FaultLog:
             self._hand_on(_line({"said": text}))
         else:
             self._early.append(text)
+
+    def _write(self, line: bytes) -> None:
+        """Write a line into the file, or none of it."""
+        if self._file is None or self.failed:
+            return
+        written = 0
+        try:
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+        except OSError as error:
+            self.failed = True
+            with suppress(OSError):  # a pipe or device
+                os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_CUR) - written)
+            self.warn(f"{self._path}: cannot be written any further: {error.strerror}; later faults are not logged")
 
     def _hand_on(self, line: bytes) -> None:
         if self._pipe is not None:

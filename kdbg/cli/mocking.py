@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
 from ..budget import MEMORY
 from ..capture import Capture
-from ..capture.write import CaptureWriter
 from ..client import tls as client_tls
 from ..client.settings import addresses
 from ..errors import CaptureError
@@ -22,6 +20,7 @@ from ..live.listening import Listening, is_local
 from ..live.mocking.recording import NOTHING, Recording
 from ..live.mocking.serve import Mock
 from ..live.session import Tap
+from ..live.tap import saving
 from ..logs.log import Log
 from ..messages.peers import End
 from ..render.values import escape
@@ -54,9 +53,9 @@ def run(files: Sequence[str], options: Options, filters: Filters) -> int:
     recording = gathered.recording.order(gathered.names)
     if not recording:
         raise CaptureError(", ".join(files), NOTHING)
-    with ExitStack() as stack:
-        saved = stack.enter_context(CaptureWriter(options.write)) if options.write else None
-        return asyncio.run(serve(recording, gathered.brokers, options, saved, gathered.say))
+    with saving(options.write, lambda line: gathered.say(escape(line))) as saved:
+        status = asyncio.run(serve(recording, gathered.brokers, options, saved, gathered.say))
+    return REFUSED if saved is not None and saved.failed else status
 
 
 class Gathered(Captures):

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from ..capture.write import CaptureWriter
 from ..client import tls as client_tls
 from ..client.settings import Settings, addresses
 from ..errors import InputError, KdbgError
@@ -25,7 +24,7 @@ from ..live.faults import Faults, Meddling
 from ..live.listening import Listening, is_local
 from ..live.outflow import Outflow
 from ..live.proxy import Proxy, Upstream
-from ..live.tap import PipeTap, Taps
+from ..live.tap import PipeTap, SavingTap, Taps, saving
 from ..render.look import Look
 from ..render.values import escape
 from . import INTERRUPTED, REFUSED
@@ -150,9 +149,8 @@ def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) ->
     try:
         show(Live("proxy", shown, filters, marked), look, light, Hand(ours))
     finally:
-        end(child)
-        os.waitpid(child, 0)
-    return 0
+        relayed = end_of(child)
+    return relayed
 
 
 def run(
@@ -172,10 +170,10 @@ def run(
     marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
     try:
         with outlets() as beside:
-            return marking.beside(beside).watch(os.fdopen(shown, "rb", buffering=0))
+            status = marking.beside(beside).watch(os.fdopen(shown, "rb", buffering=0))
     finally:
-        end(child)
-        os.waitpid(child, 0)
+        relayed = end_of(child)
+    return relayed or status
 
 
 def be_silent() -> None:
@@ -199,6 +197,13 @@ def end(child: int) -> None:
         os.kill(child, signal.SIGTERM)
 
 
+def end_of(child: int) -> int:
+    """Have the relaying process end; return its exit status where a file could not be written, else 0."""
+    end(child)
+    _, code = os.waitpid(child, 0)
+    return REFUSED if os.waitstatus_to_exitcode(code) == REFUSED else 0
+
+
 def in_child(options: Options, pipes: Pipes) -> NoReturn:
     """Relay, and write packets and faults to two pipes; end the process."""
     status = 1
@@ -218,18 +223,20 @@ def relay(options: Options, pipes: Pipes | None) -> int:
     """Relay until a signal comes, or nobody looks any more; return the exit status."""
     with ExitStack() as stack:
         brokers = addresses(stack.enter_context(clusters(options.brokers)))
-        saved = stack.enter_context(CaptureWriter(options.write)) if options.write else None
         log = stack.enter_context(FaultLog(options.fault_log, pipes.marks if pipes is not None else None))
+        log.warn = tell = log.say if pipes is not None and pipes.control is not None else say
+        saved = stack.enter_context(saving(options.write, lambda line: tell(escape(line))))
         faults = Faults(options.rules, seed=options.seed, tell=log.tell) if options.rules else None
         if faults is not None:
             log.begin(faults)
             if options.seed is None and any(rule.chance < 1 for rule in faults.rules):
                 say(f"--seed {faults.seed} makes the same chances again")
-        return asyncio.run(serve(options, brokers, saved, faults, log, pipes))
+        status = asyncio.run(serve(options, brokers, saved, faults, log, pipes))
+    return REFUSED if log.failed or (saved is not None and saved.failed) else status
 
 
 async def serve(
-    options: Options, brokers: Sequence[tuple[str, int]], saved: CaptureWriter | None, faults: Faults | None,
+    options: Options, brokers: Sequence[tuple[str, int]], saved: SavingTap | None, faults: Faults | None,
     log: FaultLog, pipes: Pipes | None,
 ) -> int:  # fmt: skip
     """Serve until told to end."""

@@ -73,10 +73,12 @@ def capture(wanted: Wanted, packets: int, control: int, report: int) -> None:
     tell(report, {"problem": ""})
     capturing = Capturing(wanted.interface, opened, ring, Outflow(packets, disk=LIMIT), files)
     try:
+        capturing.begin()
         capturing.until_closed(control)
+        capturing.end_files()
     except KdbgError as error:
         capturing.problem = str(error)
-    capturing.finish()
+    capturing.outflow.drain(capturing.now)
     tell(report, capturing.outcome()._asdict())
 
 
@@ -101,10 +103,13 @@ class Capturing:
         self.problem = ""
         self._numbers: dict[int, int] = {}
         self._counted = 0.0
-        if files is not None:
-            files.head(blocks.section())
-        if name != ANY:
-            self._number(socket.if_nametoindex(name))
+
+    def begin(self) -> None:
+        """Describe the interface, where it is one."""
+        if self.files is not None:
+            self.files.head(blocks.section())
+        if self.name != ANY:
+            self._number(socket.if_nametoindex(self.name))
 
     def until_closed(self, control: int) -> None:
         """Hand packets on until `control` is closed, or the reader has gone; then what the kernel still has.
@@ -128,14 +133,13 @@ class Capturing:
             self.outflow.pump()
         self._look_after(at_once=True)
 
-    def finish(self) -> None:
-        """End the files, and wait until all is read, or the reader goes."""
+    def end_files(self) -> None:
+        """Write what was counted, and end the files."""
         flow = self.outflow
-        if self.files is not None and not self.problem:
+        if self.files is not None:
             counted = Counted(flow.dropped, flow.taken + flow.dropped, flow.taken)
             self.files.add(blocks.statistics(0, self.now, counted))
             self.files.close()
-        flow.drain(self.now)
 
     def take(self, most: int) -> bool:
         """Hand on the packets of the next blocks of the ring; return whether there were any."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import suppress
+from io import FileIO
+from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from kdbg.atomic import private
 from kdbg.errors import CaptureError, CaptureRefused
+
+BUFFER = 1 << 18
+"""Bytes that wait to be written, at most."""
 
 
 class Rotation(NamedTuple):
@@ -23,7 +28,8 @@ class Files:
     """A file of blocks, or a ring of them: `path` with a number before its suffix, the next after those that are there.
 
     `add` takes packets, `head` blocks that each file begins with: sections and interfaces. Files that were there before
-    are not taken away. Raise `CaptureRefused` where a file cannot be made, `CaptureError` where no more can be written.
+    are not taken away. Raise `CaptureRefused` where a file cannot be made, `CaptureError` where no more can be written:
+    the file ends after its last complete block then, and `flush` and `close` do nothing.
     """
 
     names: deque[Path]
@@ -34,9 +40,10 @@ class Files:
         self.path, self.rotation = Path(path), rotation
         self.names = deque()
         self._head = b""
-        self._size = 0
+        self._size = self._flushed = 0
+        self._waiting: list[bytes] = []
         self._number = self._last_number()
-        self._file: BinaryIO = self._open()
+        self._file: FileIO = self._open()
 
     def head(self, block: bytes) -> None:
         """Write a block that each file begins with."""
@@ -50,42 +57,51 @@ class Files:
         self._write(block)
 
     def flush(self) -> None:
-        """Have all that was written stand in the file."""
+        """Write the blocks that wait, so that they are in the file."""
+        blocks, self._waiting = self._waiting, []
+        data, written = memoryview(b"".join(blocks)), 0
         try:
-            self._file.flush()
+            while written < len(data) and not self._file.closed:
+                written += self._file.write(data[written:]) or 0
         except OSError as error:
+            ends = accumulate(map(len, blocks))
+            self._end_after(max((end for end in ends if end <= written), default=0) - written)
             raise self._full(error) from None
 
     def close(self) -> None:
         """End the file."""
-        try:
-            self._file.close()
-        except OSError as error:
-            raise self._full(error) from None
+        self.flush()
+        self._file.close()
 
     def _write(self, block: bytes) -> None:
         self._size += len(block)
-        try:
-            self._file.write(block)
-        except OSError as error:
-            raise self._full(error) from None
+        self._waiting.append(block)
+        if self._size - self._flushed >= BUFFER:
+            self._flushed = self._size
+            self.flush()
+
+    def _end_after(self, more: int) -> None:
+        """End the file so many bytes from its end, which is negative: after its last complete block."""
+        with suppress(OSError):  # a pipe or device
+            self._file.truncate(self._file.tell() + more)
+        self._file.close()
 
     def _next(self) -> None:
         assert self.rotation is not None
         self.close()
-        self._size = 0
+        self._size = self._flushed = 0
         self._file = self._open()
         while len(self.names) > self.rotation.files:
             with suppress(OSError):  # somebody took it away
                 self.names.popleft().unlink()
         self._write(self._head)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> FileIO:
         self._number += 1
         name = self.path if self.rotation is None else self._numbered(f"{self._number:06}")
         self.names.append(name)
         try:
-            return open(name, "wb", opener=private)
+            return open(name, "wb", buffering=0, opener=private)
         except OSError as error:
             raise CaptureRefused(os.fspath(name), f"cannot be written: {error.strerror}") from None
 

@@ -12,14 +12,16 @@ import resource
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 
 from ..client.settings import show
 from ..errors import InputError
 from .addresses import Address
+from .notices import Notices
 
 BACKLOG = 1024
 TURNS = 5
@@ -30,6 +32,8 @@ AT_ONCE = 64
 """Connections that are accepted before the event loop goes on with others."""
 PAUSE = 1.0
 """Seconds until connections are accepted again where the system had no room for another."""
+SPARE = 16
+"""Descriptors that connections leave for listeners, files and the look-up of names."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 RESET = struct.pack("ii", 1, 0)
 """The linger option of a socket that is closed by a reset."""
@@ -137,18 +141,53 @@ class Listener:
         self._refused()
 
 
-async def stop_listening(servers: Iterable[asyncio.Server]) -> None:
-    """Take no more connections; those that were just accepted become the servers' own before these are closed.
+class Room:
+    """Descriptors that are left for connections; `each` is how many one takes. `say` gets a line for those refused.
 
-    Python's own `close` leaves the socket of such a one open (python/cpython#109564).
+    `limit` is how many files this process may have open. What is open at `begin` is not left for connections.
     """
-    loop = asyncio.get_running_loop()
-    for server in servers:
-        for sock in server.sockets:
-            loop.remove_reader(sock)
-    await turns()
-    for server in servers:
-        server.close()
+
+    limit: int
+
+    def __init__(self, each: int, say: Callable[[str], None]) -> None:
+        self.limit = allow_many_files()
+        self._each, self._notices = each, Notices(say)
+        self._before = 0
+
+    def begin(self) -> None:
+        """Count the files that are open by now."""
+        self._before = open_files()
+
+    def has_room(self, listeners: int, connections: int) -> bool:
+        """Return whether there is room for one more connection beside those that there are."""
+        return self._before + listeners + self._each * (connections + 1) + SPARE <= self.limit
+
+    def refuse(self, connections: int) -> None:
+        """Say that a connection found no room."""
+        self._notices.say(f"connections are refused: {connections:,} are open, and this process may have "
+                          f"{self.limit:,} files open; raise the limit (ulimit -n)")  # fmt: skip
+
+
+async def accept(
+    sock: socket.socket, end: asyncio.BaseProtocol, tls: ssl.SSLContext | None, timeout: float,
+    trouble: Callable[[str], None],
+) -> bool:  # fmt: skip
+    """Connect a protocol to a client that was accepted, by TLS where that is spoken; return whether that works.
+
+    `timeout` is seconds for the TLS handshake; `trouble` gets a line where it fails. The socket is closed then.
+    """
+    loop, made = asyncio.get_running_loop(), False
+    try:
+        await loop.connect_accepted_socket(
+            lambda: end, sock, ssl=tls, ssl_handshake_timeout=timeout if tls is not None else None
+        )
+        made = True
+    except OSError as error:
+        trouble(f"a client's TLS handshake failed: {error.strerror or error}")
+    finally:
+        if not made:
+            sock.close()
+    return made
 
 
 async def turns() -> None:
@@ -169,6 +208,13 @@ def is_local(host: str) -> bool:
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host == "localhost"
+
+
+def open_files() -> int:
+    """Return how many files this process has open; a guess where the system does not say."""
+    with suppress(OSError):
+        return len(list(Path("/proc/self/fd").iterdir()))
+    return SPARE
 
 
 def allow_many_files() -> int:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
-from pathlib import Path
 
 from ..client.authenticate import authenticate
 from ..client.connection import Connection
@@ -21,7 +20,7 @@ from ..messages.peers import Peers
 from .addresses import MOST, Address, Addresses
 from .effects import Meddler
 from .holding import Desk
-from .listening import NO_ROOM, Listener, Listening, Ports, allow_many_files, turns
+from .listening import NO_ROOM, Listener, Listening, Ports, Room, accept, turns
 from .load import Load
 from .notices import Notices
 from .relay import Relay
@@ -31,8 +30,6 @@ GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
 PER_SESSION = 2
 """Descriptors of a connection: one for each end."""
-SPARE = 16
-"""Descriptors that connections leave for listeners, files and the look-up of names."""
 LISTENERS = 4
 """Part of the descriptors that listeners may take."""
 
@@ -68,18 +65,17 @@ class Proxy:
         faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
         say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
-        self._files = allow_many_files()
-        self._most = max(min(most, self._files // LISTENERS), 1)
+        self._descriptors = Room(PER_SESSION, say)
+        self._most = max(min(most, self._descriptors.limit // LISTENERS), 1)
         self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
         self.connections = self.unread = 0
         self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
         self._faults, self._say, self._desk = faults, say, desk
-        self._trouble, self._refusals, self._shortage = Notices(say), Notices(say), Notices(say)
+        self._trouble, self._shortage = Notices(say), Notices(say)
         self._ports = Ports(listening)
         self._named: Sequence[Address] = ()
         self._closed = self._is_full = False
         self._room, self._load = bytearray(ROOM), Load(short=self._short)
-        self._open_before = 0
         self._listeners: dict[Address, Listener] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: set[Session] = set()
@@ -89,7 +85,8 @@ class Proxy:
 
         Raise `InputError` where the address cannot be listened on.
         """
-        self._named, self._open_before = brokers, open_files()
+        self._named = brokers
+        self._descriptors.begin()
         for broker in brokers:
             self.addresses.add(broker, self._listen(broker, strict=True))
         return [self.addresses.told[broker] for broker in brokers]
@@ -148,13 +145,11 @@ class Proxy:
 
     def _has_room(self) -> bool:
         """Return whether descriptors are left for one more connection."""
-        taken = self._open_before + len(self._listeners) + PER_SESSION * len(self._sessions) + SPARE
-        return taken + PER_SESSION <= self._files
+        return self._descriptors.has_room(len(self._listeners), len(self._sessions))
 
     def _refuse(self) -> None:
         """Say that a connection found no room."""
-        self._refusals.say(f"connections are refused: {len(self._sessions):,} are open, and this process may have "
-                           f"{self._files:,} files open; raise the limit (ulimit -n)")  # fmt: skip
+        self._descriptors.refuse(len(self._sessions))
 
     def _take(self, broker: Address, sock: socket.socket) -> None:
         """Make a session for a client that was accepted; its broker is connected to beside."""
@@ -167,21 +162,12 @@ class Proxy:
 
     async def _accept(self, session: Session, sock: socket.socket) -> None:
         """Connect a session to its client, by TLS where that is spoken; forget it where that fails."""
-        tls = self._listening.tls
-        timeout = self._upstream.timeout if tls is not None else None
+        made = False
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: session.client, sock, ssl=tls, ssl_handshake_timeout=timeout
-            )
-        except OSError as error:
-            self._sessions.discard(session)
-            self._trouble.say(f"a client's TLS handshake failed: {error.strerror or error}")
-        except BaseException:
-            self._sessions.discard(session)
-            raise
+            made = await accept(sock, session.client, self._listening.tls, self._upstream.timeout, self._trouble.say)
         finally:
-            if session.client.transport is None:
-                sock.close()
+            if not made:
+                self._sessions.discard(session)
 
     def _relay(self, broker: Address) -> Callable[[Session], Relay]:
         """Return what makes the relay of a session with a broker."""
@@ -278,10 +264,3 @@ def broker_endpoint(broker: Address) -> Address:
     with suppress(ValueError):
         return str(ip_address(broker[0])), broker[1]
     return "0.0.0.0", broker[1]
-
-
-def open_files() -> int:
-    """Return how many files this process has open; a guess where the system does not say."""
-    with suppress(OSError):
-        return len(list(Path("/proc/self/fd").iterdir()))
-    return SPARE

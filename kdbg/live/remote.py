@@ -110,21 +110,24 @@ class Relaying:
         self.now = 0
         self.name, self.process = name, process
         self._links: dict[int, int] = {}
-        if files is not None:
-            files.head(blocks.section())
 
     def outcome(self) -> Outcome:
         """Hand on all packets; return what came of it, once all is read, or the reader has gone."""
         problem = ""
         try:
+            if self.files is not None:
+                self.files.head(blocks.section())
             self.until_over()
         except KdbgError as error:
             problem = str(error)
         finally:
             self.stdin.close()
             self.stdout.close()
-        if self.files is not None:
-            self.files.close()
+        try:
+            if self.files is not None:
+                self.files.close()
+        except KdbgError as error:
+            problem = str(error)
         self.outflow.drain(self.now)
         status = self.process.wait()
         if status and self.control != OVER:

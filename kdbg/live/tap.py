@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ..capture.packet import Endpoint
-from ..capture.write import RAW_IP, Buffer, Talks
+from ..capture.write import RAW_IP, Buffer, CaptureWriter, Talks
+from ..errors import CaptureError
 from .outflow import Outflow
 from .session import Tap
 
@@ -32,6 +34,48 @@ class Taps:
         """Tell all that a connection has ended."""
         for one in self._taps:
             one.ended(client, broker, time_ns, connection)
+
+
+class SavingTap:
+    """Writes a capture until the system takes no more, which it says once: connections go on."""
+
+    def __init__(self, writer: CaptureWriter, say: Callable[[str], None]) -> None:
+        self._writer, self._say = writer, say
+        self.failed = False
+
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
+        """Write bytes that went over a connection."""
+        self._do(lambda: self._writer.tap(client, broker, from_client, data, time_ns, connection))
+
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
+        """Write that a connection has ended."""
+        self._do(lambda: self._writer.ended(client, broker, time_ns, connection))
+
+    def close(self) -> None:
+        """End all connections, and the file."""
+        self._do(self._writer.close)
+
+    def _do(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except CaptureError as error:
+            self.failed = True
+            self._say(f"{error}; what follows is not saved")
+
+
+@contextmanager
+def saving(path: str | None, say: Callable[[str], None]) -> Iterator[SavingTap | None]:
+    """Make a context with what writes a capture to `path`; with None where there is no path."""
+    if path is None:
+        yield None
+        return
+    tap = SavingTap(CaptureWriter(path), say)
+    try:
+        yield tap
+    finally:
+        tap.close()
 
 
 class PipeTap:

@@ -271,9 +271,9 @@ def test_a_thousand_brokers_are_followed_by_default() -> None:
 
 
 def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.live.proxy.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
     for files, most, followed in ((40, 1000, 10), (43, 1000, 10), (44, 1000, 11), (44, 7, 7), (3, 1000, 1)):
-        monkeypatch.setattr("kdbg.live.proxy.allow_many_files", lambda files=files: files)
+        monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda files=files: files)
         with broker(echo) as peer, running(peer, most=most) as stage:
             monkeypatch.setattr(stage.proxy.addresses, "_open", lambda address: address)
             for port in range(1, 21):
@@ -285,9 +285,9 @@ def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyP
 
 def test_connections_leave_16_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     """5 are open, 1 is the listener's, each connection has 2."""
-    monkeypatch.setattr("kdbg.live.proxy.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
     for files, room in ((27, 2), (28, 3), (29, 3), (30, 4)):
-        monkeypatch.setattr("kdbg.live.proxy.allow_many_files", lambda files=files: files)
+        monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda files=files: files)
         with broker(echo) as peer, running(peer) as stage, ExitStack() as stack:
             socks = [stack.enter_context(stage.connect()) for _ in range(5)]
             assert [is_served(sock) for sock in socks] == [True] * room + [False] * (5 - room)

@@ -18,6 +18,7 @@ import kdbg
 from kdbg.live.addresses import Address
 from kdbg.live.notices import Notices
 
+from ..cli.calls import CAPTURES
 from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running
 
 FILES, CLIENTS = 96, 120
@@ -78,17 +79,23 @@ class Process:
 
 @contextmanager
 def process(peer: Address, *options: str, limit: int | None = None) -> Iterator[Process]:
+    with started("proxy", "-b", "{}:{}".format(*peer), "--no-decode", *options, limit=limit) as found:
+        yield found
+
+
+@contextmanager
+def started(*words: str, limit: int | None = None) -> Iterator[Process]:
+    """A command that listens, once it does."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "kdbg", "proxy", "-b", "{}:{}".format(*peer), "-l", f"127.0.0.1:{port}",
-               "--no-decode", *options]  # fmt: skip
+    command = [sys.executable, "-m", "kdbg", *words, "-l", f"127.0.0.1:{port}"]
     code = f"import resource, os, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit})); "
     if limit is not None:
         command = [sys.executable, "-c", code + "os.execv(sys.argv[1], sys.argv[1:])", *command]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as found:
         proxy = Process(found, port)
         try:
-            proxy.wait(lambda: any("stands for" in line for line in proxy.lines))
+            proxy.wait(lambda: any(f"127.0.0.1:{port} " in line for line in proxy.lines))
             yield proxy
         finally:
             found.kill()
@@ -115,6 +122,28 @@ def test_without_descriptors_clients_are_refused_and_served_again_once_others_ha
             assert is_served(sock)
         assert any("connections are refused" in line and "ulimit" in line for line in proxy.lines)
         assert len(proxy.lines) < 10
+
+
+def test_the_mock_refuses_clients_without_descriptors_and_serves_others_once_these_have_gone() -> None:
+    def is_answered(sock: socket.socket) -> bool:
+        with suppress(OSError):
+            sock.sendall(asked(1))
+            return len(read_frame(sock)) > 4
+        return False
+
+    with started("mock", str(CAPTURES / "first-contact.pcap"), limit=64) as mock:
+        before = files(mock.process.pid)
+        socks = [mock.connect() for _ in range(CLIENTS)]
+        served = sum(map(is_answered, socks))
+        assert 20 <= served < 64 - before
+        assert files(mock.process.pid) < 64
+        for sock in socks:
+            sock.close()
+        mock.wait(lambda: files(mock.process.pid) == before)
+        with mock.connect() as sock:
+            assert is_answered(sock)
+        assert any("connections are refused" in line and "ulimit" in line for line in mock.lines)
+        assert len(mock.lines) < 10
 
 
 def test_where_the_system_has_no_descriptor_left_connections_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,8 +182,8 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
         files.head(b"head")
         with pytest.raises(CaptureError, match="/dev/full: cannot be written any further: No space left"):
             files.flush()
-        with pytest.raises(CaptureError, match="/dev/full: cannot be written any further"):
-            files.close()
+        files.add(b"more")
+        files.close()  # the error was raised, and once is enough
 
 
 # The process that captures
@@ -209,13 +209,15 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
     rings, path = Rings(*batches), str(tmp_path / "x.pcapng")
     with socket.socket() as sock:
         found = Capturing("lo", Opened(sock, 101), cast(Ring, rings), Outflow(writing), Files(path))
+        found.begin()
         assert found.take(2)
         assert Path(path).stat().st_size > 0
         rings.dropped = 4
         assert found.take(2)
         assert not found.take(2)
         found._look_after(at_once=True)
-        found.finish()
+        found.end_files()
+        found.outflow.drain(found.now)
     os.close(writing)
     assert found.outcome() == Outcome(3, 4, 0, [path], "")
     with os.fdopen(reading, "rb") as stream:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ClientError
+from ...errors import KdbgError
 from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
@@ -63,12 +63,12 @@ class Repeat:
         await self.next(cluster)
 
     async def work(self, cluster: Cluster, advance: Any) -> None:
-        """Start the workers and wait for them; the first `ClientError` ends all, and is raised."""
+        """Start the workers and wait for them; the first `KdbgError` ends all, and is raised."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.in_flight, self.rounds)):
                     group.create_task(self.worker(cluster, advance))
-        except* ClientError as errors:
+        except* KdbgError as errors:
             raise errors.exceptions[0] from None
 
     async def worker(self, cluster: Cluster, advance: Any) -> None:

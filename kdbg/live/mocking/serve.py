@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 from ...capture.packet import Endpoint
 from ...client.settings import show
 from ...engine.requests import read_header
+from ...errors import InputError
 from ..addresses import Addresses
 from ..frames import FRONT, Decision, Frames
-from ..listening import BACKLOG, Listening, Ports, allow_many_files, stop_listening, turns
+from ..listening import Listener, Listening, Ports, Room, accept, turns
+from ..notices import Notices
 from ..session import Tap
 from .answers import Answers, Reply
 from .recording import Recording
@@ -22,6 +26,10 @@ from .recording import Recording
 SIZE = struct.Struct(">i")
 LARGEST = 100 << 20
 """Bytes of the largest request that brokers read unless configured otherwise (socket.request.max.bytes)."""
+PER_CONNECTION = 1
+"""Descriptors of a connection."""
+HANDSHAKE = 10.0
+"""Seconds that a client has for its TLS handshake."""
 MOST_WAITING = 1000
 """Answers of a connection that wait for their time before it is read no further."""
 
@@ -39,12 +47,13 @@ class Mock:
         self, recording: Recording, listening: Listening, *, tap: Tap | None = None,
         say: Callable[[str], None] = lambda line: None, tell: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
-        self.addresses = Addresses(self._open)
+        self.addresses = Addresses(self._open_later)
         self.answers = Answers(recording, self.addresses.change, say, tell)
         self.connections = 0
         self.tap = tap
         self._listening, self._ports, self._say = listening, Ports(listening), say
-        self._servers: list[asyncio.Server] = []
+        self._trouble, self._descriptors = Notices(say), Room(PER_CONNECTION, say)
+        self._listeners: list[Listener] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._open_ones: set[Talk] = set()
 
@@ -53,15 +62,17 @@ class Mock:
 
         Raise `InputError` where the address cannot be listened on.
         """
-        allow_many_files()
+        self._descriptors.begin()
         for broker in brokers:
             self.addresses.add(broker, self._open(broker, strict=True))
         return [self.addresses.told[broker] for broker in brokers]
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
-        await stop_listening(self._servers)
-        for talk in list(self._open_ones):
+        for listener in self._listeners:
+            listener.close()
+        await turns()  # connections that were just accepted are told to their talks
+        for talk in [one for one in self._open_ones if one.is_connected]:
             talk.close()
         for task in list(self._tasks):
             task.cancel()
@@ -69,26 +80,46 @@ class Mock:
         await turns()
 
     def _open(self, broker: Endpoint, *, strict: bool = False) -> Endpoint:
-        """Listen in a broker's place at once; serve it from the next turn on."""
+        """Listen in a broker's place; return what clients are told."""
         sock = self._ports.bound(strict=strict)
+        self._listeners.append(Listener(sock, partial(self._take, broker), self._has_room, self._refuse))
         told = self._ports.told(sock)
-
-        async def serve() -> None:
-            server = asyncio.get_running_loop().create_server(
-                lambda: Talk(self, broker), sock=sock, ssl=self._listening.tls, backlog=BACKLOG
-            )
-            self._servers.append(await server)
-
-        task = asyncio.get_running_loop().create_task(serve())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
         self._say(f"{show(told)} answers in the place of {show(broker)}")
         return told
+
+    def _open_later(self, broker: Endpoint) -> Endpoint | None:
+        """Listen in the place of a broker that an answer names; return None where no port or descriptor is left."""
+        try:
+            return self._open(broker)
+        except InputError as error:
+            self._trouble.say(f"clients are told {show(broker)} as it is: {error}")
+            return None
+
+    def _has_room(self) -> bool:
+        return self._descriptors.has_room(len(self._listeners), len(self._open_ones))
+
+    def _refuse(self) -> None:
+        self._descriptors.refuse(len(self._open_ones))
+
+    def _take(self, broker: Endpoint, sock: socket.socket) -> None:
+        """Serve a client that was accepted."""
+        talk = Talk(self, broker)
+        self._open_ones.add(talk)
+        task = asyncio.get_running_loop().create_task(self._accept(talk, sock))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self, talk: Talk, sock: socket.socket) -> None:
+        made = False
+        try:
+            made = await accept(sock, talk, self._listening.tls, HANDSHAKE, self._trouble.say)
+        finally:
+            if not made:
+                self._open_ones.discard(talk)
 
     def opened(self, talk: Talk) -> int:
         """Take note of a connection, and return its number."""
         self.connections += 1
-        self._open_ones.add(talk)
         return self.connections
 
     def ended(self, talk: Talk) -> None:
@@ -113,6 +144,7 @@ class Talk(asyncio.Protocol):
         self._waiting: deque[Reply] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
+        self.is_connected = False
         self._client: Endpoint = ("", 0)
         self._number = 0
         self._full = self._paused = False
@@ -121,6 +153,7 @@ class Talk(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self.is_connected = True
         peer = transport.get_extra_info("peername")
         self._client = peer[:2] if peer is not None else self._client
         self._number = self._mock.opened(self)
@@ -167,7 +200,7 @@ class Talk(asyncio.Protocol):
         self._mock.ended(self)
 
     def close(self) -> None:
-        """Close the connection at once, whatever it is due."""
+        """Close the connection, which is connected, at once, whatever it is due."""
         self._waiting.clear()
         self._transport.abort()
 

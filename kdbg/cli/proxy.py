@@ -43,8 +43,6 @@ from .signalling import metrics_option, otlp_option
 @click.option("--keep-addresses", is_flag=True, help="Leave the addresses of brokers as they are: clients go there.")
 @click.option("--max-brokers", type=click.IntRange(1), default=1000, metavar="N", show_default=True,
               help="Follow at most N brokers; clients connect to others without the proxy.")  # fmt: skip
-@click.option("--trust-advertised", is_flag=True, help="Send the credentials of --sasl-… to all hosts that brokers "
-              "advertise, not only to those that --broker names and hosts in their domain.")  # fmt: skip
 @click.option(
     "--fault",
     "faults",

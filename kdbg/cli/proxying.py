@@ -93,8 +93,7 @@ def options_of(given: dict[str, Any]) -> Options:
         upstream=Upstream(
             tls=client_tls.context(secure) if secure else None,
             server_name=secure.server_name if secure else "",
-            settings=Settings(tls=secure, sasl=said_sasl) if said_sasl else None,
-            trust=given.pop("trust_advertised"),
+            settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said["trust_advertised"])),
         ),
         change=not given.pop("keep_addresses"),
         rules=rules_of(given.pop("faults"), given.pop("fault_files")),

@@ -75,6 +75,12 @@ def not_named(address: Address) -> CannotConnect:
     return CannotConnect(show(address), "named by a broker alone", "name it by --broker too, or leave out --only-named")
 
 
+def not_trusted(address: Address) -> CannotConnect:
+    """Make the error for a host that may not get the credentials, because the user named no host of its domain."""
+    problem = "only other brokers name this host, so it gets no credentials"
+    return CannotConnect(show(address), problem, "name it by --broker, or trust all by --trust-advertised")
+
+
 def less_than_allowed(error: TimedOut, limit: float, body: Mapping[str, Any]) -> TimedOut:
     """Return the error with advice if the request's `timeout_ms` is not below `limit` (seconds), else as it is."""
     allowed = body.get("timeout_ms")

@@ -16,6 +16,7 @@ from . import failures
 from .authenticate import authenticate
 from .connection import Connection, Seen, Tap
 from .settings import Address, Sasl, Settings, show
+from .trust import check_trust
 from .versions import ask_versions
 
 Trace = Callable[[str], None]
@@ -82,7 +83,8 @@ class Pool:
         if address[0] not in {host for host, _ in self.named}:
             if self.settings.only_named:
                 raise failures.not_named(address)
-            if self.settings.sasl is not None:
+            check_trust(address, self.named, self.settings)
+            if self.settings.has_credentials:
                 self.note_once(f"credentials go to {show(address)} too, which a broker named (not with --only-named)")
         self.trace(f"connecting to {show(address)}")
         connection = await self._reach(address)

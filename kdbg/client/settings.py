@@ -44,7 +44,8 @@ class Sasl:
 class Settings:
     """`timeout` is seconds for connecting and for each answer, `max_response` bytes.
 
-    `only_named` refuses to speak with hosts that brokers name and the user did not.
+    `only_named` refuses to speak with hosts that brokers name and the user did not. `trust_advertised` lets such hosts
+    have the credentials, wherever they are; see `trust`.
     """
 
     client_id: str | None = "kdbg"
@@ -53,6 +54,12 @@ class Settings:
     tls: Tls | None = None
     sasl: Sasl | None = None
     only_named: bool = False
+    trust_advertised: bool = False
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether a broker gets a password, a token or a client certificate."""
+        return self.sasl is not None or (self.tls is not None and bool(self.tls.certificate))
 
 
 def addresses(text: str) -> list[Address]:

@@ -6,8 +6,21 @@ from collections.abc import Collection
 from contextlib import suppress
 from ipaddress import ip_address
 
+from . import failures
+from .settings import Address, Settings
+
 LEAST = 2
 """Labels that a domain has at least for its hosts to belong together: `example.com`, not `com`."""
+
+
+def check_trust(address: Address, named: Collection[Address], settings: Settings) -> None:
+    """Raise `CannotConnect` for a broker that may not get the credentials that the settings have.
+
+    `named` are the brokers that the user named.
+    """
+    guarded = settings.has_credentials and not settings.trust_advertised
+    if guarded and not is_trusted(address[0], [host for host, _ in named]):
+        raise failures.not_trusted(address)
 
 
 def is_trusted(host: str, named: Collection[str]) -> bool:

@@ -14,8 +14,8 @@ from ipaddress import ip_address
 from ..client.authenticate import authenticate
 from ..client.connection import Connection
 from ..client.settings import Settings, show
-from ..client.trust import is_trusted
-from ..errors import CannotConnect, InputError, KdbgError
+from ..client.trust import check_trust
+from ..errors import InputError, KdbgError
 from ..messages.peers import Peers
 from .addresses import MOST, Address, Addresses
 from .effects import Meddler
@@ -38,15 +38,14 @@ LISTENERS = 4
 class Upstream:
     """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's).
 
-    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it, with brokers that the
-    user named or that are in the domain of such a one; with all that brokers advertise where `trust` is set.
+    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it. Its credentials, those
+    of TLS as well, go only to brokers that `check_trust` allows.
     """
 
     timeout: float = 10.0
     tls: ssl.SSLContext | None = None
     server_name: str = ""
     settings: Settings | None = None
-    trust: bool = False
 
 
 class Proxy:
@@ -226,10 +225,9 @@ class Proxy:
     async def _reach(self, session: Session, broker: Address) -> asyncio.Transport:
         """Connect a session to its broker, and authenticate there if kdbg is to."""
         tls, settings = self._upstream.tls, self._upstream.settings
+        if settings is not None:
+            check_trust(broker, self._named, settings)
         if settings is not None and settings.sasl is not None:
-            if not self._upstream.trust and not is_trusted(broker[0], [host for host, _ in self._named]):
-                raise CannotConnect(show(broker), "only other brokers name this host, so it gets no credentials",
-                                    "name it by --broker, or trust all by --trust-advertised")  # fmt: skip
             connection = await Connection.open(broker, settings)
             try:
                 await authenticate(connection, settings.sasl)

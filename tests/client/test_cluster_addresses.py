@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ async def test_a_request_that_lets_the_broker_take_longer_than_it_is_waited_for(
 class TestHostsThatBrokersName:
     """A broker that lies about where the others are gets the user's password sent anywhere."""
 
-    async def send(self, settings: Settings, notes: list[str]) -> list[str]:
+    async def send(self, settings: Settings, notes: list[str], host: str = "localhost") -> list[str]:
         """What a host got that the user did not name, though its port is that of somebody he named."""
         got: list[str] = []
 
@@ -147,7 +148,7 @@ class TestHostsThatBrokersName:
                         "SaslAuthenticate": {}}  # fmt: skip
                 name = request.api.name
                 peer.tell(request.response(told[name]) if name in told else metadata(
-                    request, (1, ("localhost", elsewhere[1])), topics=topics))  # fmt: skip
+                    request, (1, (host, elsewhere[1])), topics=topics))  # fmt: skip
 
         async with (
             server(other) as elsewhere,
@@ -166,6 +167,22 @@ class TestHostsThatBrokersName:
         assert await self.send(settings, notes)
         assert any(note.startswith("credentials go to localhost:") for note in notes)
         assert not any(HOST in note for note in notes)
+
+    @in_loop
+    async def test_hosts_of_another_domain_get_none(self) -> None:
+        settings = Settings(timeout=0.5, sasl=Sasl("PLAIN", "alice", "hunter2"))
+        assert await self.send(settings, [], "elsewhere.test") == []
+        assert "elsewhere.test" in self.said
+        assert "gets no credentials; name it by --broker, or trust all by --trust-advertised" in self.said
+
+    @in_loop
+    async def test_hosts_of_another_domain_get_any_that_all_may_have(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        look_up = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *given, **more: look_up("127.0.0.1", *given, **more))
+        settings = Settings(timeout=0.5, sasl=Sasl("PLAIN", "alice", "hunter2"), trust_advertised=True)
+        notes: list[str] = []
+        assert await self.send(settings, notes, "elsewhere.test")
+        assert any(note.startswith("credentials go to elsewhere.test:") for note in notes)
 
     @in_loop
     async def test_only_named_ones_get_any(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 import kdbg
-from kdbg.client.settings import Sasl, Settings
-from kdbg.client.trust import is_trusted
+from kdbg.client.settings import Sasl, Settings, Tls
+from kdbg.client.trust import check_trust, is_trusted
+from kdbg.errors import CannotConnect
 from kdbg.live.addresses import UNLISTED, Address, Addresses
 from kdbg.live.listening import Listening, Ports
 from kdbg.live.proxy import Upstream
@@ -163,6 +165,26 @@ def test_whom_credentials_go_to(named: str, trusted: list[str], others: list[str
     assert [host for host in others if is_trusted(host, [named])] == []
 
 
+def test_a_password_a_token_and_a_client_certificate_are_credentials() -> None:
+    other, named = ("b-1.elsewhere.example.net", 9092), [("b-1.shop.example.com", 9092)]
+    cases: list[dict[str, Any]] = [{"sasl": Sasl("PLAIN", "a", "b")}, {"tls": Tls(certificate="own.pem")}]
+    for given in cases:
+        with pytest.raises(CannotConnect, match="gets no credentials"):
+            check_trust(other, named, Settings(**given))
+        check_trust(other, named, Settings(**given, trust_advertised=True))
+        check_trust(("b-2.shop.example.com", 1), named, Settings(**given))
+    check_trust(other, named, Settings(tls=Tls()))
+
+
+def test_a_host_that_only_brokers_name_sees_no_client_certificate() -> None:
+    settings = Settings(tls=Tls(certificate="own.pem"))
+    with broker(lambda sock: None) as peer, running(peer, upstream=Upstream(settings=settings)) as stage:
+        stage.proxy._named = [("b-1.shop.example.com", 9092)]
+        with stage.connect() as sock, suppress(ConnectionError):
+            assert sock.recv(1) == b""
+        stage.wait(lambda: any("gets no credentials" in line for line in stage.said))
+
+
 @pytest.mark.parametrize("trust", [False, True])
 def test_a_host_that_only_brokers_name_gets_no_password(trust: bool) -> None:
     came = threading.Event()
@@ -171,8 +193,8 @@ def test_a_host_that_only_brokers_name_gets_no_password(trust: bool) -> None:
         read_frame(sock)
         came.set()
 
-    settings = Settings(sasl=Sasl("PLAIN", "alice", "correct-horse"))
-    with broker(authenticate) as peer, running(peer, upstream=Upstream(settings=settings, trust=trust)) as stage:
+    settings = Settings(sasl=Sasl("PLAIN", "alice", "correct-horse"), trust_advertised=trust)
+    with broker(authenticate) as peer, running(peer, upstream=Upstream(settings=settings)) as stage:
         stage.proxy._named = [("b-1.shop.example.com", 9092)]
         with stage.connect() as sock, suppress(ConnectionError):
             assert sock.recv(1) == b""

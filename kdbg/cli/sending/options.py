@@ -63,6 +63,7 @@ class Options:
     sasl_password_file: str | None
     sasl_token_file: str | None
     sasl_raw: bool
+    trust_advertised: bool
 
 
 def _decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -146,4 +147,6 @@ security_options: Final = _decorator(
     security("--sasl-password-file", metavar="FILE"),
     security("--sasl-token-file", metavar="FILE", help="The token of OAUTHBEARER; else KDBG_SASL_TOKEN."),
     security("--sasl-raw", is_flag=True, help="Handshake v0 and raw tokens, as brokers before 1.0 want it."),
+    security("--trust-advertised", is_flag=True, help="Send credentials to all hosts that brokers advertise, not only "
+             "to those that --broker names and hosts in their domain."),
 )  # fmt: skip

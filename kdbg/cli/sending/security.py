@@ -37,6 +37,7 @@ def reach(options: Options) -> tuple[str, Settings]:
         tls=tls(options, base.tls),
         sasl=sasl(options, base.sasl),
         only_named=options.only_named,
+        trust_advertised=options.trust_advertised,
     )
 
 

@@ -7,12 +7,13 @@ from typing import NamedTuple, TypeAlias
 
 from ..engine.requests import begins, prove, search
 from ..findings.quirks import Sure
-from ..mistakes import Examination, Mistake, RequestOrder
+from ..mistakes import Examination, Mistake, find_misframed
 from ..wire import Api
 from .begun import int32
 from .infer import NOTHING, infer
 from .intended import mistake_of
 from .reason import Reason
+from .sequence import Sequence
 from .told import Guess, Told
 
 EMPTY, ENDING = 16, 12
@@ -64,7 +65,7 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
     """
     start = sure = 0
     asked = dict(asked or {})
-    order = RequestOrder()
+    sequence = Sequence()
     while start < len(data):
         if start and told.nothing and len(data) - start >= EMPTY and not any(data[start:]):
             yield Piece(start, len(data), [], empty=True)
@@ -72,19 +73,22 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
         if told.header and start >= sure:
             sure = _frames(data, start)
         rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
+        misframed = find_misframed(rest, after=start > 0) if told.nothing and start >= sure else None
+        rest = rest[: misframed.end] if misframed is not None else rest
         guesses = infer(rest, told, asked)
         if told.nothing and not (guesses and guesses[0].exact):
             guesses = _before_zeros(rest) or guesses
         end = guesses[0].end if guesses else len(rest)
         if start >= sure and told.nothing and not _is_sure(guesses, rest) and _junk(rest) < len(rest):
             guesses, end = [], _junk(rest)
-        out_of_order = None
+        out_of_order = misframed.mistake if misframed is not None else None
+        if guesses and out_of_order is None:
+            out_of_order = sequence.take(guesses[0], rest[guesses[0].start : guesses[0].end])
         if guesses and guesses[0].direction == "request" and guesses[0].header:
             first = guesses[0]
             asked[int32(rest, first.start + 4)] = first.api, first.version
-            out_of_order = order.see_sasl(rest[first.start : first.end], first.api, first.version)
         examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination()
-        mistakes = (out_of_order,) if out_of_order is not None else examined.mistakes
+        mistakes = examined.mistakes + ((out_of_order,) if out_of_order is not None else ())
         why = mistakes[0] if mistakes else None
         if why is not None and why.start < 0 and why.kind in LITTLE_ENDIAN:
             guesses, end = [], len(rest)

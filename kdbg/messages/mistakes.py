@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ..findings import Finding, Kind
 from ..findings.facts import MessageMistake, SearchLimit
+from ..findings.quirks import Sure
 from ..wire import Api
 from ..wire.language.api import Direction
 
@@ -135,7 +136,8 @@ def _finding(found: Mistake, direction: Direction) -> Finding:
 
 
 def explained(message: Message, data: bytes) -> tuple[Finding, ...]:
-    """Return the findings of a message that stands alone, with the mistake that explains them."""
+    """Return the findings of a message that stands alone, with its mistakes; a valid one has none that is a guess."""
+    found = findings_of(data, message.api, message.version, message.direction)
     if all(one.kind.harmless for one in message.findings):
-        return message.findings
-    return message.findings + findings_of(data, message.api, message.version, message.direction)
+        found = tuple(one for one in found if isinstance(one.facts, MessageMistake) and one.facts.sure != Sure.GUESS)
+    return message.findings + found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .connection import RequestOrder
 from .finder import Examination, examine, find_mistake
-from .frames import find_frame_mistake, find_missing_size
+from .frames import find_frame_mistake, find_misframed, find_missing_size
 from .mistake import Mistake
 
 __all__ = [
-    "Examination", "Mistake", "RequestOrder", "examine", "find_frame_mistake", "find_missing_size", "find_mistake",
+    "Examination", "Mistake", "RequestOrder", "examine", "find_frame_mistake", "find_misframed",
+    "find_missing_size", "find_mistake",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..findings.quirks import Sure
 from ..grammars import find
@@ -11,6 +11,8 @@ from ..wire import Api
 from .mistake import Mistake, Subject, sized
 from .search import Budget, Reader, beginning
 
+Order: TypeAlias = Literal["big", "little"]
+ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 SHORTEST: Final = 16
 """Bytes of a size and a request's header that are looked at."""
 
@@ -36,7 +38,7 @@ def find_missing_size(data: bytes) -> Mistake | None:
     """
     known = _named(data[:4], "big")
     end = _end(data, *known) if known is not None else 0
-    if known is None or not end or (end < len(data) and _named(data[end : end + 4], "big") is None):
+    if known is None or not end or (end < len(data) and not _begins(data, end)):
         return None
     api, version = known
     frame = data[:end]
@@ -44,6 +46,51 @@ def find_missing_size(data: bytes) -> Mistake | None:
         Subject(frame, api, version, "request")
         .mistake("size-missing")
         ._replace(path="size", start=0, length=0, expected=str(end), sure=Sure.LIKELY, corrected=sized(frame))
+    )
+
+
+class Misframed(NamedTuple):
+    """The first of several messages, whose size is missing or wrong: where it ends, and its mistake.
+
+    The mistake is None where the message alone shows it.
+    """
+
+    end: int
+    mistake: Mistake | None = None
+
+
+def find_misframed(data: bytes, *, after: bool) -> Misframed | None:
+    """Return the message that bytes begin with if its size is missing or wrong and more messages show that.
+
+    `after`: they come after another message. None where nothing comes before or after them, or the size is right.
+    """
+    missing = find_missing_size(data)
+    if missing is not None:
+        end = len(missing.corrected) - 4
+        return Misframed(end, missing) if after or end < len(data) else None
+    big, little = int.from_bytes(data[:4], "big"), int.from_bytes(data[:4], "little")
+    for end in (little + 4, little):
+        frame = data[:end]
+        if SHORTEST <= end < len(data) and _begins(data, end) and find_frame_mistake(frame) is not None:
+            return Misframed(end)
+    known = _named(data[4:8], "big")
+    itself = known is not None and SHORTEST <= big < len(data) and _end(data[4:], *known) == big - 4
+    return Misframed(big) if itself and _begins(data, big) else None
+
+
+def _begins(data: bytes, at: int) -> bool:
+    """Return whether a request with a client id begins there, with its size or without."""
+    return any(_is_header(data[place:], order) for place in (at, at + 4) for order in ORDERS)
+
+
+def _is_header(data: bytes, order: Order) -> bool:
+    length = int.from_bytes(data[8:10], order)
+    name = data[10 : 10 + length]
+    return (
+        _named(data[:4], order) is not None
+        and 0 < len(name) == length
+        and name.isascii()
+        and name.decode().isprintable()
     )
 
 
@@ -59,7 +106,7 @@ def _end(data: bytes, api: Api, version: int) -> int:
     return reader.at if length > 1 and not reader.faults and data[10 : 10 + length].isascii() else 0
 
 
-def _named(data: bytes, order: Literal["big", "little"]) -> tuple[Api, int] | None:
+def _named(data: bytes, order: Order) -> tuple[Api, int] | None:
     """Return the API and version that the first four bytes of a header name; None for an unknown one."""
     key, version = (int.from_bytes(data[at : at + 2], order) for at in (0, 2))
     api = find(key)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from kdbg import grammars
+from kdbg.cli import run
 from kdbg.findings.quirks import Sure
+from kdbg.guess.pieces import pieces
 from kdbg.mistakes import Mistake, RequestOrder, find_missing_size
 
 from .messages import Sample, generated, header
 
 HANDSHAKE, AUTHENTICATE = grammars.api("SaslHandshake"), grammars.api("SaslAuthenticate")
 TWENTY = range(20)
+
+
+def framed(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
 
 
 def request(api: str, version: int, body: bytes, seed: int = 1) -> bytes:
@@ -90,3 +98,54 @@ def test_the_requests_kept_are_bounded() -> None:
         frame = b"\0\3\0\1" + number.to_bytes(4, "big") + b"\0\1x\0\0\0\0"
         assert order.see_request(frame, api, 1) is None
     assert len(order._in_flight) < 20_000
+
+
+def named(*parts: bytes) -> list[list[str]]:
+    """The kinds of mistakes that `kdbg explain` names in each message of pasted bytes."""
+    return [[one.kind for one in piece.mistakes] for piece in pieces(b"".join(parts)) if not piece.empty]
+
+
+def pasted(number: int, topic: bytes = b"orders") -> bytes:
+    return b"\0\3\0\1" + number.to_bytes(4, "big") + b"\0\5mylib\0\0\0\1" + len(topic).to_bytes(2, "big") + topic
+
+
+FRAMINGS = {
+    "size-missing": lambda frame: frame,
+    "size-counts-itself": lambda frame: (len(frame) + 4).to_bytes(4, "big") + frame,
+    "little-endian-size": lambda frame: len(frame).to_bytes(4, "little") + frame,
+}
+
+
+@pytest.mark.parametrize("kind", FRAMINGS)
+def test_explain_names_the_framing_of_several_messages(kind: str) -> None:
+    wrong, topics = FRAMINGS[kind], (b"orders", b"a", b"payments-2")
+    each = [pasted(number, topic) for number, topic in enumerate(topics, 7)]
+    assert named(*map(wrong, each)) == [[kind]] * 3
+    right = len(each[2]).to_bytes(4, "big") + each[2]
+    assert named(wrong(each[0]), wrong(each[1]), right) == [[kind], [kind], []]
+    assert named(right, wrong(each[0]), wrong(each[1])) == [[], [kind], [kind]]
+
+
+def test_explain_names_what_the_order_of_messages_shows() -> None:
+    token, request_of = b"\0ada\0secret", lambda version: request("SaslHandshake", version, b"\0\5PLAIN")
+    wrapped = request("SaslAuthenticate", 0, len(token).to_bytes(4, "big") + token, 2)
+    assert named(framed(request_of(1)), framed(token)) == [[], ["raw-sasl-token"]]
+    assert named(framed(request_of(0)), framed(token)) == [[], []]
+    assert named(framed(request_of(0)), framed(wrapped)) == [[], ["sasl-authenticate-after-v0"]]
+    assert named(framed(request_of(1)), framed(wrapped)) == [[], []]
+    first, second = framed(pasted(7)), framed(pasted(7, b"a"))
+    assert named(first, second) == [[], ["reused-correlation-id"]]
+    assert named(first, framed(pasted(8, b"a"))) == [[], []]
+    response = framed((7).to_bytes(4, "big") + bytes(12))
+    assert named(first, response, second) == [[], [], []]
+    assert named(first, first) == [[], []], "pasted twice"
+
+
+def test_explain_shows_no_password_of_a_token_out_of_place(capsys: pytest.CaptureFixture[str]) -> None:
+    data = framed(request("SaslHandshake", 1, b"\0\5PLAIN")) + framed(b"\0ada\0secret")
+    for form in ("tree", "hex", "json"):
+        run(["explain", data.hex(), "-f", form])
+        text = capsys.readouterr().out
+        assert "SaslAuthenticate" in text
+        assert "secret" not in text
+        assert b"secret".hex(" ") not in text

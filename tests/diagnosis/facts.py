@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kdbg.diagnosis import Case
@@ -172,3 +172,16 @@ def dicts(facts: Facts) -> list[dict[Any, Any]]:
     """The accounts of a ledger whose order rules see."""
     return [facts.sessions, facts.polls, facts.fetched, facts.written, facts.groups, facts.producers.by_id,
             facts.producers.transactional, facts.clusters.topics]  # fmt: skip
+
+
+def check(code: str, build: Callable[[Any], Facts], *, found: Iterable[Any], not_found: Iterable[Any]) -> None:
+    """Whether a rule finds a cause in what is built with some values, and in what is built with others does not.
+
+    So it is where others come first who do nothing wrong.
+    """
+    for value in found:
+        assert cases(build(value), code), (code, value)
+        assert cases(amid_others(build(value)), code), (code, value)
+    for value in not_found:
+        assert not cases(build(value), code), (code, value)
+        assert not cases(amid_others(build(value)), code), (code, value)

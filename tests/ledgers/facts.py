@@ -1,0 +1,32 @@
+"""Ledgers with one connection, and marks of exchanges, as tests here fill and read them."""
+
+from __future__ import annotations
+
+from kdbg.engine.engine import Engine
+from kdbg.ledgers import Ledgers
+from kdbg.ledgers.marks import Mark, Seen
+from kdbg.ledgers.sessions import Session
+from kdbg.messages.peers import Peers
+
+BROKER = ("10.0.0.2", 9092)
+PEERS = Peers(1, ("10.0.0.1", 50000), BROKER, 1)
+
+
+def mark(number: int = 1, time: int = 0, end: int | None = None, connection: int = 1) -> Mark:
+    return Mark(number, time, time if end is None else end, connection)
+
+
+def seen(*times: int) -> Seen:
+    found = Seen()
+    for number, time in enumerate(times, 1):
+        found.add(mark(number, time, time + 1))
+    return found
+
+
+def book() -> tuple[Ledgers, Session]:
+    """Ledgers with one connection of the client shop."""
+    ledgers = Ledgers(Engine().names_then)
+    session = ledgers.session(PEERS)
+    assert session is not None
+    session.client_ids["shop"] += 1
+    return ledgers, session

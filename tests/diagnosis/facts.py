@@ -152,6 +152,7 @@ def amid_others(facts: Facts) -> Facts:
     for client in ("other", "other-follower", "other-again"):
         session = facts.client(client, broker=broker, flow=flow)
         session.heard(mark(900), 18, 3, client, 9)
+        session.throttled, session.throttle_ms = seen(), 30
         facts.polls_of(session, replica=9 if client == "other-follower" else -1, requests=seen(), min_bytes=1,
                        max_wait_ms=500, times=[START])  # fmt: skip
         facts.reads(session, "others", requests=seen(), limit=1 << 20)

@@ -157,6 +157,10 @@ def test_consumers_that_get_nothing() -> None:
     facts = build((1, None, SECOND, None))
     facts.member("m3", client_id="late")  # of which nobody saw that it joined
     assert cases(facts, "idle-consumers") == []
+    for number, assigned in enumerate(({"lists": (0,)}, {})):
+        facts.member(f"x{number}", "more", topics=("lists",), joined=seen(), assigned=assigned, synced=seen(),
+                     last_sign=START + 9 * SECOND)  # fmt: skip
+    assert [case.who.group for case in cases(facts, "idle-consumers")] == ["more"]
 
 
 def test_a_poll_that_comes_too_late_by_what_a_member_says() -> None:

@@ -11,7 +11,7 @@ from kdbg.diagnosis.readiness import Missing, client_object, readiness, would_st
 from kdbg.diagnosis.stories import Subject, tell
 from kdbg.diagnosis.stories.text import SENTENCES, about, given_to, listed, spans
 from kdbg.diagnosis.text import duration
-from kdbg.ledgers.producers import Gap
+from kdbg.ledgers.producers import Gap, Transaction
 from kdbg.messages.peers import Decrypted, endpoint
 
 from .facts import BROKER, MS, SECOND, START, Facts, filled, mark, seen
@@ -279,3 +279,15 @@ def test_many_connections_are_not_told_one_by_one() -> None:
 def test_how_much_there_is_to_tell() -> None:
     assert about(Subject("x", {"batches": 1, "epochs": 2000})) == "1 batch, 2,000 epochs"
     assert about(Subject("x", {"batches": 2, "members": 1})) == "2 batches, 1 member"
+
+
+def test_a_transaction_that_is_open_at_the_end() -> None:
+    facts = Facts()
+    facts.last_time = START + 9 * SECOND
+    txn = facts.producers.transactions_of("books")
+    assert txn is not None
+    txn.transactions = [Transaction(mark(1), mark(2, SECOND, 2 * SECOND), True), Transaction(mark(3, 4 * SECOND))]
+    events = tell(facts, "transaction", "books", []) or []
+    assert [(event.kind, event.time - START, event.facts.get("for_ns")) for event in events] == [
+        ("transaction", 0, None), ("transaction-ends", 2 * SECOND, 2 * SECOND), ("transaction", 4 * SECOND, None),
+        ("transaction-open", 9 * SECOND, 5 * SECOND), ("end", 9 * SECOND, None)]  # fmt: skip

@@ -36,7 +36,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     for (client, topic, partition), all in found.items():
         if all[0][0].used(1).versions.keys() <= PARTIAL:
             continue  # these stop at a batch that is larger than they take
-        stuck = max((stuck_in(fetched) for _, fetched in all), default=0)
+        stuck = max(stuck_in(fetched) for _, fetched in all)
         starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]
         group = group_of(book, client)
         again = max((starts.count(start) for start in set(starts)), default=0) if group is not None else 0

@@ -425,6 +425,14 @@ def test_packets_that_places_cut_otherwise_bound_the_clocks_too() -> None:
     assert found.apart[0, 1].bounds == Bounds(MARK - 300, MARK + 300)
 
 
+def test_what_waits_is_known_even_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of packets that wait are not forgotten: the other place has them once more."""
+    monkeypatch.setattr(module, "MOST_BYTES", module.SLACK)
+    near = [request(number, 10 * number, 7 * number) for number in range(4 * MANY)]
+    far = [request(number, MARK + 100_000 + 10 * number, 7 * number) for number in range(4 * MANY)]
+    assert merged(merger(near, far)) == [plain(each) for each in near]
+
+
 def test_connections_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FLOWS", 8)
     packets = [packet(number, number, flow(1, 2, 1_000 + number), 1, b"x") for number in range(50)]

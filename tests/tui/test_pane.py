@@ -11,12 +11,16 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from kdbg.tui.held import HeldList
+from kdbg.tui.opened import Opened, Place
 from kdbg.tui.pages import Page
 from kdbg.tui.pane import Pane
+from kdbg.tui.panes import Bytes as BytesPane
+from kdbg.tui.panes import Fields
 from kdbg.tui.pieces import Piece
 from kdbg.tui.table import Heading
 
 from .test_panes import held
+from .test_pieces import dumped, small
 
 
 class Lines(Pane):
@@ -217,3 +221,78 @@ def test_a_click_on_a_title_sorts_by_its_column() -> None:
         assert "  lat↓ about" in str(heading.render())
 
     on_screen(heading, steps)
+
+
+def test_fields_are_folded_around_the_cursor() -> None:
+    pane = Fields()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        def at() -> str:
+            return pane.branch.path if pane.branch is not None else ""
+
+        pane.load(small(), "topics[0].parts[1].id")
+        assert (pane.cursor, at()) == (10, "topics[0].parts[1].id")
+        pane.load(small(), "no such")
+        assert pane.cursor == 0
+        pane.load(small(), "throttle", 1)
+        assert pane.cursor == 13, "the first, where no other message has it"
+        pane.go(10)
+        for direction, path, count in (
+            (-1, "topics[0].parts[1]", 16), (-1, "topics[0].parts[1]", 15), (-1, "topics[0].parts", 15),
+            (1, "topics[0].parts", 15), (-1, "topics[0].parts", 12), (1, "topics[0].parts", 15),
+        ):  # fmt: skip
+            pane.side(direction)
+            assert (at(), pane.count) == (path, count)
+        pane.fold_all()
+        assert pane.count == 16, "something is folded: all is unfolded"
+        assert at() == "topics[0].parts"
+        pane.fold_all()
+        assert (at(), pane.count) == ("topics", 7)
+        pane.enter()
+        assert pane.count == 9
+        await pilot.pause()
+        await pilot.click(pane, offset=(3, 3))
+        assert pane.count == 7
+        await pilot.click(pane, offset=(4, 3))
+        assert (pane.cursor, pane.count) == (3, 7)
+        branch = pane.branches.lines[3].below[0].below[0]
+        pane.show(branch)
+        assert pane.branch is branch
+
+    on_screen(pane, steps, (80, 24))
+
+
+def test_the_cursor_of_bytes_goes_from_byte_to_byte() -> None:
+    """Twenty bytes of one buffer on three lines, then three of another, each under a heading."""
+    pane = BytesPane()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        pane.load(dumped())
+        assert (pane.at, pane.lit, pane.cursor, pane.count) == (Place(0, 0, 0), [], 0, 6)
+        for move, buffer, place, line in (
+            (lambda: pane.side(1), 0, 1, 1), (lambda: pane.move(1), 0, 9, 2), (lambda: pane.move(1), 0, 17, 3),
+            (lambda: pane.move(1), 1, 1, 5), (lambda: pane.move(1), 1, 1, 5), (lambda: pane.side(1), 1, 2, 5),
+            (lambda: pane.side(1), 1, 2, 5), (lambda: pane.edge(-1), 0, 0, 1), (lambda: pane.side(-1), 0, 0, 1),
+            (lambda: pane.edge(1), 1, 2, 5), (lambda: pane.move(-1), 0, 18, 3), (lambda: pane.touch(0, 19), 0, 19, 3),
+            (lambda: pane.side(1), 1, 0, 5), (lambda: pane.side(-1), 0, 19, 3), (lambda: pane.move(-9), 0, 3, 1),
+        ):  # fmt: skip
+            move()
+            assert (pane.at, pane.cursor) == (Place(buffer, place, place + 1), line)
+        await pilot.pause()
+        for column, line, place in ((6, 2, 8), (8, 2, 8), (9, 2, 9), (29, 2, 15), (31, 2, 8), (38, 2, 15)):
+            pane.clicked(line, column)
+            assert pane.at.start == place, column
+        for column, line in ((0, 2), (39, 2), (31, 0), (18, 5)):
+            before = pane.at
+            pane.clicked(line, column)
+            assert pane.at == before, column
+        pane.light([Place(1, 0, 2), Place(0, 0, 1)])
+        assert (pane.at, pane.cursor) == (Place(1, 0, 2), 5)
+        pane.light([])
+        assert (pane.at, pane.lit) == (Place(1, 0, 2), [])
+        pane.load(Opened([], []))
+        for move in (lambda: pane.side(1), lambda: pane.edge(1), lambda: pane.move(1)):
+            move()
+            assert (pane.at, pane.cursor) == (Place(0, 0, 0), 0)
+
+    on_screen(pane, steps, (45, 12))

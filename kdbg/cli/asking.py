@@ -70,8 +70,8 @@ def run(
     for name in filters.given if tables else ():
         raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
     if options["master"]:
-        if options["timeout"] is not None or options["allow_files"]:
-            raise click.UsageError("--timeout and --allow-files are for questions without --master")
+        if options["timeout"] is not None:
+            raise click.UsageError("--timeout is for questions without --master")
         return by_spark(sources, asked, form, options, hide=hide)
     if options["conf"] or options["verbose"]:
         raise click.UsageError("--conf and --verbose are for Spark: --master says where it runs")
@@ -92,9 +92,14 @@ def by_spark(
     """Ask Spark about a folder of tables; return the exit status."""
     if len(sources) > 1:
         raise click.UsageError("--master is for one folder of tables, which kdbg pipeline writes")
+    from ..spark.query import statements
     from ..spark.query.sql import answer, opened
 
-    with opened(sources[0], options["master"], dict(options["conf"]), verbose=options["verbose"], hide=hide) as spark:
+    files = options["allow_files"]
+    for sql in () if files else asked.values():
+        statements.check(sql)
+    settings, verbose = dict(options["conf"]), options["verbose"]
+    with opened(sources[0], options["master"], settings, verbose=verbose, hide=hide, files=files) as spark:
         show(asked, lambda sql, limit: answer(spark, sql, limit), form)
     return 0
 

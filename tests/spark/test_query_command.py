@@ -62,6 +62,19 @@ def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> N
     )
 
 
+def test_only_the_tables_are_opened_unless_files_are_allowed(tables: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("correct horse")
+    there = f"SELECT * FROM text.`{secret}`"
+    done = call("query", tables, there, *HERE, "--format", "csv", "--conf", "spark.sql.runSQLOnFiles=true")
+    assert done.status == 2
+    assert "correct horse" not in done.out
+    assert "Traceback" not in done.err
+    done = call("query", tables, f"CREATE TEMPORARY VIEW a USING text OPTIONS (path '{secret}')", *HERE)
+    assert (done.status, "--allow-files" in done.err) == (2, True)
+    assert "correct horse" in query(tables, there, "--format", "csv", "--allow-files").out
+
+
 def test_csv_and_json_are_for_other_programs(tables: Path) -> None:
     done = query(tables, "--ask", "lag", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import KdbgError
 from .. import session
 from ..failures import failure
+from . import statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,9 +40,11 @@ class Answer(NamedTuple):
 @contextmanager
 def opened(
     folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False,
-    hide: bool = False,
+    hide: bool = False, files: bool = False,
 ) -> Iterator[SparkSession]:  # fmt: skip
     """Open a session in which the tables in `folder` are views, with `hide` without what records hold.
+
+    SQL may name other files if `files`.
 
     Raise `SparkError` without tables or Spark.
     """
@@ -49,11 +53,14 @@ def opened(
     from .views import finished
 
     finished(Output(folder))  # a session takes seconds to start: not for nothing
-    spark = session.start(master, ADAPTIVE | dict(configuration or {}), verbose=verbose)
+    closed = {} if files else statements.SETTINGS
+    spark = session.start(master, ADAPTIVE | dict(configuration or {}) | closed, verbose=verbose)
     _hush(not verbose)
     try:
         with _refusals(), _apart(spark) as call:
             call(lambda: name_tables(spark, folder, hide=hide))
+            for name, value in closed.items():  # the session may be older
+                call(partial(spark.conf.set, name, value))
         yield spark
     finally:
         session.stop(spark)

@@ -23,13 +23,13 @@ Packer = Callable[[bytes], bytes]
 Filler = Callable[[bytes, int], bytes | None]
 """Makes compressed bytes longer by so many bytes; None where it cannot."""
 SKIPPABLE = b"\x50\x2a\x4d\x18"
-LETTERS = b"x\0a\xff"
+LETTERS = b"x\0"
 """What stands for what was taken out, a blank first: a match with the bytes beside it can make the difference."""
 OTHERS = b"qzvkwjhgpfyb"
 """Letters that become some of them, one after the other: each makes the compressed bytes a little longer."""
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
-LEVELS = {GZIP: ((6, 8), (9, 8)), LZ4: ((0, 1), (9, 8), (16, 16)), ZSTD: ((3, 1), (1, 1), (9, 4), (19, 16))}
-"""Levels of compression, with their paces."""
+HARDEST = {GZIP: 9, LZ4: 16, ZSTD: 19}
+"""The levels that make the fewest bytes in a bearable time."""
 EACH, SPARE = 1 << 12, 1 << 33
 """Plain bytes that may be compressed at the fastest pace for each compressed byte of a batch, and more for all."""
 
@@ -127,8 +127,9 @@ def _ways(codec: int, old: bytes, magic: int) -> Iterator[tuple[Packer, Filler, 
     """
     if codec == SNAPPY:
         yield *snappy_packer(old), 4
-    for level, pace in LEVELS.get(codec, ()):
-        yield partial(compress, codec, magic=magic, level=level), fill_gzip if codec == GZIP else fill_frames, pace
+    filler = fill_gzip if codec == GZIP else fill_frames
+    for level, pace in ((None, 4), (HARDEST[codec], 16)) if codec in HARDEST else ():
+        yield partial(compress, codec, magic=magic, level=level), filler, pace
 
 
 def fill_gzip(packed: bytes, more: int) -> bytes | None:

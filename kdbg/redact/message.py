@@ -66,12 +66,8 @@ class Message:
             self.new[buffer][start:end] = data
             if free:
                 self.rooms[buffer].append(Room(start, end))
-        self.spans = {span.path: span for span in inspection.spans if len(self.old) > 1 or span.path.endswith("crc")}
-        self.entries = [
-            span for span in inspection.spans
-            if span.path.rpartition(".")[2] in SIZE_FIELDS and not span.path.startswith("header")
-        ]  # fmt: skip
-        self.all = {(span.buffer, span.path): span for span in inspection.spans}
+        self.spans = {span.path: span for span in inspection.spans}
+        self.entries = [span for span in inspection.spans if span.path.rpartition(".")[2] in SIZE_FIELDS]
         self.checksums = [list(self._checksums(buffer)) for buffer in range(len(self.old))]
         self.lost = 0
 
@@ -123,7 +119,7 @@ class Message:
                 continue
             path, _, name = span.path.rpartition(".")
             first, proves = SIZE_FIELDS[name]
-            begins, crc = self.all.get((buffer, f"{path}.{first}")), self.all.get((buffer, f"{path}.crc"))
+            begins, crc = self._field(path, first), self._field(path, "crc")
             if begins is not None and crc is not None:
                 yield crc.start, crc.end, min(begins.start + PREFIX + span.value, len(self.old[buffer])), proves
 

@@ -297,7 +297,7 @@ class Side:
             self.receiver.data(data, *marks[0][1:])
             return
         front, start = HEAD + self._openers[0].skip, 0
-        for (_, time, number), (following, _, _) in zip(marks, [*marks[1:], (1 << 62, 0, 0)], strict=True):
+        for (_, time, number), following in zip(marks, [*(place for place, _, _ in marks[1:]), 1 << 62], strict=True):
             end = min(max(following - front, start), len(data))
             if end > start:
                 self.receiver.data(data[start:end], time, number)

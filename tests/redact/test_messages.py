@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import kdbg
+from kdbg.messages.exchange import CapturedMessage
+from kdbg.redact.filling import Effort
+from kdbg.redact.message import Redacted, redact
 from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.checksum import crc32, crc32c
 from kdbg.wire.records.compression import compress, decompress
 
 from ..traffic import Talk, framed, header_bytes, packed, pcap
 from .leaks import batch, fetched, oauth, one_record, produced, sasl, scram, talk
-from .shared import messages, shared
+from .shared import halves, messages, shared
 
 CLIENT = (b"\x04kdbg", b"\x04xxxx")
 HEADER = header_bytes("Heartbeat", 0, "request", {"correlation_id": 1, "client_id": "kdbg"})
@@ -219,6 +222,36 @@ def test_compressed_records_are_blank_inside_and_as_long() -> None:
         assert b"customer" not in inside
         kept = sound(b"\x0c\0\0\0\1\1\0", codec)
         assert records_of(produced(kept), len(kept)) == kept, "nothing in it is replaced"
+
+
+def test_numbers_in_records_become_other_bytes_where_blanks_take_more() -> None:
+    made, effort = Substitutes("a seed"), Effort()
+    for codec in (1, 2, 3, 4):
+        for count in (1, 5, 12):
+            records = b"".join(one_record(struct.pack(">q", number)) for number in range(count))
+            old = sound(records, codec, count)
+            request, _ = halves(produced(old))
+            found = redact(request, made, effort)
+            assert (len(found.data), found.lost) == (len(request.data), 0)
+            assert len(decompress(codec, found.data[-len(old) + 61 :])) == len(records)
+
+
+def test_a_batch_that_takes_too_long_is_blank_and_counted() -> None:
+    records = one_record(bytes(range(50))) + one_record(b"a customer")
+    made, effort = Substitutes("a seed"), Effort(spare=-(1 << 40))
+    for codec in (1, 2, 3, 4):
+        old = sound(records, codec, 2)
+        request, _ = halves(produced(old))
+        effort.begin(0)
+        found = redact(request, made, effort)
+        assert (found.lost, found.data[-len(old) + 61 :]) == (1, b"x" * (len(old) - 61))
+    assert effort.given_up == 4
+
+
+def test_of_a_message_of_nobody_the_correlation_id_stays() -> None:
+    made = Substitutes("a seed")
+    for data, shown in ((b"\0\0\0\7what was said", b"\0\0\0\7xxxxxxxxxxxxx"), (b"\0\0", b"\0\0"), (b"", b"")):
+        assert redact(CapturedMessage(data, (0, 0), (1, 1), "response"), made, Effort()) == Redacted(shown, 0)
 
 
 def test_a_batch_that_was_cut_off_keeps_what_is_whole_of_its_records() -> None:

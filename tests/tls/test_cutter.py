@@ -171,6 +171,18 @@ def test_behind_a_gap_a_record_may_come_in_pieces() -> None:
         assert [event[0] for event in events[1:]] == [b"the second", b"one"]
 
 
+def test_bytes_that_begin_no_record_are_not_held() -> None:
+    made, events = cutter(b"one")
+    made.gap(10, 10, 1)
+    for byte in b"abcdefgh":
+        made.data(bytes([byte]), 20, 2)
+        assert made.held <= 5
+    made.data(bytes(1000), 30, 3)
+    assert made.held <= 5
+    made.data(ONE, 40, 4)
+    assert [event[:3] for event in events[:1]] == [("proves", b"one", 1018)]
+
+
 def test_a_record_behind_one_that_is_not_proven_has_its_own_packets() -> None:
     made, events = cutter(b"one")
     made.gap(10, 10, 1)

@@ -45,7 +45,7 @@ _INSIDE = bytes(
     letter if (chr(letter).isalnum() and letter < 128) or letter in b".-_:/+=@" else 32 for letter in range(256)
 )
 IPV4 = re.compile(rb"(?<![0-9])(?=([0-9]{1,3})([-._])([0-9]{1,3})\2([0-9]{1,3})\2([0-9]{1,3})(?![0-9]))")
-HARDWARE = re.compile(rb"[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}")
+HARDWARE = re.compile(rb"(?=([0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}))")
 
 
 def words(data: bytes) -> list[bytes]:
@@ -66,7 +66,7 @@ def addresses(word: bytes) -> Iterable[bytes]:
             yield bytes(parts)
     if word.count(b":") > 1 or word.count(b"-") > 4 or word.count(b".") > 1:
         for found in HARDWARE.finditer(word):
-            yield bytes.fromhex(re.sub(rb"[^0-9a-f]", b"", found[0]).decode())
+            yield bytes.fromhex(re.sub(rb"[^0-9a-f]", b"", found[1]).decode())
     if word.count(b":") > 1:
         try:
             yield ip_address(word.strip(b"/").decode()).packed

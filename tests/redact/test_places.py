@@ -55,6 +55,11 @@ def test_what_no_message_has_is_told_once() -> None:
         assert b"".join(unread) == bytes([*range(80, 100), *range(122, 136), *range(144, 160)]), cut
 
 
+    made, unread = places()
+    assert (made.replaced(104, STREAM[24:29]), made.replaced(113, STREAM[33:42])) == (b"first", b"behind it")
+    assert unread == []
+
+
 def test_a_direction_without_messages_is_blank() -> None:
     unread: list[bytes] = []
     made = Places(io.BytesIO(), unread.append)

@@ -124,7 +124,6 @@ class PipeTap:
             return
         for packet in packets:
             self._out.packet(0, time_ns, packet, len(packet))
-        self._out.tell(time_ns)
         if not (self._waits or self._soon):
             self._soon = True
             self._loop.call_soon(self._pump)

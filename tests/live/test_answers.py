@@ -214,6 +214,14 @@ def test_values_of_requests_at_both_sides_of_their_bounds() -> None:
 
     assert [join(session_timeout_ms=each) for each in (5999, 6000, 1_800_000, 1_800_001)] == [[26], [], [], [26]]
     assert [join(group_id=""), join(protocols=[]), join(protocol_type="")] == [[24], [23], [23]]
+    asked = {"group_id": "g", "session_timeout_ms": 1, "member_id": "", "protocol_type": "c", "protocols": []}
+    frame = kdbg.encode(asked, api="JoinGroup", version=0, direction="request", header={"correlation_id": 1})
+    header = header_of(frame)
+    assert header is not None
+    request = read_request(frame, header, NO)
+    assert request is not None
+    (one,) = rejections(request.message)
+    assert "1, expected 6000 to 1800000" in one.text
     for api in ("Heartbeat", "LeaveGroup"):
         body = {"member_id": "m"} | ({"generation_id": 1} if api == "Heartbeat" else {})
         assert [rejected(api, 0, group_id=each, **body) for each in ("", "g")] == [[24], []]

@@ -134,12 +134,14 @@ def test_nothing_is_held_for_a_screen_that_takes_nothing(monkeypatch: pytest.Mon
         office = Office(done.append)
         held = Held(1, PEERS, "request", bytes(1 << 18), None)
         assert not office.held(held), "no screen is there yet"
+        office.gone(1)
         await office.open(theirs)
         taken = 0
         while office.held(held):
             taken += 1
         office.close()
         assert not office.held(held)
+        office.gone(1)
         mine.close()
         while office._transport is not None:
             await asyncio.sleep(0.001)

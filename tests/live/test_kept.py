@@ -21,12 +21,14 @@ from kdbg.live.faults import Faults
 from kdbg.live.frames import Decision, Frames, Piece
 from kdbg.live.holding import Desk, Held
 from kdbg.live.listening import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local
-from kdbg.live.proxy import broker_endpoint, open_files
+from kdbg.live.proxy import Proxy, Upstream, broker_endpoint, open_files
 from kdbg.live.recorded import Recorded
 from kdbg.live.relay import OWN, Relay
 from kdbg.live.tap import Taps
 
+from .proxies import broker, running
 from .test_holding import PEERS, Person, Table, held_by
+from .test_limits import echo
 from .test_relay import ANSWER, METADATA, addresses, frame, produce, produced, request, response, taken
 
 MIB = 1 << 20
@@ -172,7 +174,10 @@ def test_a_held_message_is_an_exchange_as_far_as_it_can_be_read() -> None:
     wrong = ask.exchange({}, b"\xff" * 20)
     assert wrong.request is not None
     assert (wrong.api, wrong.version, wrong.correlation_id, wrong.request.data) == (None, 0, 0, b"\xff" * 20)
-    assert (wrong.request.first_packet, wrong.request.direction) == (0, "request")
+    assert found.request is not None
+    for half in (wrong.request, found.request):
+        assert (half.first_packet, half.last_packet, half.direction) == (0, 0, "request")
+        assert half.first_time == half.last_time > 0
     answer = Held(2, PEERS, "response", produce(2)[4:], produced(2)[4:])
     both = answer.exchange({UUID(int=1): "x"}, produced(2, error_code=6)[4:])
     assert answer.data == produced(2)[4:]
@@ -298,8 +303,45 @@ def test_several_are_told_of_the_same() -> None:
     ends = ("127.0.0.1", 5), ("127.0.0.1", 9092)
     taps.tap(*ends, True, METADATA, 1_000_000_000, 1)
     taps.tap(*ends, False, ANSWER, 1_000_000_500, 1)
+    before = one.capture
     taps.ended(*ends, 1_000_000_900, 1)
+    assert len(one.capture) > len(before), "each end closes"
     assert one.capture == two.capture
     (found,) = one.exchanges()
     assert found.request is not None
     assert (found.latency, found.request.first_time, one.exchanges(api="fetch")) == (500, 1_000_000_000, [])
+
+
+# A proxy
+
+
+def test_a_broker_that_is_followed_gets_any_port_where_the_next_is_taken() -> None:
+    async def work() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        proxy = Proxy(Listening("127.0.0.1", port), Upstream())
+        assert proxy.listen([("127.0.0.1", 9)]) == [("127.0.0.1", port)]
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            proxy._ports._port = taken.getsockname()[1]
+            host, other = proxy.addresses.change("10.0.0.1", 9092)
+            assert (host, other not in (taken.getsockname()[1], 9092)) == ("127.0.0.1", True)
+            proxy._ports._port = taken.getsockname()[1]
+            with pytest.raises(InputError, match="cannot be listened on"):
+                proxy.listen([("127.0.0.1", 10)])
+        await proxy.close()
+
+    asyncio.run(work())
+
+
+def test_a_request_that_is_sent_by_hand_is_shown_as_the_clients() -> None:
+    desk = Desk(Person())
+    with broker(echo) as peer, running(peer, desk=desk) as stage, stage.connect() as sock:
+        sock.sendall(METADATA)
+        stage.wait(lambda: len(stage.exchanges()) == 1)
+        sock.recv(1 << 16)
+        loop = stage.proxy._listeners[peer]._loop
+        loop.call_soon_threadsafe(desk.repeat, sock.getsockname()[:2], METADATA[4:])
+        stage.wait(lambda: len(stage.exchanges()) == 2)
+        found = stage.exchanges()[1]
+        assert found.request is not None
+        assert found.request.data[8:] == METADATA[12:]

@@ -121,7 +121,7 @@ def test_topics_are_as_large_as_anything_that_is_said_of_them() -> None:
     assert wanted(planned(unknown).steps, {NEW: "x"}) == {}
     left = exchange("Fetch", 4, {"replica_id": 3, "max_wait_ms": 1, "min_bytes": 1, "topics": [
         {"topic": "b", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}]}]})  # fmt: skip
-    assert wanted(planned(left).steps, {}) == {}
+    assert wanted(planned(left, fetch("c", 0)).steps, {}) == {"c": Wanted(1, 1)}
 
 
 # Words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -109,3 +110,8 @@ def test_the_exchanges_of_a_mock_can_be_had(kdbg_mock: Callable[..., RunningMock
         sent(address(mock), data, 5)
     found = mock.exchanges(api="produce")
     assert [exchange.errors and exchange.errors[0].name for exchange in found] == [[], "INVALID_REQUIRED_ACKS"]
+    with kdbg.read_capture(io.BytesIO(mock.capture), api="produce") as reading:
+        assert [exchange.request and exchange.request.data for exchange in reading] == [
+            exchange.request and exchange.request.data for exchange in found]  # fmt: skip
+    mock.close()
+    assert (mock.answered, mock.unanswered, len(mock.problems)) == (2, [], 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -232,14 +233,15 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
             assert (list(capture), capture.packets, capture.lost) == ([], 3, Lost(4, 0))
 
 
-def captured(wanted: Wanted, work: Any) -> tuple[bytes, list[Any]]:
-    """What a reader gets while `work` is done, and what is reported."""
+def captured(wanted: Wanted, work: Any, last: bytes = b"") -> tuple[bytes, list[Any]]:
+    """What a reader gets while `work` is done, until it got `last`, and what is reported."""
     packets, control, report = os.pipe(), os.pipe(), os.pipe()
 
     def run() -> None:
         try:
             capture(wanted, packets[1], control[0], report[1])
         finally:
+            gc.collect()  # what the end of the process would close
             for end in (packets[1], control[0], report[1]):
                 os.close(end)
 
@@ -247,10 +249,13 @@ def captured(wanted: Wanted, work: Any) -> tuple[bytes, list[Any]]:
     thread.start()
     with os.fdopen(packets[0], "rb") as stream, os.fdopen(report[0], "rb") as said:
         first = json.loads(said.readline())
+        data = b""
         if not first["problem"]:
             work()
+            while last not in data:
+                data += os.read(stream.fileno(), 1 << 16)
         os.close(control[1])
-        data = stream.read()
+        data += stream.read()
         lines = [first, *map(json.loads, said)]
     thread.join()
     return data, lines
@@ -279,7 +284,7 @@ def datagrams(count: int, size: int) -> tuple[str, Any]:
 def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Path) -> None:
     expression, work = datagrams(5, 100)
     path = str(tmp_path / "x.pcapng")
-    data, lines = captured(Wanted(interface, expression, link + 28 + 40, 1 << 21, path), work)
+    data, lines = captured(Wanted(interface, expression, link + 28 + 40, 1 << 21, path), work, b"\4" * 40)
     assert lines == [{"problem": ""}, Outcome(5, 0, 0, [path])._asdict()]
     for each in (data, Path(path).read_bytes()):
         with RawPcapNgReader(io.BytesIO(each)) as reader:

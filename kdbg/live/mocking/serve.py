@@ -207,19 +207,17 @@ class Talk(asyncio.Protocol):
     def _work_off(self) -> None:
         """Give the answers that are due; the first that is not has all others wait."""
         while self._waiting and self._timer is None and not self._full and not self._transport.is_closing():
-            reply = self._waiting[0]
+            reply = self._waiting.popleft()
             if reply.seconds:
-                self._waiting[0] = reply._replace(seconds=0.0)
+                self._waiting.appendleft(reply._replace(seconds=0.0))
                 self._timer = asyncio.get_running_loop().call_later(reply.seconds, self._go_on)
-                break
-            self._waiting.popleft()
-            if reply.hang_up:
+            elif reply.hang_up:
                 self._transport.close()
-                break
-            assert reply.data is not None
-            data = SIZE.pack(len(reply.data)) + reply.data
-            self._tell(False, data)
-            self._transport.write(data)
+            else:
+                assert reply.data is not None
+                data = SIZE.pack(len(reply.data)) + reply.data
+                self._tell(False, data)
+                self._transport.write(data)
         self._read()
 
     def _go_on(self) -> None:

@@ -1,0 +1,164 @@
+"""What a proxy says, line by line, and what a program asks of one that runs in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import kdbg
+from kdbg.client.settings import show
+from kdbg.errors import InputError
+from kdbg.live.load import Load
+from kdbg.live.proxy import Upstream
+from kdbg.live.running import RunningProxy
+from kdbg.live.threads import LoopThread
+
+from .proxies import answered, asked, broker, read_frame, running
+from .test_limits import echo, is_served
+from .test_relay import BROKERS, frame, response
+
+
+def responds(sock: socket.socket) -> None:
+    while True:
+        number = int.from_bytes(read_frame(sock)[4:8])
+        sock.sendall(answered(number, ("kafka", 9092)))
+
+
+def is_closed(sock: socket.socket) -> bool:
+    try:
+        return sock.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_a_running_proxy_is_asked_what_was_said(kdbg_proxy: Callable[..., RunningProxy]) -> None:
+    with broker(responds) as peer:
+        proxy = kdbg_proxy(show(peer), faults=["Metadata: delay 1ms"], seed=5)
+        host, port = proxy.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sock:
+            sock.sendall(asked(1) + asked(2))
+            bodies = [kdbg.decode(read_frame(sock), api="Metadata", version=1, direction="response").body
+                      for _ in range(2)]  # fmt: skip
+        (told,) = {(one["host"], one["port"]) for body in bodies for one in body["brokers"]}
+        assert proxy.addresses == {peer: (host, int(port)), ("kafka", 9092): told}
+        assert (told[0], proxy.seed) == ("127.0.0.1", 5)
+        assert [(one.api, one.correlation_id, one.fault) for one in proxy.applied] == [
+            ("Metadata", number, "Metadata: delay 1ms") for number in (1, 2)]  # fmt: skip
+        assert [exchange.correlation_id for exchange in proxy.exchanges()] == [1, 2]
+        assert proxy.exchanges(api="fetch") == []
+        assert proxy.said == [f"{proxy.address} stands for {show(peer)}", f"{show(told)} stands for kafka:9092"]
+        proxy.close()
+        proxy.close()
+        assert proxy.capture.startswith(b"\x4d\x3c\xb2\xa1")
+        kept = kdbg_proxy(show(peer), keep_addresses=True)
+        host, port = kept.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sock:
+            sock.sendall(asked(1))
+            body = kdbg.decode(read_frame(sock), api="Metadata", version=1, direction="response").body
+        assert [(one["host"], one["port"]) for one in body["brokers"]] == [("kafka", 9092)]
+    with pytest.raises(InputError, match="no action"):
+        kdbg.proxy("x:1", faults=["Fetch: dance"])
+    kept.close()
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be listened on"):
+        kdbg.proxy("x:1", listen=taken.getsockname()).start()
+    assert "kdbg proxy" not in {each.name for each in threading.enumerate()}
+
+
+def test_what_goes_wrong_is_a_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = free.getsockname()[:2]
+    with running(nobody) as stage:
+        with stage.connect() as sock:
+            assert is_closed(sock)
+        stage.wait(lambda: len(stage.said) == 2)
+        assert stage.said[1].startswith(f"{show(nobody)} cannot be reached: ")
+        assert "no answer in time" not in stage.said[1]
+        stage.wait_until_empty()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        context = ssl.create_default_context()
+        peer = silent.getsockname()[:2]
+        with running(peer, upstream=Upstream(timeout=0.05, tls=context)) as stage:
+            with stage.connect() as sock:
+                assert is_closed(sock)
+            stage.wait(lambda: len(stage.said) == 2)
+            assert stage.said[1] == f"{show(peer)} cannot be reached: no answer in time"
+    assert Upstream() == Upstream(10.0, None, "", None, False)
+
+
+def test_a_response_that_cannot_be_rewritten_is_said_once() -> None:
+    broken = frame(response("Metadata", 1, 1, brokers=BROKERS, controller_id=0, topics=[])[4:-6])
+
+    def answer(sock: socket.socket) -> None:
+        read_frame(sock)
+        sock.sendall(broken)
+        sock.recv(1)
+
+    with broker(answer) as peer, running(peer) as stage:
+        for count in (1, 2):
+            with stage.connect() as sock:
+                sock.sendall(asked(1))
+                assert frame(read_frame(sock)) == broken
+            stage.wait(lambda count=count: stage.proxy.unread == count)
+        stage.wait_until_empty()
+        assert len(stage.said) == 2
+        assert "its addresses are the brokers' own" in stage.said[1]
+
+
+def test_that_memory_is_short_is_said_with_the_number_of_messages() -> None:
+    with broker(echo) as peer, running(peer) as stage:
+        load = stage.proxy._load
+        assert isinstance(load, Load)
+        for messages in (1, 1):
+            load.lose(messages)
+        lines = [line for line in stage.said if "--max-memory" in line]
+        assert len(lines) == 1, "one line a second"
+        assert "1 message passed" in lines[0]
+
+
+def test_connections_are_numbered_and_counted() -> None:
+    with broker(echo) as peer, running(peer) as stage:
+        socks = [stage.connect() for _ in range(3)]
+        assert all(map(is_served, socks))
+        assert stage.proxy.connections == 3
+        numbers = sorted(session.peers.number for session in stage.proxy._sessions)
+        assert numbers == [1, 2, 3]
+        assert {session.peers.broker for session in stage.proxy._sessions} == {peer}
+        assert {session.peers.client for session in stage.proxy._sessions} == {sock.getsockname() for sock in socks}
+        for sock in socks:
+            sock.close()
+        stage.wait_until_empty()
+        assert stage.proxy.connections == 3
+
+
+def test_a_thread_runs_coroutines_and_ends_with_what_it_is_at() -> None:
+    thread, over = LoopThread("of a test"), list[Any]()
+
+    async def lasts() -> None:
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            over.append(1)
+
+    async def begin() -> int:
+        over.append(asyncio.get_running_loop().create_task(lasts()))
+        await asyncio.sleep(0)
+        return 7
+
+    async def fail() -> None:
+        raise KeyError("x")
+
+    thread.start()
+    assert thread.do(begin()) == 7
+    assert {each.name for each in threading.enumerate()} >= {"of a test"}
+    with pytest.raises(KeyError):
+        thread.do(fail())
+    thread.close()
+    assert over[1:] == [1]
+    assert "of a test" not in {each.name for each in threading.enumerate()}
+    thread.close()

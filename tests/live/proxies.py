@@ -110,14 +110,19 @@ def answered(number: int, *brokers: tuple[str, int], version: int = 1) -> bytes:
 
 
 def read_frame(sock: socket.socket) -> bytes:
-    """The next frame, without its size."""
+    """The next frame, without its size; what follows it is left to be received."""
+    return received(sock, int.from_bytes(received(sock, 4)))
+
+
+def received(sock: socket.socket, size: int) -> bytes:
+    """So many bytes."""
     data = b""
-    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4]):
-        more = sock.recv(1 << 16)
+    while len(data) < size:
+        more = sock.recv(size - len(data))
         if not more:
             raise ConnectionError(f"{len(data)} bytes, then the end")
         data += more
-    return data[4:]
+    return data
 
 
 def reset(sock: socket.socket) -> None:

@@ -20,8 +20,8 @@ from kdbg.live.effects import Send
 from kdbg.live.faults import Faults
 from kdbg.live.frames import Decision, Frames, Piece
 from kdbg.live.holding import Desk, Held
-from kdbg.live.listening import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local
-from kdbg.live.proxy import Proxy, Upstream, broker_endpoint, open_files
+from kdbg.live.listening import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local, open_files
+from kdbg.live.proxy import Proxy, Upstream, broker_endpoint
 from kdbg.live.recorded import Recorded
 from kdbg.live.relay import OWN, Relay
 from kdbg.live.tap import Taps

@@ -88,7 +88,7 @@ def test_what_goes_wrong_is_a_line() -> None:
                 assert is_closed(sock)
             stage.wait(lambda: len(stage.said) == 2)
             assert stage.said[1] == f"{show(peer)} cannot be reached: no answer in time"
-    assert Upstream() == Upstream(10.0, None, "", None, False)
+    assert Upstream() == Upstream(10.0, None, "", None)
 
 
 def test_a_response_that_cannot_be_rewritten_is_said_once() -> None:

@@ -119,7 +119,7 @@ def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
     for path in files[1:]:
         assert path.stat().st_size <= 64 << 10
         read = call("decode", path, "-f", "json")
-        assert names(read.lines)["Produce"] > 50
+        assert names(read.lines)["Produce"] > (0 if path == files[-1] else 50), "the last file has just begun"
     assert names(read.lines)["Produce"] < 2000 <= names(seen)["Produce"]
 
 

@@ -54,7 +54,6 @@ def test_what_no_message_has_is_told_once() -> None:
         made.replaced(80 + cut, STREAM[cut:])
         assert b"".join(unread) == bytes([*range(80, 100), *range(122, 136), *range(144, 160)]), cut
 
-
     made, unread = places()
     assert (made.replaced(104, STREAM[24:29]), made.replaced(113, STREAM[33:42])) == (b"first", b"behind it")
     assert unread == []

@@ -16,6 +16,8 @@ from kdbg.tui.app import Browser
 from .driving import CAPTURES, drive, lines, press, until
 
 FILE = Path(__file__).with_name("walked.txt")
+STILL = 8
+"""A screen is still that is drawn so often alike: on a busy machine the reader's answer comes a moment later."""
 Step = tuple[str, ...]
 WALKS: dict[str, tuple[str, tuple[int, int], Sequence[Step]]] = {
     "narrow": ("errors.pcap", (80, 24), (
@@ -65,14 +67,13 @@ async def still(app: Browser, pilot: Pilot[None]) -> list[str]:
     await press(app, pilot)
     if app.below.name == "numbers":
         await until(pilot, lambda: "exchanges" in str(app.query_one("#numbers-text", Static).render()))
-    before: list[str] = []
-    while True:
+    before, same = [""], 0
+    while same < STILL:
         app.tick()
         await pilot.pause(0.02)
         now = [line.rstrip() for line in lines(app)]
-        if now == before:
-            return now
-        before = now
+        before, same = now, same + 1 if now == before else 0
+    return before
 
 
 def main() -> None:

@@ -43,9 +43,10 @@ class InterfaceRun(Watching):
 
     def run(self, wanted: Wanted) -> int:
         """Say what is watched, and show it; return the exit status."""
-        self.say(f"watching {escape(self.name)} ({escape(wanted.expression)}); Ctrl-C ends it")
         try:
-            return self.watch(self.feed.stream)
+            with self.heard():  # before the line: who reads it may press Ctrl-C at once
+                self.say(f"watching {escape(self.name)} ({escape(wanted.expression)}); Ctrl-C ends it")
+                return self.watch(self.feed.stream)
         except UnknownCapture:  # it ended before it had begun
             self.ended()
             return self.status or REFUSED

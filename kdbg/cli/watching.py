@@ -60,7 +60,7 @@ class Watching(Streaming, Run):
         It must have a descriptor, and hold nothing back: `os.fdopen(fd, "rb", buffering=0)`. Raise `CaptureError` for
         one that ends before it has begun.
         """
-        with self._heard():
+        with self.heard():
             try:
                 with seldom_collected(), Capture(open_source(stream)) as capture:
                     self.files += 1
@@ -82,7 +82,7 @@ class Watching(Streaming, Run):
         return super().closing() + ["nothing lost"] * none
 
     @contextmanager
-    def _heard(self) -> Iterator[None]:
+    def heard(self) -> Iterator[None]:
         """Make a context in which Ctrl-C and SIGTERM are heard as the class says; in a thread they are not."""
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -141,10 +141,10 @@ class Listener:
         self._refused()
 
 
-class Room:
-    """Descriptors that are left for connections; `each` is how many one takes. `say` gets a line for those refused.
+class DescriptorLimit:
+    """Open files that this process may have for connections; each takes `each`. `say` gets a line for refusals.
 
-    `limit` is how many files this process may have open. What is open at `begin` is not left for connections.
+    `limit` is how many files this process may have open. Files that are open at `begin` count, too.
     """
 
     limit: int

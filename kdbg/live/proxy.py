@@ -20,7 +20,7 @@ from ..messages.peers import Peers
 from .addresses import MOST, Address, Addresses
 from .effects import Meddler
 from .holding import Desk
-from .listening import NO_ROOM, Listener, Listening, Ports, Room, accept, turns
+from .listening import NO_ROOM, DescriptorLimit, Listener, Listening, Ports, accept, turns
 from .load import Load
 from .notices import Notices
 from .relay import Relay
@@ -64,7 +64,7 @@ class Proxy:
         faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
         say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
-        self._descriptors = Room(PER_SESSION, say)
+        self._descriptors = DescriptorLimit(PER_SESSION, say)
         self._most = max(min(most, self._descriptors.limit // LISTENERS), 1)
         self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
         self.connections = self.unread = 0

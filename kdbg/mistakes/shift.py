@@ -1,4 +1,4 @@
-"""How a correction moves the bytes after it, so that what is found behind it is named where it was."""
+"""How a correction moves the bytes after it: a later mistake is named at its byte in the original message."""
 
 from __future__ import annotations
 

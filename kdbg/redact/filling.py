@@ -80,7 +80,7 @@ class Plain(NamedTuple):
         return sum(end - start for start, end in self.rooms)
 
     def filled(self, letter: int, others: bytes) -> bytes:
-        """Return the bytes with these in the rooms, and a letter behind them."""
+        """Return the bytes with `others` in the rooms, then `letter` up to their ends."""
         data, used = bytearray(self.data), 0
         for start, end in self.rooms:
             size = end - start

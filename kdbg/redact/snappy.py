@@ -62,7 +62,7 @@ Element = Literal | Copy
 
 
 def _extra(length: int) -> int:
-    """Return the bytes behind the tag that the length of a literal takes."""
+    """Return how many bytes the length of a literal takes after its tag."""
     return ((length - 1).bit_length() + 7) // 8 if length > 60 else 0
 
 
@@ -92,7 +92,7 @@ def elements(block: bytes) -> tuple[bytes, list[Element]]:
 
 
 def plainer(block: bytes, more: int) -> bytes:
-    """Return a sound block with as many elements in front as one literal as make it longer by no more bytes."""
+    """Return a valid block whose first elements are one literal: as many as make it longer by `more` bytes at most."""
     front, found = elements(block)
     rest, length, best = len(block) - len(front), 0, (0, 0)
     for count, element in enumerate(found, 1):
@@ -106,7 +106,7 @@ def plainer(block: bytes, more: int) -> bytes:
 
 
 def longer(block: bytes, more: int) -> bytes:
-    """Return a sound block made longer by so many bytes, or by as many as it has room for."""
+    """Return a valid block made longer by `more` bytes, or by as many as its elements allow."""
     if not more:
         return block
     front, found = elements(block)

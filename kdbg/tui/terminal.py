@@ -15,7 +15,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 LOOK = 0.2
-"""Seconds between two looks whether the terminal is there."""
+"""Seconds between two checks for a hangup."""
 KEYS = 0
 """The descriptor that keys come from."""
 STATUS = 128 + 1
@@ -37,7 +37,7 @@ class TerminalApp(App[None]):
         return TerminalDriver if found is LinuxDriver else found
 
     def on_mount(self) -> None:
-        """Begin to look whether the terminal is there."""
+        """Check for a hangup at intervals."""
         self.set_interval(LOOK, self.end_with_terminal)
 
     def end_with_terminal(self) -> None:

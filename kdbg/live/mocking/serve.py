@@ -17,7 +17,7 @@ from ...engine.requests import read_header
 from ...errors import InputError
 from ..addresses import Addresses
 from ..frames import FRONT, Decision, Frames
-from ..listening import Listener, Listening, Ports, Room, accept, turns
+from ..listening import DescriptorLimit, Listener, Listening, Ports, accept, turns
 from ..notices import Notices
 from ..session import Tap
 from .answers import Answers, Reply
@@ -52,7 +52,7 @@ class Mock:
         self.connections = 0
         self.tap = tap
         self._listening, self._ports, self._say = listening, Ports(listening), say
-        self._trouble, self._descriptors = Notices(say), Room(PER_CONNECTION, say)
+        self._trouble, self._descriptors = Notices(say), DescriptorLimit(PER_CONNECTION, say)
         self._listeners: list[Listener] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._open_ones: set[Talk] = set()
@@ -71,7 +71,7 @@ class Mock:
         """Take no more connections, end those that there are."""
         for listener in self._listeners:
             listener.close()
-        await turns()  # connections that were just accepted are told to their talks
+        await turns()  # lets accepted connections reach their talks
         for talk in [one for one in self._open_ones if one.is_connected]:
             talk.close()
         for task in list(self._tasks):
@@ -92,7 +92,7 @@ class Mock:
         try:
             return self._open(broker)
         except InputError as error:
-            self._trouble.say(f"clients are told {show(broker)} as it is: {error}")
+            self._trouble.say(f"clients connect to {show(broker)} directly: {error}")
             return None
 
     def _has_room(self) -> bool:

@@ -1,7 +1,7 @@
-"""Which SQL Spark may have from users: questions about the tables that are there.
+"""The SQL that users may send to Spark: queries of the tables.
 
 Other statements, and some functions, open files or run programs. Spark itself opens files that a question names as
-tables (`parquet.`/path``) unless `SETTINGS` are set. The words are told apart as Spark's SqlBaseLexer.g4 does.
+tables (`parquet.`/path``) unless `SETTINGS` are set. Tokens are those of Spark's SqlBaseLexer.g4.
 """
 
 from __future__ import annotations

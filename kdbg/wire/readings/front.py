@@ -18,9 +18,9 @@ FrontReader = Callable[[bytes], Mapping[str, Any]]
 
 @cache
 def front_reader(header: Node, body: WireStruct, names: tuple[str, ...]) -> FrontReader | None:
-    """Return what reads these fields of a body behind such a header; None where the body has none of them.
+    """Return what reads these fields of a body after such a header; None where the body has none of them.
 
-    A tagged field stands after all others, so the whole body is read for it.
+    Tagged fields follow all others, so the complete body is read for one.
     """
     wanted = [i for i, field in enumerate(body.fields) if field.name in names]
     tagged = any(field.name in names for field in (body.tags or {}).values())

@@ -101,7 +101,7 @@ def size_of(text: str, least: int = LEAST) -> int:
     except (ValueError, OverflowError):
         size = -1
     if size < least:
-        raise InputError(f"{text!r} is no size: wanted is such as 512MB or 4GB, at least {_said(least)}")
+        raise InputError(f"invalid size {text!r}: use a value such as 512MB or 4GB, at least {_said(least)}")
     return size
 
 

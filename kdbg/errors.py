@@ -99,7 +99,7 @@ class UnknownApi(GrammarError):
 
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg apis` lists them"
-        return f"no API called {self.api!r}{hint}"
+        return f"unknown API {self.api!r}{hint}"
 
 
 class UnknownPayload(GrammarError):
@@ -114,7 +114,7 @@ class UnknownPayload(GrammarError):
 
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg grammar payloads` lists them"
-        return f"no payload called {self.name!r}{hint}"
+        return f"unknown payload {self.name!r}{hint}"
 
 
 class UnknownVersion(GrammarError):
@@ -130,7 +130,7 @@ class UnknownVersion(GrammarError):
         self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
 
     def __str__(self) -> str:
-        return f"{self.api} has no version {self.version}; kdbg knows {self.lowest} to {self.highest}"
+        return f"{self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
 
 
 class DefinitionError(KdbgError, ValueError):

@@ -43,7 +43,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (UnknownApi(4711), "no API called 4711; `kdbg apis` lists them", GrammarError),
     (UnknownPayload("Foo", ("Bar",)), "no payload called 'Foo'; did you mean Bar?", GrammarError),
     (UnknownPayload("Foo"), "no payload called 'Foo'; `kdbg grammar payloads` lists them", GrammarError),
-    (UnknownVersion("Fetch", 99, 0, 18), "Fetch has no version 99; kdbg knows 0 to 18", GrammarError),
+    (UnknownVersion("Fetch", 99, 0, 18), "Fetch has no version 99; supported: 0 to 18", GrammarError),
     (DefinitionError("A.json", 7, "Foos.Bar", "no type"), "A.json:7: Foos.Bar: no type", ValueError),
     (DefinitionError("A.json", 1, "", "is empty"), "A.json:1: is empty", ValueError),
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),

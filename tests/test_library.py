@@ -91,7 +91,7 @@ class TestDecode:
             kdbg.decode(b"", api="metdata", version=1, direction="request")
         with pytest.raises(UnknownApi):
             kdbg.decode(b"", api=4711, version=1, direction="request")
-        with pytest.raises(UnknownVersion, match="Metadata has no version 99; kdbg knows 0 to "):
+        with pytest.raises(UnknownVersion, match="Metadata has no version 99; supported: 0 to "):
             kdbg.decode(b"", api=3, version=99, direction="request")
         with pytest.raises(BuildError, match="'request' or 'response', not 'sideways'"):
             kdbg.decode(b"", api=3, version=1, direction="sideways")  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from kdbg.capture.source import Source, open_source
 from kdbg.findings import Finding, Kind
 from kdbg.findings.facts import CaptureTrouble
 
-FRAGMENTED = "a fragment of an IP packet whose other fragments are not in the capture"
+FRAGMENTED = "an IP fragment whose other fragments are not in the capture"
 MOST_NOTES = 100
 Data: TypeAlias = bytes
 """What `Capture` cannot call bytes, as it counts them under that name."""

@@ -71,7 +71,7 @@ def open_reader(
 def _unknown(magic: bytes, trouble: str) -> str:
     if trouble:
         return trouble
-    return f"is neither pcap nor pcapng (it begins {magic.hex(' ')})" if magic else "is empty"
+    return f"not a pcap or pcapng file (starts with {magic.hex(' ')})" if magic else "is empty"
 
 
 def _beginning(source: Source) -> UnknownCapture:

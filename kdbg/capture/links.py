@@ -76,7 +76,7 @@ def _foreign(link: int, note: Callable[[str], None]) -> Callable[[bytes], Found]
 
         require(link)
     except LookupError:
-        note(f"link type {link} is unknown: its packets are passed over")
+        note(f"unknown link type {link}: packets skipped")
     except ImportError:
         note(f"link type {link} is read by scapy, which is not installed: its packets are passed over")
     else:
@@ -89,7 +89,7 @@ def _innermost(link: int, data: bytes, note: Callable[[str], None]) -> Found:
     try:
         from kdbg.capture.tunnels import innermost
     except ImportError:
-        note("a tunnel is read by scapy, which is not installed: its packets are passed over")
+        note("tunnelled packets skipped: install scapy to decode them")
         return None
     return innermost(link, data)
 

@@ -66,7 +66,7 @@ def read_bytes(text: str | bytes) -> Pasted:
             return Pasted(raw, "raw")
     text = text.replace("\r\n", "\n").lstrip("\ufeff")
     if not text.strip():
-        raise InputError(f"there are no bytes to read: give {FORMS}")
+        raise InputError(f"no bytes found in the input; accepted: {FORMS}")
     if dump := dumped(text):
         return _payload(*dump)
     for reader in (_quoted, _escaped, _listed, _hex, _base64):
@@ -255,7 +255,7 @@ def _complaint(text: str) -> str:
     if index == start and (further := _reach(r"[A-Za-z0-9_+/=\s-]*", text)) < end:
         index = further
     index = index if index < end else start
-    return f"{text[index]!r} at {_place(text, index)} fits none of the forms read: {FORMS}"
+    return f"cannot parse {text[index]!r} at {_place(text, index)}; accepted input: {FORMS}"
 
 
 def _reach(pattern: str, text: str) -> int:

@@ -213,4 +213,4 @@ def _inflated(
     except error as reason:
         raise OSError(f"the {codec} stream is damaged ({reason})") from reason
     if not decoder.eof:
-        raise OSError(f"the {codec} stream breaks off")
+        raise OSError(f"the {codec} stream is truncated")

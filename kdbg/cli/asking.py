@@ -66,15 +66,15 @@ def run(
     tables = [source for source in sources if holds_tables(source)]
     filters = take_filters(dict(options))
     if tables and len(sources) > 1:
-        raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+        raise click.UsageError("give either captures or one table folder, not both")
     for name in filters.given if tables else ():
-        raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
+        raise click.UsageError(f"{option_name(name)} applies to captures; for tables, pass it to kdbg pipeline")
     if options["master"]:
         if options["timeout"] is not None:
             raise click.UsageError("--timeout is for questions without --master")
         return by_spark(sources, asked, form, options, hide=hide)
     if options["conf"] or options["verbose"]:
-        raise click.UsageError("--conf and --verbose are for Spark: --master says where it runs")
+        raise click.UsageError("--conf and --verbose require --master (they configure Spark)")
     from ..query.bounds import Bounds
     from ..query.database import Database
 
@@ -203,7 +203,7 @@ def lines(answer: Answer, form: Form, name: str) -> Iterator[str | bytes]:
         return
     twice = [column for column in columns if columns.count(column) > 1]
     if twice:
-        raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
+        raise InputError(f"two columns are named {twice[0]!r}: rename one with AS")
     front = {"question": name} if name else {}
     for row in answer.rows:
         yield json_line([*front, *columns], [*front.values(), *row])

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…|DIR", type=click.Path(allow_dash=True))
-@click.option("--follow", is_flag=True, help="Go on as files grow, and stay at the last exchange.")
-@click.option("--light", is_flag=True, help="Colours for a light terminal; d changes them.")
+@click.option("--follow", is_flag=True, help="Follow growing files and stay on the newest exchange.")
+@click.option("--light", is_flag=True, help="Use the light theme (press d to switch).")
 @click.option("--local", is_flag=True, help="Show when messages were sent in local time.")
 @click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets.")
 @values_option
@@ -69,5 +69,5 @@ def of_tables(files: tuple[str, ...], filters: Filters, look: Look, *, hide: boo
     for name in filters.given:
         raise click.UsageError(f"{option_name(name)} is for captures; over tables / takes a condition in SQL")
     if follow:
-        raise click.UsageError("--follow is for captures that grow")
+        raise click.UsageError("--follow works with captures, not with tables")
     return browse(files[0], look, hide=hide, light=light)

@@ -43,7 +43,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ..signals.metrics import Totals
 
-LOST = {"dropped": "dropped by the system", "unread": "not shown"}
+LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
 """What is said of packets that captures lack, by what `Capture.lost` calls them."""
 
 
@@ -169,9 +169,15 @@ class Captures:
     def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
         """Read what was opened; a file of a broker's disk holds no exchanges, and a log no bytes."""
         if isinstance(opened, Log) and not self.reads_logs:
-            raise CaptureError(opened.name, "is a log, which has no bytes", "kdbg decode shows the exchanges it tells")
+            raise CaptureError(
+                opened.name,
+                "is a log file, which contains no packets",
+                "use kdbg decode to show the exchanges it records",
+            )
         if isinstance(opened, BrokerFile):
-            raise CaptureError(opened.source.name, f"is a {opened.file.kind.title}, no capture", "kdbg decode shows it")
+            raise CaptureError(
+                opened.source.name, f"is a {opened.file.kind.title}, not a capture", "kdbg decode shows it"
+            )
         with opened:
             self.files += 1
             self.read(opened, escape(opened.name))

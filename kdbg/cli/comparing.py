@@ -31,7 +31,7 @@ def run(sides: tuple[Side, Side], *, ids: bool, every: bool, form: str, look: Lo
     (a, _), (b, _) = sides
     single = [numbered(name) is not None for name in (a, b)]
     if single[0] is not single[1]:
-        raise click.UsageError(f"Which exchange of {b if single[0] else a}? FILE#N is exchange N, for both or for none")
+        raise click.UsageError(f"{b if single[0] else a}: add #N to select an exchange in both files, or in neither")
     if ids and not single[0]:
         raise click.UsageError("--ids is for two exchanges: A#N B#M")
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
@@ -86,7 +86,7 @@ class OneExchange(Captures):
         with self.driven(capture, name) as drive:
             self.found = next(iter(drive), None)
             if self.found is None:
-                raise InputError(f"{name}: no such exchange passes the filters; it has {drive.seen:,}")
+                raise InputError(f"{name}: no such exchange matches the filters (read {drive.seen:,})")
 
     def close(self) -> None:
         """Say nothing: what differs is the answer."""

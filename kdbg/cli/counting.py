@@ -106,12 +106,14 @@ class StatsRun(Captures):
         for piece in self.shown():
             self.writer.write(piece)
         if self.status == INTERRUPTED:
-            self.say("interrupted: these are the numbers of what was read by then")
+            self.say("interrupted: statistics cover only what was read so far")
         if self.table.others is not None:
             many = self.table.others.exchanges
-            self.say(f"{many:,} exchanges stand under others: the first {self.table.most:,} rows are told apart")
+            self.say(
+                f'{many:,} exchanges are summarized as "others": only the first {self.table.most:,} groups are kept'
+            )
         if inner := [name for name in SEVERAL if name in self.asked.by]:
-            self.say(f"an exchange counts in the row of each {' and '.join(inner)} that it names")
+            self.say(f"an exchange is counted once for each {' and '.join(inner)} it contains")
         super().close()
 
     def closing(self) -> list[str]:

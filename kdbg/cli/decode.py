@@ -43,8 +43,8 @@ READ_IN = ("tree", "hex")
 @tree_options()
 @jobs_option
 @merge_option
-@click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True), help="Show with the exchanges "
-              "of a capture the lines of this log that speak of them; see kdbg guide logs.")  # fmt: skip
+@click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
+              help="Show matching lines of this client or broker log beside each exchange (guide logs).")  # fmt: skip
 @latency_option
 @definitions_option
 @memory_option
@@ -75,9 +75,9 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
-        raise click.UsageError(f"--format {format} shows values as they came: kdbg records shows them read")
+        raise click.UsageError(f"--format {format} shows values undecoded; use kdbg records to deserialize them")
     if latency and format == "summary":
-        raise click.UsageError("--latency is for trees, hexdumps and JSON, not for summary")
+        raise click.UsageError("--latency works with --format tree, hex and json")
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     shape = without_values(shape, hide_values)
     wanted = take_filters(filters)

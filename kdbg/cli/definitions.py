@@ -22,8 +22,10 @@ def definitions_option(command: Callable[..., Any]) -> Callable[..., Any]:
         expose_value=False,
         is_eager=True,
         callback=serve,
-        help="Message definitions (Kafka's JSON) of APIs and versions to know beside kdbg's own. May be given several "
-        "times. Else those that KDBG_DEFINITIONS names.",
+        help=(
+            "Kafka JSON message definitions to load in addition to the built-in ones. Repeatable. Default: "
+            "$KDBG_DEFINITIONS."
+        ),
     )(command)
 
 

@@ -17,12 +17,16 @@ from .output import look, look_options, values_option, without_values
 @click.argument("a", metavar="A[#N]")
 @click.argument("b", metavar="B[#M]")
 @filter_options
-@click.option("--where-a", metavar="EXPR", help="--where for A alone: two clients of one capture are compared so.")
-@click.option("--where-b", metavar="EXPR", help="--where for B alone.")
+@click.option(
+    "--where-a",
+    metavar="EXPR",
+    help="Apply this --where expression to A only, for example to compare two clients of one capture.",
+)
+@click.option("--where-b", metavar="EXPR", help="Apply this --where expression to B only.")
 @click.option("--ids", is_flag=True, help="Compare ids, times and checksums too, of two exchanges.")
-@click.option("--all", "every", is_flag=True, help="Show what is the same in two captures, too.")
+@click.option("--all", "every", is_flag=True, help="Show identical rows as well.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="Tables to read, or JSON Lines.")  # fmt: skip
+              help="Output format: text tables or JSON Lines.")  # fmt: skip
 @look_options
 @values_option
 @definitions_option

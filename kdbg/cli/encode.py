@@ -21,12 +21,16 @@ FORMATS = ("hex", "raw", "base64")
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", default="-", metavar="[API|-|@FILE]", shell_complete=api_names)
 @click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="The version of the API.")
-@click.option("--request", "direction", flag_value="request", help="A request; so it is if not said.")
-@click.option("--response", "direction", flag_value="response", help="A response.")
-@click.option("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default. {} if not given.")
-@click.option("--header", metavar="JSON", help='Put a header in front: {"correlation_id": 1, "client_id": "me"}.')
-@click.option("--size", is_flag=True, help="Put the 4-byte size in front.")
-@click.option("--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="The output; else hex.")
+@click.option("--request", "direction", flag_value="request", help="Encode a request (default).")
+@click.option("--response", "direction", flag_value="response", help="Encode a response.")
+@click.option("--body", metavar="JSON|@FILE|-", help="Body as JSON; omitted fields get their defaults. Default: {}.")
+@click.option(
+    "--header", metavar="JSON", help='Prepend a header, for example {"correlation_id": 1, "client_id": "me"}.'
+)
+@click.option("--size", is_flag=True, help="Prepend the 4-byte size.")
+@click.option(
+    "--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="Output format (default: hex)."
+)
 @definitions_option
 def command(api: str, version: int | None, direction: Direction | None, body: str | None, header: str | None,
             size: bool, format: str) -> int:  # fmt: skip
@@ -47,7 +51,7 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
         if version is not None or direction or body is not None or header is not None or format == "raw":
             raise click.UsageError("--version, --request, --response, --body, --header and raw bytes go with an API")
         if api == "-" and sys.stdin.isatty():
-            raise click.UsageError("encode what? An API, or exchanges on the standard input")
+            raise click.UsageError("nothing to encode: give an API, or pipe exchanges to stdin")
         return exchanges(api, size, format, writer)
     writer.write(shown(one(api, version, direction or "request", body, header), size, format))
     writer.flush()

@@ -67,16 +67,16 @@ class NumbersToo(click.Command):
     shell_complete=api_versions,
     help="The API's version.",
 )
-@click.option("--request", "direction", flag_value="request", help="It is a request.")
-@click.option("--response", "direction", flag_value="response", help="It is a response.")
-@click.option("--no-header", is_flag=True, help="The bytes are a body alone: no size and no header in front.")
+@click.option("--request", "direction", flag_value="request", help="Treat the bytes as a request.")
+@click.option("--response", "direction", flag_value="response", help="Treat the bytes as a response.")
+@click.option("--no-header", is_flag=True, help="The bytes are a body only, without size and header.")
 @view_option("hex", lambda view: view.explained is not None)
 @click.option(
     "--explain-fields",
     "--verbose",
     "meanings",
     is_flag=True,
-    help="Say what each field means; so does -v without --api.",
+    help="Describe each field (-v does the same unless --api is given).",
 )
 @look_options
 @values_option
@@ -206,7 +206,7 @@ def _limited(data: bytes, name: str) -> bytes:
     if data.startswith(CAPTURES):
         raise InputError(f"{name!r} is a capture: `kdbg decode` shows what was said in it")
     if len(data) > MOST:
-        raise InputError(f"{name!r} has more than {MOST >> 20} MiB, which no message has")
+        raise InputError(f"{name!r} is larger than {MOST >> 20} MiB, the limit for a message")
     return data
 
 

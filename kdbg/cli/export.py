@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE… OUT", type=click.Path(allow_dash=True))
 @click.option(
     "--connections/--only-exchanges", "whole", default=True,
-    help="Write all packets of the connections in which a wanted exchange is (the default), or only those with the "
-    "exchanges themselves, behind the handshakes of their connections.",
+    help=("Export whole connections that contain a matching exchange (default), or only the matching "
+         "exchanges and the connection handshakes."),
 )  # fmt: skip
 @click.option(
     "--tls-plain",
     is_flag=True,
-    help="Write what --tls-keys decrypt in the clear, in TCP connections that are made up around it.",
+    help="Write decrypted TLS payload as plaintext inside synthetic TCP connections.",
 )
 @otlp_option
 @filter_options
@@ -67,7 +67,7 @@ def as_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
     from .signalling import spans
 
     if where in files:
-        raise click.UsageError(f"{where} is read, and cannot be written")
+        raise click.UsageError(f"{where} is an input file: choose another output")
     with spans(where) as outlet:
         run = HandingRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
         run.captures(files)

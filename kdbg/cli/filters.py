@@ -117,12 +117,12 @@ def _unmatched(one: Unmatched) -> str:
     from ..render.values import cut, escape
 
     if FILTERS[one.filter].form is Form.EXPRESSION:
-        return f"{option_name(one.filter)}: no exchange fits"
+        return f"{option_name(one.filter)}: no exchange matches"
     values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
     more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
     meant = f"; did you mean {values[0]}?" if one.near is not None else ""
-    there = f"there are {', '.join(values)}{more}" if values else "there are none at all"
-    return f"{option_name(one.filter)} {escape(one.value)}: nothing has it{meant or ';'} {there}"
+    there = f"the capture contains {', '.join(values)}{more}" if values else "there are none at all"
+    return f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"
 
 
 def _with(filters: dict[str, Filter], command: Command) -> Command:

@@ -32,7 +32,7 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
         raise InputError("--follow runs in this process, and cannot on a Spark Connect server")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
-        say(f"passed over: {name} is no pcap file, as tcpdump writes it, and cannot be followed")
+        say(f"skipped {name}: --follow needs pcap files as written by tcpdump")
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
     with output.alone():
@@ -48,7 +48,7 @@ def followed(captures: list[str], output: Followed, options: Options, given: dic
     try:
         following = Following(spark, output, options, given["forget"])
         if not watched(following, captures, given):
-            say("interrupted; it goes on from here when it is called again")
+            say("interrupted; run the same command again to resume")
             return INTERRUPTED
     finally:
         session.stop(spark)

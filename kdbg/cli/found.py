@@ -51,4 +51,4 @@ def passed_over(files: Sequence[str]) -> str:
     if not files:
         return ""
     more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
-    return f"passed over: {', '.join(files[:NAMED])}{more}"
+    return f"skipped: {', '.join(files[:NAMED])}{more}"

@@ -80,7 +80,7 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
         raise click.UsageError("of one API at a time; --compatible takes several files")
     api = names[0] if names else None
     if version is not None and diff:
-        raise click.UsageError("--version prints one version, --diff compares two: one of them, please")
+        raise click.UsageError("use either --version or --diff, not both")
     if files and api is not None:
         raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
     if api is None and not files and not compatible and (version is not None or diff or direction):
@@ -266,7 +266,7 @@ def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iter
 
     pairs = [(one, other) for one in old for other in new if one.direction == other.direction]
     if not pairs:
-        raise click.UsageError("nothing stands in both: the two are different things")
+        raise click.UsageError("the two have no field in common")
     for i, pair in enumerate(pairs):
         yield dump(diff_object(*pair)) if json else "\n" * (i > 0) + diff_text(*pair, look)
 

@@ -45,7 +45,7 @@ class InterfaceRun(Watching):
         """Say what is watched, and show it; return the exit status."""
         try:
             with self.heard():  # before the line: who reads it may press Ctrl-C at once
-                self.say(f"watching {escape(self.name)} ({escape(wanted.expression)}); Ctrl-C ends it")
+                self.say(f"capturing on {escape(self.name)} ({escape(wanted.expression)}); press Ctrl-C to stop")
                 return self.watch(self.feed.stream)
         except UnknownCapture:  # it ended before it had begun
             self.ended()

@@ -17,9 +17,9 @@ from .output import Writer, look, look_options
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="json has an object a line; text if not said.",
+    help="Output format: text (default), or json (one object per line).",
 )  # fmt: skip
-@click.option("--notes/--no-notes", default=True, help="Also tell what is merely worth knowing.")
+@click.option("--notes/--no-notes", default=True, help="Include notes.")
 @look_options
 @connection_filter_options
 @definitions_option

@@ -42,4 +42,4 @@ def export(
     run = MarkedRun(target, filters, {files[file]: numbers for file, numbers in wanted.items()})
     with suppress(click.exceptions.Exit):  # it said why
         run.export([files[file] for file in wanted])
-    yield f"{target}: {run.written:,} packets written" if run.status != REFUSED else "; ".join(run.said)
+    yield f"wrote {run.written:,} packets to {target}" if run.status != REFUSED else "; ".join(run.said)

@@ -15,5 +15,5 @@ def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
 memory_option = click.option(
     "--max-memory", type=Size(LEAST), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False,
     callback=_allow,
-    help="Memory that may be taken, such as 512MB (1GB unless told); what would take more is given up, with a finding.",
+    help="Memory limit, such as 512MB (default 1GB). Data beyond it is dropped with a finding.",
 )  # fmt: skip

@@ -14,11 +14,11 @@ from .memory import memory_option
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option("--listen", "-l", default="127.0.0.1:19092", show_default=True, metavar="HOST:PORT",
-              help="Where clients find the first broker; each other one gets the next port.")  # fmt: skip
-@click.option("--advertise", metavar="HOST", help="What clients are told instead of the host of --listen.")
-@click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
-@click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
-@click.option("--write", metavar="FILE.pcap", help="Save all that is said as a capture.")
+              help="Listen address of the first broker; further brokers use the next ports.")  # fmt: skip
+@click.option("--advertise", metavar="HOST", help="Host name to advertise to clients instead of the --listen host.")
+@click.option("--listen-cert", metavar="PEM", help="Serve TLS with this certificate (and key).")
+@click.option("--listen-key", metavar="PEM", help="Private key, if it is not in the certificate file.")
+@click.option("--write", metavar="FILE.pcap", help="Save the traffic as a capture.")
 @filter_options
 @definitions_option
 @memory_option

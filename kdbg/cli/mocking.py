@@ -98,7 +98,10 @@ async def serve(
     mock = Mock(recording, options.listening, tap=saved, say=said, tell=_once(said))
     mock.listen(brokers)
     if not is_local(options.listening.host):
-        say(f"anybody who reaches {escape(options.listening.host)} is answered: --listen 127.0.0.1 is for this machine")
+        say(
+            f"warning: any host that can reach {escape(options.listening.host)} gets responses; use --listen "
+            "127.0.0.1 for local use only"
+        )
     say(f"{count(recording.answers, 'answer')} to {len(recording.offered)} APIs")
     await over.wait()
     await mock.close()

@@ -20,18 +20,20 @@ FLUSH_AT = 1 << 16
 
 
 values_option: Final = click.option(
-    "--hide-values", is_flag=True, help="Show keys, values and headers of records by their lengths alone."
+    "--hide-values", is_flag=True, help="Show only the sizes of record keys, values and headers."
 )
 merge_option: Final = click.option(
-    "--merge/--no-merge", default=None, help="Read captures of several places as one: unasked, where the same "
-    "connections are among the first packets of each; see kdbg guide places.",
+    "--merge/--no-merge", default=None, help=("Merge captures of the same traffic taken at several hosts "
+                                              "(detected automatically; see "
+                                             "kdbg guide places)."),
 )  # fmt: skip
 latency_option: Final = click.option(
-    "--latency", is_flag=True, help="Show where the time of each exchange went, and what TCP tells of its connection: "
-    "in trees, hexdumps and JSON; see kdbg guide latency.",
+    "--latency", is_flag=True, help=("Break down the latency of each exchange (network, broker, throttling) "
+                                     "and show TCP statistics. "
+                                    "Tree, hex and JSON only; see kdbg guide latency."),
 )  # fmt: skip
 raw_option: Final = click.option(
-    "--raw", is_flag=True, help="In CSV, leave as it is what a spreadsheet takes for a formula."
+    "--raw", is_flag=True, help="In CSV, do not escape text that a spreadsheet would treat as a formula."
 )
 
 
@@ -55,7 +57,12 @@ def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True
     """Make --format of the views that are wanted."""
     names = [name for name, view in VIEWS.items() if wanted(view)]
     return click.option(
-        "--format", "-f", "format", type=click.Choice(names), default=default, help=f"The view; {default} if not said."
+        "--format",
+        "-f",
+        "format",
+        type=click.Choice(names),
+        default=default,
+        help=f"Output format (default: {default}).",
     )
 
 
@@ -63,21 +70,21 @@ meanings_option: Final = click.option(
     "--explain-fields",
     "meanings",
     is_flag=True,
-    help="Show what each field means: behind it in a tree, below a hexdump.",
+    help="Describe each field: next to it in a tree, below a hexdump.",
 )
 
 
 jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Processes to work with, one for each core. The output is the same.",
+    help="Number of worker processes (default: one per core). Does not change the output.",
 )  # fmt: skip
 
 
 SCREEN_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Show N levels of a tree."}),
-    ("--only-errors", {"is_flag": True, "help": "Show of each exchange what failed, with its path."}),
-    ("--local", {"is_flag": True, "help": "Show when messages were sent in local time; JSON and fields stay in UTC."}),
-    ("--no-pager", {"is_flag": True, "help": "Print long output on a terminal as it comes."}),
+    ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Limit trees to N levels."}),
+    ("--only-errors", {"is_flag": True, "help": "Show only the failed fields of each exchange, with their paths."}),
+    ("--local", {"is_flag": True, "help": "Show local time instead of UTC (JSON and field values stay in UTC)."}),
+    ("--no-pager", {"is_flag": True, "help": "Do not use a pager."}),
 )
 """The options of trees, times and the pager, with what click says of each: see `on_screen`."""
 
@@ -101,7 +108,7 @@ def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
             f"{'--only-errors' if taken['only_errors'] else '--depth'} is for trees, not for {format}"
         )
     if taken["local"] and format == "json":
-        click.echo("kdbg: --local changes nothing in JSON, whose times are UTC", err=True)
+        click.echo("kdbg: --local has no effect on JSON, which is always UTC", err=True)
     return replace(compact(found), **taken)
 
 
@@ -122,7 +129,7 @@ def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, rea
 def without_values(found: Look, hide: bool) -> Look:
     """Return a look that hides keys and values if they shall be; what readers make of them is hidden with them."""
     if hide and found.show_secrets:
-        raise click.UsageError("--show-secrets and --hide-values: say one or the other")
+        raise click.UsageError("use either --show-secrets or --hide-values, not both")
     return replace(found, hide_values=True, read=None) if hide else found
 
 

@@ -45,33 +45,32 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURES…")
 @click.option("--out", required=True, metavar="DIR", help="The folder of the tables; a path or a URL.")
-@click.option("--master", metavar="URL", help="Where Spark runs: local[N], spark://…, yarn, k8s://…, sc://… for Spark "
-              "Connect; this machine if not said.")  # fmt: skip
+@click.option("--master", metavar="URL", help=("Spark master: local[N], spark://…, yarn, k8s://…, or sc://… "
+                                               "for Spark Connect (default: "
+                                              "this machine)."))  # fmt: skip
+@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="Spark configuration property. Repeatable.")
+@click.option("--py-files", metavar="ZIP", help="Ship this kdbg zip to the cluster's executors.")
+@click.option("--split", type=Size(LEAST_SPLIT), default="64M", show_default=True, help="Bytes of a file per task.")
 @click.option(
-    "--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's. Several may be given."
+    "--partitions", type=click.IntRange(1), metavar="N", help="Number of reassembly tasks (default: by input size)."
 )
-@click.option("--py-files", metavar="ZIP", help="kdbg as a zip, for a cluster that does not have it.")
 @click.option(
-    "--split", type=Size(LEAST_SPLIT), default="64M", show_default=True, help="Bytes of a file that one task reads."
+    "--rolled", is_flag=True, help="Treat all files of a folder as one rotated capture, whatever their names."
 )
-@click.option("--partitions", type=click.IntRange(1), metavar="N", help="Tasks that put connections together; by size.")
-@click.option("--rolled", is_flag=True, help="All files of a folder are pieces of one capture, whatever their names.")
-@click.option("--records", is_flag=True, help="Also the table of records, without what is in them.")
-@click.option("--values", is_flag=True, help="Also the records' keys, values and headers.")
-@click.option(
-    "--diagnose", is_flag=True, help="Also judge each capture as a whole: kdbg diagnose DIR tells the causes."
-)
-@click.option("--append", is_flag=True, help="Keep the tables that are there, and pass over files that they hold.")
-@click.option("--follow", is_flag=True, help="The captures are still being written: add what comes, batch by batch.")
-@click.option("--interval", type=Seconds(), default="30s", show_default=True, help="Between the batches of --follow.")
-@click.option("--until-idle", type=Seconds(), metavar="TIME", help="End --follow once nothing came for so long.")
-@click.option("--forget", type=Seconds(), default="10m", show_default=True, help="With --follow, a connection that is "
-              "silent for so long is over.")  # fmt: skip
+@click.option("--records", is_flag=True, help="Also write the records table (metadata only).")
+@click.option("--values", is_flag=True, help="Also write record keys, values and headers.")
+@click.option("--diagnose", is_flag=True, help="Also run diagnosis on each capture (show it with kdbg diagnose DIR).")
+@click.option("--append", is_flag=True, help="Append to existing tables and skip files already in them.")
+@click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
+@click.option("--interval", type=Seconds(), default="30s", show_default=True, help="Interval between --follow batches.")
+@click.option("--until-idle", type=Seconds(), metavar="TIME", help="Stop --follow after this time without new data.")
+@click.option("--forget", type=Seconds(), default="10m", show_default=True,
+              help="With --follow, treat a connection as closed after this idle time.")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
 @definitions_option
 @memory_option
-@click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
+@click.option("--verbose", is_flag=True, help="Show Spark's log output.")
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.
 

@@ -29,8 +29,10 @@ from .signalling import metrics_option, otlp_option
     "--broker",
     "-b",
     metavar="HOST:PORT,…",
-    help="Whose place to take; else what KDBG_BROKER says. Others "
-    "of the cluster are found as clients are told of them. mock: is a cluster inside kdbg.",
+    help=(
+        "Upstream broker (default: $KDBG_BROKER). Other brokers are added from metadata. mock: "
+        "starts a mock cluster inside kdbg."
+    ),
 )
 @click.option(
     "--listen",
@@ -40,7 +42,9 @@ from .signalling import metrics_option, otlp_option
     help="Where clients find the first broker; each other one gets the next port. [default: 127.0.0.1:19092]",
 )
 @click.option("--advertise", metavar="HOST", help="What clients are told instead of the host of --listen.")
-@click.option("--keep-addresses", is_flag=True, help="Leave the addresses of brokers as they are: clients go there.")
+@click.option(
+    "--keep-addresses", is_flag=True, help="Do not rewrite advertised addresses: clients then bypass the proxy."
+)
 @click.option("--max-brokers", type=click.IntRange(1), default=1000, metavar="N", show_default=True,
               help="Follow at most N brokers; clients connect to others without the proxy.")  # fmt: skip
 @click.option(
@@ -48,22 +52,29 @@ from .signalling import metrics_option, otlp_option
     "faults",
     multiple=True,
     metavar="RULE",
-    help="Do something to what fits: 'Fetch: delay "
-    "500ms', 'Produce topic=orders: error NOT_LEADER_OR_FOLLOWER 3 times'. See kdbg guide proxy.",
+    help=(
+        "Fault rule: 'Fetch: delay 500ms', 'Produce topic=orders: error NOT_LEADER_OR_FOLLOWER "
+        "3 times'. See kdbg guide proxy."
+    ),
 )
-@click.option("--faults", "fault_files", multiple=True, metavar="FILE", help="Rules from a file, one a line.")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="The seed of faults with a chance; else one is made and said."
+    "--faults", "fault_files", multiple=True, metavar="FILE", help="Read fault rules from a file, one per line."
 )
-@click.option("--fault-log", metavar="FILE", help="Write the rules, the seed and each fault that was done, as JSON.")
-@click.option("--write", metavar="FILE.pcap", help="Save all that is said as a capture: in the clear, passwords too.")
-@click.option("--no-decode", is_flag=True, help="Show nothing: only pass on.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Random seed for probabilistic faults (default: generated and printed).",
+)
+@click.option("--fault-log", metavar="FILE", help="Log the rules, the seed and every injected fault as JSON.")
+@click.option("--write", metavar="FILE.pcap", help="Save the traffic as a capture: plaintext, including passwords.")
+@click.option("--no-decode", is_flag=True, help="Forward only; print nothing.")
 @otlp_option
 @metrics_option
 @screen_options
 @click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
-@click.option("--listen-ca", metavar="FILE", help="Speak TLS with clients, by a certificate made now, and write its "
-              "authority to FILE, for clients to trust.")  # fmt: skip
+@click.option("--listen-ca", metavar="FILE", help=("Serve TLS with a generated certificate and write its CA to "
+                                                   "FILE for clients to trust."))  # fmt: skip
 @click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
 @view_option("summary")
 @filter_options

@@ -186,8 +186,8 @@ def be_silent() -> None:
 def warn(options: Options, tell: Callable[[str], None]) -> None:
     """Say that others may connect, where they may."""
     if not is_local(options.listening.host):
-        tell(f"anybody who reaches {escape(options.listening.host)} can use this proxy: --listen 127.0.0.1 is for this "
-            "machine alone")  # fmt: skip
+        tell(f"warning: any host that can reach {escape(options.listening.host)} can use this proxy; "
+             "use --listen 127.0.0.1 for local use only")  # fmt: skip
 
 
 def end(child: int) -> None:
@@ -229,7 +229,7 @@ def relay(options: Options, pipes: Pipes | None) -> int:
         if faults is not None:
             log.begin(faults)
             if options.seed is None and any(rule.chance < 1 for rule in faults.rules):
-                say(f"--seed {faults.seed} makes the same chances again")
+                say(f"random seed {faults.seed}: repeat with --seed {faults.seed}")
         status = asyncio.run(serve(options, brokers, saved, faults, log, pipes))
     return REFUSED if log.failed or (saved is not None and saved.failed) else status
 
@@ -275,7 +275,7 @@ async def serve(
         if left := await pipe.close(PATIENCE):
             say(f"{count(left, 'byte')} of captured packets not shown: the display took none for {PATIENCE:.0f} s")
     elif over.is_set():
-        say(f"{proxy.connections:,} connection{'s' * (proxy.connections != 1)} passed on")
+        say(f"proxied {proxy.connections:,} connection{'s' * (proxy.connections != 1)}")
         return INTERRUPTED
     return 0
 

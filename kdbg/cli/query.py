@@ -24,20 +24,20 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
 @click.command(context_settings={"max_content_width": 100}, epilog=READY)
 @click.argument("arguments", nargs=-1, required=True, metavar="DIR|CAPTURE… [SQL]", type=click.Path(allow_dash=True))
 @click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",
-              help="Ask a question that is ready, see below. Several may be given.")  # fmt: skip
-@click.option("--show-sql", is_flag=True, help="Print the SQL of the questions, and ask nothing.")
+              help="Run a built-in question (listed below). Repeatable.")  # fmt: skip
+@click.option("--show-sql", is_flag=True, help="Print the SQL without running it.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               show_default=True, help="A table to read, CSV, or JSON Lines.")  # fmt: skip
 @raw_option
 @values_option
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
-              help=f"So many rows at most; if not said, {MOST} of a table, all in CSV and JSON.")  # fmt: skip
+              help=f"Maximum number of rows (default: {MOST} for tables, all for CSV and JSON).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Give up a question that takes longer; the time for decoding captures does not count.")  # fmt: skip
 @click.option("--allow-files", is_flag=True, help="Let SQL read and write other files, and load extensions.")
 @click.option("--full", is_flag=True, help="Show a table whole, however wide.")
-@click.option("--master", metavar="URL", help="Ask Spark, which runs there; DuckDB in this process, if not said.")
+@click.option("--master", metavar="URL", help="Run the query on this Spark master instead of in-process DuckDB.")
 @click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's, with --master.")
 @click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
 @color_option
@@ -75,5 +75,5 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     *sources, last = arguments
     is_sql = bool(sources) and any(map(str.isspace, last)) and not os.path.exists(last)  # noqa: PTH110 - as elsewhere
     if (not sources and not ask) or (is_sql and ask) or not last:
-        raise click.UsageError(f"Say what to ask: SQL, or --ask with one of {', '.join(QUESTIONS)}")
+        raise click.UsageError(f"no query: give SQL, or --ask with one of {', '.join(QUESTIONS)}")
     return (arguments, "") if ask else (tuple(sources), last)

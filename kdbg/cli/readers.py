@@ -24,16 +24,18 @@ def reader_options(command: Command) -> Command:
     """Give a command --value, --key-as, --schema and --registry."""
     for option in reversed((
         click.option("--value", "--value-as", "value", multiple=True, metavar="[TOPIC=]READER",
-                     shell_complete=value_readers, help="Read values so: string, json, hex, base64, msgpack, avro, "
-                     "protobuf[:MESSAGE], json-schema, int64, float64, uuid and others."),
+                     shell_complete=value_readers, help=("Deserialize values as: string, json, hex, base64, "
+                                                         "msgpack, avro, protobuf[:MESSAGE], json-schema, "
+                                                        "int64, float64, uuid …")),
         click.option("--key-as", multiple=True, metavar="[TOPIC=]READER", shell_complete=value_readers,
-                     help="Read keys so."),
+                     help="Deserialize keys as (same formats)."),
         click.option("--schema", multiple=True, metavar="[TOPIC=]FILE[:MESSAGE]",
                      help="The schema of a topic's values, of keys with TOPIC-key: .avsc, .proto, .desc or .json."),
-        click.option("--registry", metavar="URL|DIR", help="Where schemas are found by the ids that stand with the "
-                     "bytes: a Schema Registry, or its answers saved in files."),
-        click.option("--registry-config", metavar="FILE", help="Settings of the registry's client: "
-                     "basic.auth.user.info, ssl.ca.location and others, as properties."),
+        click.option("--registry", metavar="URL|DIR", help=("Schema Registry URL, or a folder with saved "
+                                                            "registry responses.")),
+        click.option("--registry-config", metavar="FILE", help=("Properties file for the Schema Registry "
+                                                                "client (basic.auth.user.info, ssl.ca.location "
+                                                               "…).")),
     )):  # fmt: skip
         command = option(command)
     return command

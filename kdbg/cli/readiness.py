@@ -15,9 +15,7 @@ from .output import Writer, look, look_options
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option(
-    "--kafka", "release", default="4.0", metavar="RELEASE", help="Release of the brokers to be; 4.0 if not said."
-)
+@click.option("--kafka", "release", default="4.0", metavar="RELEASE", help="Target broker release (default: 4.0).")
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
     help="json has an object a line, for every client; text if not said.",

@@ -23,11 +23,11 @@ from .readers import reader_options, take_readers
 )  # fmt: skip
 @click.option(
     "--key", "keys", multiple=True, metavar="K",
-    help="Only records with this key, as it is shown, or in hex after 0x. May be given several times.",
+    help="Only records with this key, as displayed or as hex after 0x. Repeatable.",
 )  # fmt: skip
 @reader_options
 @raw_option
-@click.option("--count", is_flag=True, help="Print how many records there are, and nothing else.")
+@click.option("--count", is_flag=True, help="Print only the record count.")
 @filter_options
 @look_options
 @values_option

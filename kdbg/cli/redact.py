@@ -12,11 +12,9 @@ from .memory import memory_option
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--names", is_flag=True, help="Give every name a pseudonym, the same wherever it stands, not a blank.")
+@click.option("--names", is_flag=True, help="Replace each name by a consistent pseudonym instead of blanking it.")
 @click.option("--addresses", is_flag=True, help="Replace the IP and hardware addresses of packets as well.")
-@click.option(
-    "--seed", metavar="TEXT", help="Make the same pseudonyms again: the same names and seed give the same ones."
-)
+@click.option("--seed", metavar="TEXT", help="Seed for pseudonyms: the same seed yields the same pseudonyms.")
 @definitions_option
 @memory_option
 def command(source: str, target: str, names: bool, addresses: bool, seed: str | None) -> int:

@@ -208,13 +208,17 @@ class Redaction:
         if self.lost:
             lost = count(self.lost, "compressed batch")
             many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
-            click.echo(f"kdbg: {lost} could not be compressed to the same size again, and are blank{many}", err=True)
+            click.echo(
+                f"kdbg: {lost} blanked: the redacted data does not compress to the original size{many}", err=True
+            )
         if self.blank:
             blank = count(self.blank, "IP fragment")
-            click.echo(f"kdbg: {blank} blank: the others of their packets are not in the capture", err=True)
+            click.echo(f"kdbg: {blank} blanked: the other fragments of their packets are not in the capture", err=True)
         if self.encrypted:
             blank = count(self.encrypted, "TLS connection")
-            click.echo(f"kdbg: {blank} blank: kdbg export --tls-plain writes what was said, to be redacted", err=True)
+            click.echo(
+                f"kdbg: {blank} blanked; to redact the contents, decrypt first with kdbg export --tls-plain", err=True
+            )
         if problem:
             click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
         parts = [count(written, "packet"), count(self.exchanges, "exchange")]

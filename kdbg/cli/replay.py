@@ -32,17 +32,19 @@ class Speed(click.ParamType):  # type: ignore[type-arg]
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option("--broker", "-b", metavar="HOST:PORT,…", help="Whom to ask; else what --config or KDBG_BROKER says. "
-              "mock: is a broker inside kdbg.")  # fmt: skip
+@click.option("--broker", "-b", metavar="HOST:PORT,…", help=("Target broker (default: --config or "
+                                                             "$KDBG_BROKER). mock: starts a mock cluster inside "
+                                                              "kdbg."))  # fmt: skip
 @click.option("--speed", type=Speed(), default="1", show_default=True, metavar="N|max",
-              help="How many times as fast as in the capture; max: as fast as answers come.")  # fmt: skip
-@click.option("--create-topics", is_flag=True, help="First make the topics that the capture speaks of, where missing.")
+              help="Replay speed: 1 is the original timing, 10 is ten times faster, max does not wait.")  # fmt: skip
+@click.option("--create-topics", is_flag=True, help="Create missing topics that the capture uses.")
 @click.option("--format", "-f", "format", type=click.Choice(["summary", "tree", "json"]), default="summary",
-              show_default=True, help="A line a request, all that differs, or JSON Lines.")  # fmt: skip
+              show_default=True, help=("Output format: one line per request, all differences, or JSON "
+                                       "Lines."))  # fmt: skip
 @click.option("--write", metavar="FILE.pcap", help="Save what is said now as a capture: in the clear, passwords too.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="For connecting, and for each answer; what it took before comes on top. [default: 10]")  # fmt: skip
-@click.option("--only-named", is_flag=True, help="Speak with no host that --broker does not name.")
+@click.option("--only-named", is_flag=True, help="Connect only to hosts given by --broker.")
 @click.option("--config", metavar="FILE", help="A client.properties: brokers, TLS and SASL by the Java client's names.")
 @filter_options
 @look_options

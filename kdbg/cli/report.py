@@ -15,8 +15,8 @@ from .pipeline import Setting
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("sources", nargs=-1, required=True, metavar="DIR|CAPTURE…")
-@click.option("--output", "-o", required=True, metavar="FILE", help="The page, such as report.html; - is stdout.")
-@click.option("--force", is_flag=True, help="Overwrite FILE even if it is no report.")
+@click.option("--output", "-o", required=True, metavar="FILE", help="Output file, such as report.html; - is stdout.")
+@click.option("--force", is_flag=True, help="Overwrite FILE even if it is not a kdbg report.")
 @filter_options
 @click.option("--master", metavar="URL", help="Where Spark runs that reads the tables; here, if not said.")
 @click.option(

@@ -122,4 +122,4 @@ def check(path: Path) -> None:
         return
     with path.open("rb") as file:
         if file.read(len(MARK)) != MARK:
-            raise InputError(f"{path} is there and is no report: --force overwrites it")
+            raise InputError(f"{path} exists and is not a kdbg report; use --force to overwrite it")

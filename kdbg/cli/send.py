@@ -74,9 +74,9 @@ def check(name: str | None, options: Options) -> None:
     """Refuse options that exclude each other, and a command line with nothing to send."""
     whole = [word for word, said in (("--raw", options.raw), ("--from", options.source)) if said is not None]
     if name is None and not whole:
-        raise click.UsageError("send what? An API (`kdbg apis`), --raw or --from")
+        raise click.UsageError("nothing to send: give an API (see kdbg apis), --raw or --from")
     if (name is not None and whole) or len(whole) > 1:
-        raise click.UsageError(f"{whole[0]} says it all: it goes with no API and no other source")
+        raise click.UsageError(f"{whole[0]} is a complete request: it cannot be combined with an API or another source")
     if whole and (options.body is not None or options.show_template or (options.raw is not None and options.sets)):
         raise click.UsageError(f"{whole[0]} is the request already; --set changes one of --from")
     if options.repeat is not None and options.all_versions:
@@ -127,7 +127,7 @@ def request(name: str | None, options: Options, said: dict[str, Any]) -> Request
     if options.all_versions and given is None and not sets:
         said, made_up = lookups.stood_in(api, said)
         if made_up:
-            click.echo(f"kdbg: {api.name} is sent for {made_up}, which nobody said", err=True)
+            click.echo(f"kdbg: {api.name} uses the placeholder {made_up}, because none was given", err=True)
     return lookups.request(api, options.version, sets, said, given)
 
 

@@ -22,12 +22,13 @@ SERVICE: Final = "OTEL_SERVICE_NAME"
 """The variable by which OpenTelemetry's tools are told what they call themselves."""
 
 otlp_option: Final = click.option(
-    "--otlp", metavar="WHERE", help="Send exchanges as spans: to an OpenTelemetry collector at http://HOST:4318, or to "
-    "a file, as lines of JSON; see kdbg guide telemetry.",
+    "--otlp", metavar="WHERE", help=("Export exchanges as OpenTelemetry spans to a collector "
+                                     "(http://HOST:4318) or a file (JSON "
+                                    "Lines); see kdbg guide telemetry."),
 )  # fmt: skip
 metrics_option: Final = click.option(
-    "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at http://HOST:PORT/metrics; of this machine "
-    "alone if no host is said.",
+    "--metrics", metavar="HOST:PORT", help=("Serve Prometheus metrics at http://HOST:PORT/metrics (default "
+                                            "host: 127.0.0.1)."),
 )  # fmt: skip
 
 

@@ -153,7 +153,7 @@ class Interception:
     def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
         held = self._held.get(message.number)
         if held is None:
-            raise InputError("this message is held no longer: its connection has ended")
+            raise InputError("the held message is gone: its connection was closed")
         data = change(held)
         message.changed = message.changed or data != message.data
         message.data, message.exchange = data, held.exchange({}, data)

@@ -35,14 +35,14 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option(
     "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
-    help="Rows for each client, host, software, broker, connection, file, api, version, error, topic, partition, "
-    "group, second, minute or hour, or several of them together.",
+    help=("Group by client, host, software, broker, connection, file, api, version, error, topic, "
+         "partition, group, second, minute or hour, or several of them."),
 )  # fmt: skip
 @click.option(
     "--sort", metavar="NAME", shell_complete=sort_names,
-    help="Order the rows by one of --by, or by exchanges, errors, p99, request_bytes …, the most first.",
+    help="Sort by a --by column, or by a measure such as exchanges, errors, p99 (descending).",
 )  # fmt: skip
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N rows; the rest are one row.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Show the first N rows and sum up the rest in one.")
 @click.option(
     "--format", "-f", "format", type=click.Choice(["table", "csv", "json", "prometheus"]), default="table",
     help="csv and json (a line a row) have all measures; prometheus is its text; table if not said.",

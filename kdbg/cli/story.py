@@ -50,7 +50,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     wanted = [(kind, name) for kind, name in asked.items() if name is not None]
     filters = take_filters(options)
     if len(wanted) > 1:
-        raise click.UsageError("a story is of one thing: give one of " + ", ".join(f"--{kind}" for kind in KINDS))
+        raise click.UsageError("choose one subject: give one of " + ", ".join(f"--{kind}" for kind in KINDS))
     live = any(is_live(file) for file in files)
     run = StoryRun(
         format,

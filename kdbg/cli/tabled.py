@@ -57,7 +57,7 @@ def check_tables(folder: str) -> None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{folder}: {STATE} cannot be read: kdbg pipeline writes it with the tables") from error
     if not runs:
-        raise InputError(f"{folder} holds no tables yet: kdbg pipeline writes them")
+        raise InputError(f"{folder} contains no tables yet; create them with kdbg pipeline")
     if not (path / "exchanges").is_dir():
         raise InputError(f"{folder} holds no table of exchanges")
 

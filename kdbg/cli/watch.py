@@ -28,27 +28,29 @@ from .sizes import Rolling, Size
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--interface", "-i", default="any", metavar="NAME", help="Which interface; any, the default, is all.")
-@click.option("--bpf", metavar="EXPR", help="A filter for the kernel, as tcpdump's; tcp, and the ports, if not said.")
+@click.option("--bpf", metavar="EXPR", help="tcpdump-style capture filter (default: tcp, limited to --port).")
 @click.option(
     "--via",
     metavar="WAY:WHERE",
     help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], run:COMMAND.",
 )
 @click.option("--pid", type=click.IntRange(1), multiple=True, help="Only connections of this process.")
-@click.option(
-    "--container", multiple=True, metavar="ID", help="Only those of a container or pod: the beginning of its id."
-)
+@click.option("--container", multiple=True, metavar="ID", help="Only connections of this container or pod (ID prefix).")
 @click.option("--write", "path", type=click.Path(), metavar="FILE", help="Write what is captured, as pcapng.")
 @click.option(
-    "--rotate", type=Rolling(), metavar="SIZE*N", help="Begin another file at this size, and keep N: 100MB*10."
+    "--rotate", type=Rolling(), metavar="SIZE*N", help="Rotate files at this size and keep N of them: 100MB*10."
 )
 @click.option(
-    "--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES", help="Bytes of a packet, at most."
+    "--snaplen",
+    type=click.IntRange(64),
+    default=262_144,
+    metavar="BYTES",
+    help="Snapshot length: maximum bytes captured per packet.",
 )
 @click.option(
     "--buffer", type=Size(), default="128MB", metavar="SIZE", help="Size of the ring of packets in the kernel."
 )
-@click.option("--diagnose", is_flag=True, help="Say what goes wrong, and why, in place of exchanges.")
+@click.option("--diagnose", is_flag=True, help="Print diagnoses instead of exchanges.")
 @otlp_option
 @metrics_option
 @screen_options

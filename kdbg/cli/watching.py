@@ -79,7 +79,7 @@ class Watching(Streaming, Run):
     def closing(self) -> list[str]:
         """Return the parts of the closing line; that nothing is missing is said, too, if it is known."""
         none = all(self.counts.get(noun) == 0 for noun in LOST)
-        return super().closing() + ["nothing lost"] * none
+        return super().closing() + ["no packets lost"] * none
 
     @contextmanager
     def heard(self) -> Iterator[None]:

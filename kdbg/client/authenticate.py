@@ -10,7 +10,7 @@ from .sasl import Mechanism, Rejected, mechanism
 from .settings import Sasl, show
 from .versions import Versions, choose
 
-WRONG_SECRET = "see whether user, password and mechanism are right"
+WRONG_SECRET = "check user name, password and mechanism"
 HANDSHAKE, AUTHENTICATE = 17, 36
 UNSUPPORTED_MECHANISM, ILLEGAL_STATE = 33, 34
 
@@ -35,7 +35,7 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
     body = await connection.ask(api(HANDSHAKE), version, {"mechanism": sasl.mechanism.upper()})
     if body["error_code"] == UNSUPPORTED_MECHANISM:
         offered = ", ".join(body["mechanisms"]) or "none"
-        problem = f"the broker does not take this mechanism; it offers {offered}"
+        problem = f"the broker does not support this SASL mechanism; it offers {offered}"
         raise _failed(connection, sasl, problem, "choose one with --sasl-mechanism")
     if body["error_code"] == ILLEGAL_STATE:
         problem = f"the handshake ended in {describe(ILLEGAL_STATE)}: this port does without SASL"

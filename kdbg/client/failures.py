@@ -15,10 +15,10 @@ from . import tls
 from .incoming import Incoming
 from .settings import Address, show
 
-WHY_HANG_UP = "brokers do so when they do not understand a request, or want TLS or SASL"
+WHY_HANG_UP = "a broker closes the connection if it cannot parse a request, or if the listener requires TLS or SASL"
 OFTEN, LISTED = (60, 55, 32, 19, 20), 5
 """What people ask controllers for: DescribeCluster, DescribeQuorum, DescribeConfigs, CreateTopics, DeleteTopics."""
-NO_ANSWER = "this is no answer to what was asked; the connection is given up"
+NO_ANSWER = "the response does not match the request; the connection was closed"
 
 
 def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) -> TimedOut:
@@ -27,13 +27,15 @@ def too_slow(address: Address, limit: float, unsent: int, incoming: Incoming) ->
     if incoming.received:
         size = incoming.size
         whole = f"{size + 4:,}" if size is not None else "an answer's"
-        text = f"no whole answer within {limit:g} s: {incoming.received:,} of {whole} bytes came"
+        text = f"incomplete response after {limit:g} s: received {incoming.received:,} of {whole} bytes"
         return TimedOut(where, text, "try a longer --timeout")
     if unsent:
         text = f"the broker stopped reading: {unsent:,} bytes could not be sent within {limit:g} s"
         return TimedOut(where, text, "see whether this is a Kafka broker, and what it logs")
     return TimedOut(
-        where, f"no answer within {limit:g} s", "the broker took the request and kept silent; try --timeout"
+        where,
+        f"no response within {limit:g} s",
+        "the broker accepted the request but sent nothing; try a longer --timeout",
     )
 
 
@@ -54,19 +56,19 @@ def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotSer
     first = [key for key in OFTEN if key in told]
     names = [name_of(key) or f"API {key}" for key in [*first, *sorted(told.keys() - set(first))]]
     listed = f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more (kdbg send api-versions)"
-    problem = f"this is the listener of a controller, which does not serve {api.name}; it serves {listed}"
+    problem = f"this is a controller listener, which does not support {api.name}; it supports {listed}"
     return NotServed(show(address), problem, "name a broker's listener, or send it all the same: --direct --version N")
 
 
 def none_answers(tried: Iterable[Address], last: ClientError) -> CannotConnect:
     """Make the error for bootstrap brokers of which none answers; `last` is the error of the last one tried."""
     named = ", ".join(map(show, tried))
-    return CannotConnect(named, f"none of these brokers answers (the last: {last.problem})", last.remedy)
+    return CannotConnect(named, f"no broker is reachable (last error: {last.problem})", last.remedy)
 
 
 def advertised(error: CannotConnect | TimedOut) -> CannotConnect | TimedOut:
     """Make the error for a broker that cannot be reached at an address that other brokers advertise."""
-    remedy = "brokers advertise this address (advertised.listeners): it must be right from here; --direct does without"
+    remedy = "this address comes from advertised.listeners and must be reachable from here; --direct avoids it"
     return type(error)(error.address, error.problem, remedy)
 
 
@@ -95,7 +97,7 @@ def all_the_same(address: Address, api: Api, version: int, told: Mapping[int, tu
     if api.key not in told:
         return f"{show(address)} does not offer {api.name}; version {version} is sent all the same"
     lowest, highest = told[api.key]
-    return f"{show(address)} speaks {api.name} v{lowest} to v{highest}; version {version} is sent all the same"
+    return f"{show(address)} supports {api.name} v{lowest} to v{highest}; sending v{version} anyway"
 
 
 def hung_up(address: Address, received: int, waits: int) -> Closed:
@@ -105,9 +107,9 @@ def hung_up(address: Address, received: int, waits: int) -> Closed:
     """
     where = show(address)
     if received:
-        return Closed(where, f"the broker hung up in the middle of an answer, after {received:,} bytes")
+        return Closed(where, f"the broker closed the connection in the middle of a response, after {received:,} bytes")
     if waits:
-        return Closed(where, "the broker hung up without an answer", _why(waits))
+        return Closed(where, "the broker closed the connection without a response", _why(waits))
     return Closed(where, "the broker hung up")
 
 
@@ -136,12 +138,12 @@ def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
     """Make the error for bytes that begin with no length an answer can have; TLS, HTTP and the like are named."""
     what, where = looks_like(head), show(address)
     if is_tls(head):
-        return WrongAnswer(where, f"the answer is {what}", "the port speaks TLS: use --tls")
+        return WrongAnswer(where, f"the answer is {what}", "the port requires TLS: use --tls")
     if what:
         return WrongAnswer(where, f"the answer is {what}", "this is no Kafka broker")
     size = int.from_bytes(head[:4], "big", signed=True)
     if size < 4:
-        text = f"the answer says it is {size:,} bytes long (0x{head[:4].hex()}), which no answer is"
+        text = f"the response has the impossible size {size:,} (0x{head[:4].hex()})"
         return WrongAnswer(where, text, "see whether this is a Kafka broker")
     text = f"the answer says it is {size:,} bytes long (0x{head[:4].hex()}), at most {most:,} are taken"
     return WrongAnswer(where, text, "--max-response allows more")
@@ -150,8 +152,10 @@ def bad_length(address: Address, head: bytes, most: int) -> WrongAnswer:
 def wrong_number(address: Address, number: int, due: list[int]) -> WrongAnswer:
     """Make the error for an answer with another correlation id than the first of those `due`."""
     if not due:
-        return WrongAnswer(show(address), f"an answer with correlation id {number} came, none was due", NO_ANSWER)
-    text = f"an answer with correlation id {number} came, {due[0]} was due"
+        return WrongAnswer(
+            show(address), f"unexpected response with correlation id {number}: no request is pending", NO_ANSWER
+        )
+    text = f"response with correlation id {number}, expected {due[0]}"
     if number in due:
         return WrongAnswer(show(address), text, "it came before its turn: brokers answer in the order of the requests")
     return WrongAnswer(show(address), text, NO_ANSWER)

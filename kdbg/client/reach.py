@@ -61,7 +61,7 @@ async def _connect(address: Address, protocol: asyncio.Protocol, make: MakeSocke
             if isinstance(error, TimeoutError):
                 raise
             reasons[os.strerror(error.errno).lower() if error.errno else str(error)] = None
-    raise CannotConnect(show(address), ", ".join(reasons), "see whether the broker runs and listens there")
+    raise CannotConnect(show(address), ", ".join(reasons), "check that the broker is running and listening there")
 
 
 async def _connect_to(address: Address, protocol: asyncio.Protocol, make: MakeSocket) -> asyncio.Transport:
@@ -115,15 +115,15 @@ def _numeric(sockaddr: tuple[Any, ...]) -> Address:
 
 def _unknown(address: Address, error: Exception) -> CannotConnect:
     if isinstance(error, OSError):
-        text = f"no address is known for this host ({(error.strerror or str(error)).lower()})"
-        return CannotConnect(show(address), text, "see whether it is written right")
+        text = f"cannot resolve the host name ({(error.strerror or str(error)).lower()})"
+        return CannotConnect(show(address), text, "check the spelling")
     return CannotConnect(show(address), NO_ADDRESS)  # a label that is too long, say
 
 
 def _too_slow(address: Address, settings: Settings, *, connected: bool) -> TimedOut:
     limit = f"within {settings.timeout:g} s"
     if connected:
-        text = f"connected, but no answer to the TLS handshake {limit}"
+        text = f"connected, but the TLS handshake got no response {limit}"
         return TimedOut(show(address), text, "leave --tls out if this is no TLS listener's port")
     text = f"no connection {limit}"
     return TimedOut(show(address), text, "see whether host and port are right and no firewall drops packets")

@@ -85,7 +85,7 @@ class _Scram:
         except ScramException as error:
             raise Rejected(_complaint(error)) from None
         except ValueError:
-            raise Rejected("what the broker says is no SCRAM message") from None
+            raise Rejected("the broker sent an invalid SCRAM message") from None
 
     def _bound(self, challenge: bytes) -> None:
         """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
@@ -98,7 +98,7 @@ def _complaint(error: ScramException) -> str:
     """Return what scramp objects to, in kdbg's words where they are clearer."""
     text = str(error)
     if "signature doesn't match" in text:
-        return "the broker could not prove that it knows the password"
+        return "server authentication failed: the broker's SCRAM signature is wrong"
     return text[:1].lower() + text[1:].replace(".: ", ": ")
 
 

@@ -84,7 +84,7 @@ def _address(text: str) -> Address:
     """Parse `[::1]:9093`, `::1` or `host:9093`; without a port it is DEFAULT_PORT."""
     found = _PLACE.fullmatch(text)
     if found is None:
-        raise InputError(f"{text!r} is no broker's address: write host:port")
+        raise InputError(f"invalid broker address {text!r}: use host:port")
     port = found["port"] or found["port_of_it"] or ""
     if port and not (port.isdecimal() and 0 < int(port) < 65536):
         raise InputError(f"{text!r} is no broker's address: the port is a number from 1 to 65535")

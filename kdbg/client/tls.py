@@ -94,9 +94,11 @@ def refused(address: Address, error: Exception) -> CannotConnect:
         what = (error.verify_message or reason).rstrip(".")
         return CannotConnect(where, f"its certificate is not trusted: {what}", UNTRUSTED)
     if isinstance(error, (ConnectionError, ssl.SSLEOFError)):
-        return CannotConnect(where, "it hung up during the TLS handshake", f"{NO_TLS_HERE}; {NO_CERTIFICATE}")
+        return CannotConnect(
+            where, "the server closed the connection during the TLS handshake", f"{NO_TLS_HERE}; {NO_CERTIFICATE}"
+        )
     if any(name in reason for name in NOT_TLS):
-        return CannotConnect(where, "what answers does not speak TLS", NO_TLS_HERE)
+        return CannotConnect(where, "the server does not use TLS", NO_TLS_HERE)
     return CannotConnect(where, f"TLS failed: {reason}", _about_ours(reason))
 
 

@@ -22,14 +22,17 @@ class ForeignProtocol(NamedTuple):
 TLS_RECORDS = {0x14: "change cipher spec", 0x15: "alert", 0x16: "handshake", 0x17: "application data"}
 TLS_VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0 to 1.3", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2 or 1.3"}
 TLS_ADVICE = {
-    0x16: "A TLS client (or broker) speaks to a port without TLS. Point it to the SSL listener's port, or set its "
-    "security.protocol to PLAINTEXT (SASL_PLAINTEXT with SASL), or give the listener the protocol SSL.",
-    0x15: "A TLS port answers somebody who speaks without TLS. Set security.protocol=SSL (or SASL_SSL) on the client, "
-    "or point it to the PLAINTEXT listener's port.",
+    0x16: (
+        "A TLS client (or broker) connects to a plaintext listener. Use the SSL listener's port, "
+        "or set the client's security.protocol to PLAINTEXT (SASL_PLAINTEXT with SASL), or configure "
+        "the listener for SSL."
+    ),
+    0x15: (
+        "A TLS listener responds to a plaintext client. Set security.protocol=SSL (or SASL_SSL) "
+        "on the client, or use the PLAINTEXT listener's port."
+    ),
 }
-TLS_INSIDE = (
-    "The bytes are of a TLS connection, after its beginning: they have to be decrypted before kdbg can read them."
-)
+TLS_INSIDE = "The bytes come from the middle of a TLS connection: decrypt them first."
 HTTP_SERVER = (
     "Something that speaks HTTP answers where a broker was expected: a proxy, a load balancer, or the port of Kafka "
     "Connect, the Schema Registry or an exporter. Check bootstrap.servers and advertised.listeners."
@@ -39,11 +42,10 @@ HTTP_CLIENT = (
     "Point it elsewhere, or make the check a plain TCP one."
 )
 OTHER_SERVER = "The port is that of another service: check bootstrap.servers and advertised.listeners."
-OTHER_CLIENT = "A client of another service connects to Kafka's port: a wrong address there, or somebody scans ports."
-BALANCER = (
-    "A load balancer announces the client's address with the PROXY protocol, which brokers do not understand: "
-    "switch that off for Kafka's port."
+OTHER_CLIENT = (
+    "A client of another service connects to the Kafka port: a wrong address in its configuration, or a port scan."
 )
+BALANCER = "A load balancer sends a PROXY protocol header, which brokers do not support: disable it for the Kafka port."
 ZOOKEEPER = "A ZooKeeper command was sent to a broker's port: ZooKeeper listens elsewhere (2181 if not configured)."
 TELNET = "A Telnet client sent a command, such as Ctrl-C: somebody tests Kafka's port with telnet, or scans ports."
 COMPRESSED = "These bytes are compressed: decompress them first. Kafka compresses record batches, never whole messages."
@@ -75,7 +77,7 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"-ERR": ("a Redis or NATS error", OTHER_SERVER),
     b"INFO": ("a NATS greeting", OTHER_SERVER),
     b"RFB ": ("a VNC greeting", OTHER_SERVER),
-    b"AMQP": ("an AMQP connection", "An AMQP peer (RabbitMQ, a service bus) speaks: Kafka is another protocol."),
+    b"AMQP": ("an AMQP connection", "The peer uses AMQP (RabbitMQ, a service bus), not Kafka."),
     b"JRMI": ("a Java RMI call", "A JMX client (jconsole, an agent) connects to Kafka's port instead of JMX_PORT."),
     b"ruok": ("a ZooKeeper command", ZOOKEEPER),
     b"stat": ("a ZooKeeper command", ZOOKEEPER),

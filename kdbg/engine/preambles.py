@@ -98,13 +98,13 @@ def socks5(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         if version != 5 or method not in (*offered, NO_METHOD):
             return OTHER
         if method == NO_METHOD:
-            return Refused("a SOCKS5 proxy, which wants another way to log in")
+            return Refused("a SOCKS5 proxy that requires another authentication method")
         if method == PASSWORD:
             asks.take(1)
             asks.take(asks.byte())
             asks.take(asks.byte())
             if answers.take(2)[1]:
-                return Refused("a SOCKS5 proxy, which did not accept user and password")
+                return Refused("a SOCKS5 proxy that rejected the user name and password")
         elif method:
             return OTHER  # GSSAPI wraps all that follows
         version, command, _ = asks.take(3)
@@ -114,7 +114,7 @@ def socks5(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         version, reply, _ = answers.take(3)
         if reply:
             why = SOCKS_REASONS.get(reply, f"code {reply}")
-            return Refused(f"a SOCKS5 proxy, which did not connect to {target}: {why}")
+            return Refused(f"a SOCKS5 proxy that failed to connect to {target}: {why}")
         if _address(answers) is None:
             return OTHER
     except _Short:
@@ -156,7 +156,7 @@ def http_connect(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
             return Over(asked, told, Via("HTTP CONNECT", target=target))
         told += int(length[1]) if length is not None else 0
         if code != 407 or len(sent) <= asked:
-            return Refused(f"an HTTP proxy, which did not connect to {target}: status {code}") if code != 407 else None
+            return Refused(f"an HTTP proxy that failed to connect to {target}: status {code}") if code != 407 else None
 
 
 def proxy_line(sent: bytes, answered: bytes) -> Over | Refused | Other | None:

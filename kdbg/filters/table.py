@@ -87,8 +87,9 @@ class Plain(TypedDict, total=False):
     api: Annotated[
         Texts,
         Filter(
-            Form.TEXTS, "Only this API, by name, alias or key; 'offset*', '!fetch' for all others. May be given "
-            "several times, as all that follow here.", Reads.HEADERS, of=values.api_of, pattern=values.api_pattern,
+            Form.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
+                         "Repeatable, "
+                        "like the filters below."), Reads.HEADERS, of=values.api_of, pattern=values.api_pattern,
         ),
     ]  # fmt: skip
     client_id: Annotated[
@@ -128,26 +129,32 @@ class Plain(TypedDict, total=False):
     errors: Annotated[
         bool | Literal["all"],
         Filter(
-            Form.FLAG, "Only exchanges with an error code or a finding; normal steps and notes with --errors=all.",
+            Form.FLAG, ("Only exchanges with an error code or a finding. --errors=all includes expected "
+                        "protocol errors and notes."),
             Reads.BODIES, by_errors, pieces=True, words=("all",),
         ),
     ]  # fmt: skip
     slower_than: Annotated[
         float,
         Filter(
-            Form.MILLISECONDS, "Only those answered later than that: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
+            Form.MILLISECONDS, "Only exchanges with a higher latency: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
             slower_than, metavar="MS",
         ),
     ]  # fmt: skip
     since: Annotated[
         Moment,
         Filter(
-            Form.MOMENT, f"Only from this time (UTC) on: {MOMENTS}.", Reads.HEADERS, since, pieces=True, metavar="TIME"
+            Form.MOMENT,
+            f"Only exchanges from this time (UTC): {MOMENTS}.",
+            Reads.HEADERS,
+            since,
+            pieces=True,
+            metavar="TIME",
         ),
     ]
     until: Annotated[
         Moment,
-        Filter(Form.MOMENT, "Only up to this time.", Reads.HEADERS, until, pieces=True, metavar="TIME"),
+        Filter(Form.MOMENT, "Only exchanges up to this time (UTC).", Reads.HEADERS, until, pieces=True, metavar="TIME"),
     ]
     correlation_id: Annotated[
         Numbers,
@@ -177,15 +184,15 @@ class Plain(TypedDict, total=False):
     packet: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only exchanges with a message that packet N of the capture lies in.", Reads.HEADERS,
+            Form.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
             of=values.packets_of, archives=False, metavar="N",
         ),
     ]  # fmt: skip
     tls_keys: Annotated[
         Paths,
         Filter(
-            Form.FILES, "Decrypt TLS by the secrets in this key log; those of SSLKEYLOGFILE are used anyway. See kdbg "
-            "guide tls.", Reads.NOTHING, pieces=True, metavar="FILE",
+            Form.FILES, ("Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide "
+                         "tls."), Reads.NOTHING, pieces=True, metavar="FILE",
         ),
     ]  # fmt: skip
     limit: Annotated[
@@ -200,7 +207,8 @@ class Options(Plain, total=False):
     where: Annotated[
         str,
         Filter(
-            Form.EXPRESSION, "Only exchanges for which this holds, as 'latency_ms > 100'; see kdbg guide filters.",
+            Form.EXPRESSION, ("Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg "
+                              "guide where."),
             Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, timed=where_timed,
             metavar="EXPR",
         ),

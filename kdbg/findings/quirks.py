@@ -48,27 +48,28 @@ class Quirk(NamedTuple):
 LIBRDKAFKA: Final = "rdkafka"
 QUIRKS: Final[dict[str, Quirk]] = {
     "all-topics-count": Quirk(
-        "the null that asks for all topics takes four bytes where one is due; brokers pass over those that are left",
+        ('the null array for "all topics" is encoded in four bytes instead of one; brokers ignore '
+        "the extra bytes"),
         (Sender("librdkafka 2.1 or later", LIBRDKAFKA),),
         "request", 3, range(9, 14), rb"(?:[\x00\x01][\x00\x01]\x00|\x00)",
         (("topics", None), ("allow_auto_topic_creation", False), ("include_topic_authorized_operations", False)),
     ),
     "api-versions-array": Quirk(
-        "the empty array of an early draft stands behind the message; brokers pass over it",
+        "the message is followed by an empty array from an early draft of the protocol; brokers ignore it",
         (Sender("librdkafka before 1.5", LIBRDKAFKA),),
         "request", 18, range(3), rb"\x00{4}",
     ),
     "scram-tags-twice": Quirk(
-        "the empty tagged fields stand there twice; brokers pass over the second",
+        "the empty tagged-fields section is written twice; brokers ignore the second",
         (Sender("librdkafka 2.2 or later", LIBRDKAFKA),),
         "request", 51, range(1), rb"\x00",
     ),
     FALLBACK: Quirk(
-        "the broker does not know this version, and says so in version 0, as it must (KIP-511)",
+        "the broker does not support this version and falls back to a v0 response, as KIP-511 requires",
         (), "response", 18, range(1, 1 << 15), when=(("error_code", 35),),
     ),
     "subscription-v1-as-v0": Quirk(
-        "a subscription of version 1 laid out as version 0, without owned_partitions",
+        "a v1 subscription encoded like v0, without owned_partitions",
         (
             Sender("kafka-go", r"segmentio/kafka-go"), Sender("KafkaJS 1", "kafkajs"), Sender("Kayrock"),
             Sender("sarama-cluster", "sarama"),

@@ -13,7 +13,7 @@ from .quirks import QUIRKS, Sure
 BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "likely by", Sure.GUESS: "perhaps by"}
 
 LZ4_WORDS = {
-    "frameType_unknown": "no lz4 frame begins here",
+    "frameType_unknown": "expected an LZ4 frame here",
     "headerChecksum_invalid": "the frame header's checksum is wrong",
     "contentChecksum_invalid": "the content's checksum is wrong",
     "decompressionFailed": "a block does not decompress",
@@ -24,14 +24,14 @@ def _size_wrong(facts: of.SizeWrong) -> str:
     odd = facts.says - facts.follow
     wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
     follow = f"{facts.follow:,} {'follows' if facts.follow == 1 else 'follow'}"
-    return f"the size says {count(facts.says, 'byte')}, {follow}: {wrong}"
+    return f"the size field says {count(facts.says, 'byte')}, but {follow}: {wrong}"
 
 
 def _bits_set(facts: faults.BitsSet) -> str:
     *others, last = [str(bit) for bit in range(facts.bits.bit_length()) if facts.bits >> bit & 1]
     if not others:
-        return f"bit {last} is set, which has no meaning and should be 0"
-    return f"bits {', '.join(others)} and {last} are set, which have no meaning and should be 0"
+        return f"reserved bit {last} is set"
+    return f"reserved bits {', '.join(others)} and {last} are set"
 
 
 def _trouble(facts: of.CaptureTrouble) -> str:
@@ -39,22 +39,22 @@ def _trouble(facts: of.CaptureTrouble) -> str:
 
 
 def _more(what: str, most: int) -> str:
-    return f"more than {most >> 20:,} MiB for {what}; --max-memory allows more"
+    return f"more than {most >> 20:,} MiB of {what}; raise the limit with --max-memory"
 
 
 def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
-    return f"version {facts.version} of {facts.name}, kdbg knows {facts.lowest} to {facts.highest}"
+    return f"unsupported version {facts.version} of {facts.name} (kdbg supports {facts.lowest} to {facts.highest})"
 
 
 def _answers(facts: of.Answers) -> str:
     first, *others = [f"{name} v{versions[0]}" for _, name, versions in facts.candidates]
     same = facts.candidates[0][2][1:]
-    words = f"{first}{f' (or v{_listed(same)}, which look alike)' if same else ''}"
+    words = f"{first}{f' (or v{_listed(same)}, which have the same layout)' if same else ''}"
     if others:
         words += f", or {', '.join(others)}"
-    sure = "likely" if facts.likely else "perhaps"
-    unread = "" if facts.read else "; it is not read, for another might hold a secret"
-    return f"its request was not seen; by its bytes it is {sure} the response of {words}{unread}"
+    sure = "probably" if facts.likely else "possibly"
+    unread = "" if facts.read else "; not decoded, because another match could expose a secret"
+    return f"the request is not in the capture; the layout {sure} matches a response to {words}{unread}"
 
 
 def _quirk(facts: of.KnownQuirk) -> str:
@@ -68,17 +68,17 @@ def _listed(versions: tuple[int, ...]) -> str:
     return ", ".join(map(str, sorted(versions)))
 
 
-LOG_KEYS = "log them (`kdbg tls-keys` says how) and give the file by --tls-keys"
+LOG_KEYS = "log them (see `kdbg tls-keys`) and pass the file with --tls-keys"
 NOT_DECRYPTED = {
     "no-keys": f"there are no keys: {LOG_KEYS}",
-    "other-keys": "its keys are not among those that were given, which are of other connections, or came too late",
-    "wrong-keys": "the keys that were given for it do not open it",
-    "no-handshake": "its beginning is not in the capture, and nothing else tells its keys",
+    "other-keys": "the key log has no keys for this connection, or they were logged too late",
+    "wrong-keys": "the keys for this connection do not decrypt it",
+    "no-handshake": "the TLS handshake is not in the capture",
     "unsupported": "kdbg does not decrypt this version or cipher suite",
-    "no-library": "that needs the extra `tls`, which is not installed",
-    "unanswered": "nobody answered the client's first message, as on a port without TLS",
-    "refused": "the handshake was broken off",
-    "unfinished": "nothing was said after the handshake",
+    "no-library": "install the extra first: pip install 'kdbg-kafka[tls]'",
+    "unanswered": "no reply to the ClientHello, typical of a plaintext listener",
+    "refused": "the TLS handshake failed",
+    "unfinished": "no application data after the handshake",
 }
 """Why a connection was not decrypted, by `tls.Why`."""
 
@@ -103,100 +103,112 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
     of.BeforeFirst: "{length} bytes from the {sender} are the end of what was sent before the capture began",
     of.NothingWhole: "the connection was open before the capture began: its {length} bytes hold no whole message",
-    of.TurnedDown: lambda facts: "the connection was refused: nothing takes connections there",
-    of.NobodyThere: lambda facts: f"the connection was asked for {facts.tries} times, and nobody answered",
+    of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
+    of.NobodyThere: lambda facts: f"no reply to {facts.tries} connection attempts (SYN)",
     of.ForeignAnswer: "{length} bytes from the {sender} are no Kafka: they look like {protocol}",
     of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
     of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
-    of.NotHeld: lambda facts: f"its end was given up: {_more('all connections hold', facts.most)}",
-    of.WaitedTooMuch: lambda facts: f"no response was seen before {_more('all connections held', facts.most)}",
-    of.RequestTooLarge: "{api} v{version} of {size:,} bytes, on which brokers hang up: they take {most:,}, unless"
-    " socket.request.max.bytes says another limit",
+    of.NotHeld: lambda facts: (
+        f"the end of the message was dropped: {_more('incomplete messages on all connections', facts.most)}"
+    ),
+    of.WaitedTooMuch: lambda facts: (
+        f"no response before memory ran out: {_more('pending data on all connections', facts.most)}"
+    ),
+    of.RequestTooLarge: (
+        "{api} v{version} request of {size:,} bytes got no response: brokers close the connection "
+        "above socket.request.max.bytes (default {most:,})"
+    ),
     of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
     of.Answers: _answers,
-    of.RequestUnseenSoLong: "its request was not seen before {responses} more such responses; {length} bytes of body"
-    " cannot be read without it",
-    of.InFlightFull: "no response was seen before {requests:,} requests, or {bytes:,} bytes, were in flight",
-    of.PassedOver: "no response was seen among {responses} to later requests",
-    of.PassedOverMany: "no response was seen, as to {requests} other requests that were passed over",
-    of.ResponsesLost: "no response was seen; bytes of the broker are missing, or could not be read",
-    of.AnsweredAfter: "the response came after the one to a later request (correlation id {correlation_id}): a broker"
-    " must answer in the order of the requests, so it, or what stands between, is at fault",
-    of.AnsweredTooLate: "the response came after those to many later requests, when its request had been told as"
-    " unanswered: a broker must answer in the order of the requests",
-    of.AnsweredUnasked: "the request says acks=0, which wants no response, and got one",
-    of.AnsweredUnaskedLate: "the request says acks=0, which wants no response, and got one after it had been told",
+    of.RequestUnseenSoLong: (
+        "the request is not in the capture (gave up after {responses:,} more responses without "
+        "a request); {length:,} body bytes cannot be decoded"
+    ),
+    of.InFlightFull: "no response before the in-flight limit was reached ({requests:,} requests or {bytes:,} bytes)",
+    of.PassedOver: "no response, although {responses:,} later requests got theirs",
+    of.PassedOverMany: "no response; more than {requests:,} requests were overtaken by responses to later ones",
+    of.ResponsesLost: "no response found: bytes from the broker are missing or could not be decoded",
+    of.AnsweredAfter: (
+        "responses out of order: this one arrived after the response to a later request (correlation "
+        "id {correlation_id}); a broker or proxy violates the protocol"
+    ),
+    of.AnsweredTooLate: (
+        "response arrived too late to be paired: many later requests were answered first, and this "
+        "request is already listed as unanswered"
+    ),
+    of.AnsweredUnasked: "unexpected response to a Produce with acks=0 (acks=0 expects none)",
+    of.AnsweredUnaskedLate: "unexpected response to a Produce with acks=0, received after the exchange was shown",
     of.Foreign: "{protocol}; not decoded",
     of.Encrypted: _encrypted,
     of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
     of.SizeWrong: _size_wrong,
-    faults.NoApi: "kdbg has no grammar for API key {key}; {left} bytes of body left unread",
-    faults.NoVersion: "kdbg has no grammar for version {version} of {api}; {left} bytes of body left unread",
-    faults.NoSide: "kdbg has no grammar for {side}s of version {version} of {api}; {left} bytes of body left unread",
+    faults.NoApi: "unknown API key {key}; {left:,} body bytes not decoded",
+    faults.NoVersion: "unknown version {version} of {api}; {left:,} body bytes not decoded",
+    faults.NoSide: "no {side} layout for {api} v{version}; {left:,} body bytes not decoded",
     of.KnownQuirk: _quirk,
-    of.KnownForm: "this is {name}",
+    of.KnownForm: "decoded as {name}",
     of.SearchLimit: lambda facts: (
         f"not searched for a mistake: kdbg searches {count(facts.most, 'message')} that are"
         f" wrong in the same way within {count(facts.seconds, 'second')}"
     ),
-    faults.Leftover: lambda facts: f"{plural(facts.length, 'byte')} left over after the message was complete",
-    of.EntryCut: "the file ends inside {what}: {left:,} of {size:,} bytes are there",
-    of.Zeros: "{length:,} bytes of zero",
-    of.NoLogEntry: "{length:,} bytes that are no batch and no message",
-    of.CountWrong: "{says} lines are announced, {follow:,} follow",
-    of.NoLine: "no line of a {title}",
-    of.Behind: "{name} {number} behind {before}: {growing} only grow",
-    of.EndsBehind: "last_offset {offset} behind {before}: transactions end one by one",
-    of.FaultDone: "done by the proxy: {rule}",
+    faults.Leftover: lambda facts: f"{plural(facts.length, 'trailing byte')} after the last field",
+    of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:,} bytes present",
+    of.Zeros: "{length:,} zero bytes (preallocated or damaged)",
+    of.NoLogEntry: "{length:,} bytes are neither a record batch nor a message",
+    of.CountWrong: "the file declares {says} lines but has {follow:,}",
+    of.NoLine: "not a valid line of a {title}",
+    of.Behind: "{name} {number} follows {before}, but {growing} must increase",
+    of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
+    of.FaultDone: "kdbg proxy applied the fault rule: {rule}",
     of.CaptureTrouble: _trouble,
-    faults.TooFewBytes: lambda facts: f"{facts.type} wants {plural(facts.wanted, 'byte')}, {facts.left} left",
-    faults.NoBoolean: "BOOLEAN is 0 or 1, here {value}",
+    faults.TooFewBytes: lambda facts: f"{facts.type} needs {plural(facts.wanted, 'byte')}, only {facts.left} left",
+    faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
     faults.BitsSet: _bits_set,
-    faults.LongVarint: "{value} written in {size} bytes",
-    faults.EndlessVarint: "{type} goes on after {size} bytes",
+    faults.LongVarint: "{value} is encoded in {size} bytes, more than necessary",
+    faults.EndlessVarint: "{type} does not end within {size} bytes",
     faults.WideVarint: "{type} has more than {bits} bits",
-    faults.NegativeLength: "{type} says a length of {length}",
+    faults.NegativeLength: "{type} has the invalid length {length}",
     faults.NullForbidden: "{type} must not be null",
     faults.NotUtf8: "{type} is not valid UTF-8",
-    faults.NoMarker: "a nullable structure begins with {null} or 1, here {value}",
-    faults.LengthUnfilled: "a length of {length} that its content does not fill",
-    faults.MarkMissing: "{mark!r} should stand here",
-    faults.LongLengthOfLength: "a length of {size} bytes",
-    faults.NoObjectId: "no object identifier begins here",
-    faults.ZerosInObjectId: "a number of the object identifier begins with zeros",
-    faults.TagBehind: "tag {tag} after tag {last}",
+    faults.NoMarker: "a nullable structure must start with {null} (null) or 1, found {value}",
+    faults.LengthUnfilled: "the length says {length}, but the content is shorter",
+    faults.MarkMissing: "expected {mark!r} here",
+    faults.LongLengthOfLength: "the DER length field itself takes {size} bytes, too many",
+    faults.NoObjectId: "expected an object identifier here",
+    faults.ZerosInObjectId: "an object identifier component has leading zeros",
+    faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
     faults.TagUnknown: "tag {tag}, {size} bytes",
-    faults.TagUnfilled: "tag {tag} says {size} bytes, its value takes {taken}",
-    faults.NegativeFieldLength: "an optional field says a length of {length}",
-    faults.ChecksumWrong: "the {of} says {algorithm} 0x{says:08x}, its bytes give 0x{gives:08x}",
-    faults.EndsInBatch: "the record set ends inside a batch",
-    faults.NoEntry: "neither a batch nor a message",
-    faults.NoMessageInside: "a compressed message holds something that is no message",
+    faults.TagUnfilled: "tag {tag} declares {size} bytes, but its value takes {taken}",
+    faults.NegativeFieldLength: "an optional field has the invalid length {length}",
+    faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
+    faults.EndsInBatch: "the record set ends in the middle of a batch",
+    faults.NoEntry: "not a record batch or message",
+    faults.NoMessageInside: "a compressed message does not contain messages",
     faults.NestedTooDeep: "compressed messages nested more than {most} deep",
-    faults.BatchUnfilled: "the records do not fill the batch",
-    faults.MessageUnfilled: "the message does not fill its size",
-    faults.UnknownCodec: "no codec has the number {number}",
+    faults.BatchUnfilled: "the records end before the batch does",
+    faults.MessageUnfilled: "the message ends before its size does",
+    faults.UnknownCodec: "unknown compression codec {number}",
     faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
     faults.StreamEmpty: "the stream is empty",
-    faults.StreamCut: "the stream ends early",
-    faults.StreamCutInHeader: "the stream ends in its header",
-    faults.StreamTooShort: "the stream ends {left} bytes before the data",
-    faults.TooMuchInside: "more than {most} bytes come out",
-    faults.BlockCut: "a block of {size} bytes, {left} left",
-    faults.BlockTooLarge: "a block claims {claims} bytes, {most} are allowed",
-    faults.BlockImplausible: "a block of {size} bytes claims {claims}",
-    faults.NoFrame: "no zstd frame begins {at} bytes in",
+    faults.StreamCut: "the compressed stream is cut short",
+    faults.StreamCutInHeader: "the compressed stream ends in its header",
+    faults.StreamTooShort: "{left} bytes follow the end of the compressed stream",
+    faults.TooMuchInside: "decompresses to more than {most:,} bytes",
+    faults.BlockCut: "a block needs {size:,} bytes, only {left:,} left",
+    faults.BlockTooLarge: "a block declares {claims:,} decompressed bytes (limit {most:,})",
+    faults.BlockImplausible: "a block of {size:,} bytes cannot decompress to {claims:,}",
+    faults.NoFrame: "expected a zstd frame at byte {at}",
     faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
     faults.Refused: "{reason}",
-    faults.NoTelemetry: "no protobuf of OpenTelemetry: {reason}",
-    faults.NoMetrics: "no metrics of OpenTelemetry",
-    faults.NoToken: "no token of {mechanism} looks like this",
-    faults.UnknownRecord: "{what} {number} of {topic} is not known",
-    faults.UnknownControl: "control record type {number} is not known",
+    faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
+    faults.NoMetrics: "not OpenTelemetry metrics",
+    faults.NoToken: "not a valid {mechanism} token",
+    faults.UnknownRecord: "unknown {what} {number} of {topic}",
+    faults.UnknownControl: "unknown control record type {number}",
     faults.UnknownPayloadVersion: _payload_version,
-    faults.UnknownRequest: "version {version} of API key {key} is not known",
-    faults.MemorySpent: lambda facts: f"given up: {_more('what one message becomes', facts.most)}",
-    faults.NothingNear: lambda facts: f"no {' or '.join(facts.names)} is near",
+    faults.UnknownRequest: "unknown version {version} of API key {key}",
+    faults.MemorySpent: lambda facts: f"not decoded further: {_more('decoded data in one message', facts.most)}",
+    faults.NothingNear: lambda facts: f"cannot tell the format: no {' or '.join(facts.names)} field nearby",
 }
 """By the facts: a pattern over their values, or a function of them.
 

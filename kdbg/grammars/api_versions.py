@@ -62,7 +62,7 @@ response: Final = Struct(
         * "true when a KRaft controller has all it needs to take over from ZooKeeper",
 )
 unknown_version: Final = Dialect(
-    "response", range(1, FOREVER), "the form of version 0, in which brokers refuse versions they do not know (KIP-511)",
+    "response", range(1, FOREVER), "the v0 layout, with which brokers reject versions they do not support (KIP-511)",
     response, quirk=FALLBACK,
 )  # fmt: skip
 librdkafka_mock: Final = Dialect(

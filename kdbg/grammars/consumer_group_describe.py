@@ -84,7 +84,7 @@ response: Final = Struct(
     ) * "one answer for each group asked about",
 )
 kafka_3_7: Final = Dialect(
-    "response", range(1), "version 0 as Kafka 3.7 wrote it, with the metadata of client-side assignors", response,
+    "response", range(1), "v0 as written by Kafka 3.7, with client-side assignor metadata", response,
     release=(3, 7),
 )  # fmt: skip
 api: Final = Api(69, "ConsumerGroupDescribe", request, response, versions=range(2), flexible=0, dialects=(kafka_3_7,))

@@ -93,7 +93,7 @@ response: Final = Struct(
             * "what the client-side assignor told the member, in a format of its own",
     )), None) * "what the member shall own from now on; null when unchanged",
 )
-FORM: Final = "version 0 as Kafka 3.6 wrote it, with client-side assignors"
+FORM: Final = "v0 as written by Kafka 3.6, with client-side assignors"
 kafka_3_6: Final = (
     Dialect("request", range(1), FORM, request, release=(3, 6)),
     Dialect("response", range(1), FORM, response, release=(3, 6)),

@@ -75,6 +75,6 @@ response: Final = Struct(
     ))) * "where the leader named above is reached",
 )
 kafka_2_7: Final = Dialect(
-    "request", range(1), "version 0 as Kafka 2.7 wrote it, with a replica_id", request, release=(2, 7)
+    "request", range(1), "v0 as written by Kafka 2.7, with replica_id", request, release=(2, 7)
 )
 api: Final = Api(54, "EndQuorumEpoch", request, response, versions=range(2), flexible=1, dialects=(kafka_2_7,))

@@ -33,7 +33,7 @@ response: Final = Struct(
     "port" / Until(3, Port) * "its port; -1 on error",
 )
 error_only: Final = Dialect(
-    "response", range(1), "an error code without a coordinator behind it, as the 0.8 guide allows it",
+    "response", range(1), "a response with an error code but no coordinator, as the 0.8 guide allows",
     Struct("error_code" / ErrorCode), unless=("error_code", 0),
 )  # fmt: skip
 api: Final = Api(10, "FindCoordinator", request, response, versions=range(7), flexible=3, dialects=(error_only,))

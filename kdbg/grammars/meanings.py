@@ -41,7 +41,7 @@ ControllerId: Final = Int32 * "node id of the controller, -1 if there is none"
 DeliveryCount: Final = Int16 * "how many times the records were delivered"
 EntityName: Final = String * "name of the entity, null for the default entity"
 EntityType: Final = String * "kind of entity: user, client-id or ip"
-ErrorMessage: Final = String * "what went wrong, in the broker's words; null if nothing did or nothing is said"
+ErrorMessage: Final = String * "error message from the broker; null if there is none"
 FeatureName: Final = String * "name of the feature, such as metadata.version"
 GenerationId: Final = Int32 * "generation of the group, one more with each rebalance, -1 for none"
 GroupEpoch: Final = Int32 * "epoch of the group, one more with each change of its members or subscriptions"
@@ -79,11 +79,12 @@ ReplicaDirectoryId: Final = Uuid * "id of the directory that the replica keeps i
 Replicas: Final = Array(Int32) * "broker ids of all replicas, preferred leader first"
 RequestError: Final = ErrorCode * "what refused the whole request, 0 if nothing did; its parts have errors of their own"
 ResourceName: Final = String * "name of the resource, of brokers the id; empty for the default of all brokers"
-SessionTimeout: Final = Duration * "milliseconds without a heartbeat after which the member is taken for dead"
+SessionTimeout: Final = Duration * ("session timeout in milliseconds: without a heartbeat for this long, the "
+                                    "member is removed")
 StateEpoch: Final = Int32 * "epoch of the share group's state of the partition"
 SubtopologyId: Final = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
 TargetClusterId: Final = String * "id of the cluster that is meant; another one refuses the request, null skips that"
-ThrottleTime: Final = Duration * "milliseconds the client was or is to be held back, having exceeded a quota, else 0"
+ThrottleTime: Final = Duration * "milliseconds the client is throttled because it exceeded a quota; 0 if not throttled"
 Timeout: Final = Duration * "milliseconds that the broker may take before it gives up"
 TransactionalId: Final = String * "name that a producer keeps across restarts (transactional.id), null for none"
 UnsignedPort: Final = UInt16.means("port") * "TCP port to connect to"
@@ -94,7 +95,7 @@ VoterId: Final = Int32 * "node id of the voter"
 
 Acks: Final = Enum(Int16, {
     0: "NONE", 1: "LEADER", -1: "ALL",
-}) * "whose acknowledgement the producer waits for; with 0 there is no response"
+}) * "acknowledgements required: -1 all in-sync replicas, 1 leader, 0 none (no response)"
 AclOperation: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "ALL", 3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE",
     9: "CLUSTER_ACTION", 10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS",

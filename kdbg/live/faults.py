@@ -77,7 +77,7 @@ class Rule:
             elif re.fullmatch(r"\d+(\.\d+)?%", word):
                 self.chance = float(word[:-1]) / 100
             else:
-                raise InputError(f"{word!r} is no way to say how often: write 3 times, or 20%")
+                raise InputError(f"invalid count {word!r}: use 3 times, or 20%")
 
     @cached_property
     def _apis(self) -> dict[Any, bool]:

@@ -54,7 +54,7 @@ def open_interface(name: str, expression: str, snaplen: int) -> Opened:
     `expression` is a filter as tcpdump has them, `snaplen` how many bytes of a packet are wanted.
     """
     if not hasattr(socket, "AF_PACKET"):
-        raise Refused(name, "kdbg captures on Linux alone", "elsewhere: tcpdump -U -w - … | kdbg decode -")
+        raise Refused(name, "kdbg watch captures on Linux only", "elsewhere: tcpdump -U -w - … | kdbg decode -")
     if name != ANY and name not in names():
         raise Refused(name, "no such interface", f"there are {', '.join([*names(), ANY])}")
     try:
@@ -62,7 +62,7 @@ def open_interface(name: str, expression: str, snaplen: int) -> Opened:
             return _ethernet(name, expression, snaplen)
         return Opened(_any(name, expression, snaplen), RAW_IP)
     except PermissionError:
-        raise Refused(name, "no right to capture", rights()) from None
+        raise Refused(name, "no permission to capture packets", rights()) from None
     except Refused:
         raise
     except OSError as error:

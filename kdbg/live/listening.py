@@ -77,7 +77,7 @@ class Ports:
             if broker is not None:
                 self._remember(broker, sock.getsockname()[1])
             return sock
-        raise InputError(f"{show((host, wanted))} cannot be listened on: {problem}; choose another with --listen")
+        raise InputError(f"cannot listen on {show((host, wanted))}: {problem}; choose another address with --listen")
 
     def _remember(self, broker: Address, port: int) -> None:
         self._had[broker] = port

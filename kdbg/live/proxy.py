@@ -117,7 +117,7 @@ class Proxy:
         sock = self._ports.bound(broker, strict=strict)
         self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
         told = self._ports.told(sock)
-        self._say(f"{show(told)} stands for {show(broker)}")
+        self._say(f"{show(told)} → {show(broker)}")
         return told
 
     def _open(self, broker: Address) -> Address | None:

@@ -19,9 +19,9 @@ from .values import escape
 
 def attempts_text(found: Attempts) -> str:
     """Return who asked in vain: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
-    again = f", asked for {found.tries:,} times" if found.tries > found.connections else ""
-    outcome = "refused" if found.kind is Kind.REFUSED else "not answered"
-    which = f"c{found.number}, from packet {found.first_packet} on"
+    again = f", {found.tries:,} attempts" if found.tries > found.connections else ""
+    outcome = "refused" if found.kind is Kind.REFUSED else "timed out"
+    which = f"c{found.number}, first packet {found.first_packet}"
     return (
         f"{escape(found.host)} → {escape(endpoint(found.broker))}: {count(found.connections, 'connection')} {outcome}"
         f"{again} ({which})"

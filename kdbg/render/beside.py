@@ -18,7 +18,7 @@ from ..wire.records.node import RecordsNode
 from . import values
 from .look import Look
 
-LEFT_OVER = "left over"
+LEFT_OVER = "trailing bytes"
 """The name of bytes behind a message, which belong to no field."""
 
 
@@ -63,7 +63,7 @@ class Describer:
         """Return the bytes of a span with the name, meaning and type that stand beside them; secrets are hidden."""
         raw = data[span.start : span.end]
         hidden = bool(raw) and span.secret and not self.look.show_secrets
-        meaning = f"<{count(len(raw), 'byte')} hidden>" if hidden else self._meaning(span)
+        meaning = f"<{count(len(raw), 'byte')} redacted>" if hidden else self._meaning(span)
         name = values.escape(span.path) or (LEFT_OVER if span.role == "raw" else "")
         return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
 

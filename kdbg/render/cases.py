@@ -29,7 +29,7 @@ class CaseView:
         """Yield the lines of all cases: causes one by one, after-effects and notes in a line each behind them."""
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         if not loud:
-            yield self.look.paint("good", "nothing stands out") + "\n"
+            yield self.look.paint("good", "no problems found") + "\n"
         for case in loud:
             yield from self.one(case)
         for case in cases:
@@ -45,9 +45,9 @@ class CaseView:
         yield from self._text("", f"{sentence(case)}.", "")
         yield from self._text("change", advice(case), "good")
         if shown := evidence_text(case, self.file):
-            yield from self._text("look at", shown, "name", whole=True)
+            yield from self._text("evidence", shown, "name", whole=True)
         if others := alternatives(case):
-            yield from self._text("or else", "; ".join(others), "dim")
+            yield from self._text("alternatively", "; ".join(others), "dim")
         yield from self._text("read", case.rule.document, "dim")
         yield "\n"
 

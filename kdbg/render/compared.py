@@ -29,9 +29,9 @@ NEWLINE = "\n"
 TITLES = {
     "clients": "Clients",
     "versions": "APIs and their versions",
-    "settings": "What requests set",
+    "settings": "Request settings",
     "errors": "Errors",
-    "answers": "How late answers came, beyond the wait that was asked for",
+    "answers": "Response latency, excluding the allowed wait",
 }
 
 
@@ -80,7 +80,7 @@ def exchanges(found: Comparison, look: Look) -> str:
                 for one in differing
             ]
             parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
-    aside = f" · {found.aside:,} ids, times and checksums left out (--ids)" if found.aside else ""
+    aside = f" · {found.aside:,} ids, times and checksums ignored (compare them with --ids)" if found.aside else ""
     count = len(found.differences)
     words = f"{count:,} field{'s' * (count != 1)} differ{'s' * (count == 1)}" if count else "no field differs"
     return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{aside}\n")
@@ -108,8 +108,8 @@ def captures(rows: Sequence[Row], look: Look, sides: Sequence[tuple[str, Profile
             named = zip(_names(chosen), chosen, strict=True)
             lines = [(name, counted(row.a, row), counted(row.b, row)) for name, row in named]
             parts.append("\n" + look.paint("heading", title) + "\n" + table(["", "A", "B"], lines, look))
-    left_out = f"{same:,} rows are the same (--all shows them)" if same else ""
-    words = left_out if len(parts) > 2 else f"nothing differs that matters{' · ' * bool(left_out)}{left_out}"
+    left_out = f"{same:,} identical rows (show them with --all)" if same else ""
+    words = left_out if len(parts) > 2 else f"no significant differences{' · ' * bool(left_out)}{left_out}"
     return "".join(parts) + (look.paint("dim", f"\n{words}\n") if words else "")
 
 

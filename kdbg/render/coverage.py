@@ -42,7 +42,7 @@ KINDS = (
     Kind("J", "java", "Kafka's own generated classes, of 4.4 and 3.9, read and write the same"),
     Kind("K", "kio", "kio reads and writes the same"),
     Kind("P", "kafka-python", "kafka-python reads and writes the same"),
-    Kind("B", "brokers", "a real Kafka broker answered it, and the answer was read to its last byte"),
+    Kind("B", "brokers", "a real Kafka broker responded, and the response was decoded to its last byte"),
     Kind("C", "clients", "real clients' bytes, and real brokers' answers to them, are in the tests"),
     Kind("V", "vectors", "recorded in the test suites of public clients, read and written back"),
 )
@@ -122,7 +122,7 @@ def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
         if words:
             rows.append((str(api.key), api.name, "; ".join(words)))
     if not rows:
-        return "no version lacks it\n"
+        return "every version has it\n"
     return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
 
 

@@ -35,7 +35,7 @@ from .values import escape, quote
 from .without_values import shown_body
 
 CHOOSE = "To choose another: --api {} --version {} --{}"
-HINT = "If you know what it is, say so: with --api and --response (or --request) it is explained as far as it goes."
+HINT = "If you know the type, pass --api and --response (or --request) to decode as far as possible."
 TOO_MANY = (
     f"kdbg did not compare these bytes with messages that are cut off or lack their header: it does so with up to "
     f"{LARGEST:,} bytes."
@@ -105,9 +105,9 @@ class Explained:
         if guess_cut:
             words.append(self.cut())
         elif whole and self.guess.faults:
-            words.append(f"{size}, all read, {count(self.guess.faults, 'value')} that no peer writes")
+            words.append(f"{size} decoded, {count(self.guess.faults, 'implausible value')}")
         else:
-            words.append(f"{size}, all explained" if whole else f"{self.explained:,} of {size} explained")
+            words.append(f"{size} decoded" if whole else f"{self.explained:,} of {size} decoded")
         problems = sum(finding.kind.is_error and not (guess_cut and finding.kind.cut) for finding in self.findings)
         if (whole or guess_cut) and problems:
             words.append(look.paint("bad", count(problems, "problem")))
@@ -131,21 +131,21 @@ class Explained:
             return ""
         if guess.reason in BECAUSE:
             because = BECAUSE[guess.reason].format(**(self.message.header or {}))
-            doubts = f" No peer writes such a {' and such a '.join(guess.doubts)}." if guess.doubts else ""
+            doubts = f" Implausible {' and '.join(guess.doubts)}." if guess.doubts else ""
             unsure = " Its checksum covers bytes that are not here." if guess.cut else ""
-            return f"Taken for this because {because}.{unsure}{doubts}"
-        unsaid = "Nothing in a response says what it answers" if guess.header else "Nothing in a body says what it is"
+            return f"Identified because {because}.{unsure}{doubts}"
+        unsaid = "A response does not carry its API" if guess.header else "A body does not carry its API"
         if guess.reason is Reason.TOLD_API:
             unsaid = f"Nothing in a {guess.direction if guess.header else 'body'} says its version"
         if isinstance(guess.api, Alone):
-            unsaid = "Nothing in these bytes says what they are"
+            unsaid = "The bytes carry no type information"
         if guess.cut:
-            return f"{unsaid}; as far as they go, this layout makes most sense of them."
+            return f"{unsaid}; this layout fits the available bytes best."
         if not guess.exact:
-            return f"{unsaid}, and no layout reads these bytes without a fault; this one comes closest."
+            return f"{unsaid}, and no layout decodes these bytes without errors; this one comes closest."
         if not others:
-            return f"{unsaid}; only this layout reads it to the last byte."
-        return f"{unsaid}; of {others + 1} layouts that read it to the last byte this is the likeliest."
+            return f"{unsaid}; only this layout decodes all bytes."
+        return f"{unsaid}; {others + 1} layouts decode all bytes, and this one is the most likely."
 
     def fits(self, look: Look) -> list[str]:
         """Return lines with the other layouts that fit, and the options that choose one; none if nothing else fits."""
@@ -282,7 +282,7 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     inside = data[piece.start : piece.end]
     known, size = recognise(inside), count(len(inside), "byte")
     if piece.empty:
-        return look.paint("dim", f"{size} behind it, all zero: {REST}") + "\n"
+        return look.paint("dim", f"{size} of zeros follow: {REST}") + "\n"
     if piece.mistake is not None:
         said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
     elif is_fill(inside) and len(inside) == len(data):
@@ -290,9 +290,9 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     elif known:
         said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
     elif len(inside) < len(data):
-        said = [look.paint("heading", f"{size} that belong to no message")]
+        said = [look.paint("heading", f"{size} outside any message")]
     else:
-        said = [look.paint("heading", f"{size} that no known layout reads to the end"), *_wrapped(HINT, look)]
+        said = [look.paint("heading", f"{size} that match no known layout"), *_wrapped(HINT, look)]
         said += _wrapped(TOO_MANY, look) if len(inside) > LARGEST else []
     mistake = mistake_lines(piece, look)
     return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mistake]) + "\n"

@@ -139,7 +139,7 @@ def proxy(via: Via | None) -> str:
         return ""
     target = f" to {escape(via.target)}" if via.target and not via.source else ""
     source = f", for {escape(via.source)}" if via.source else ""
-    return f" · via {via.protocol}{target}{source}"
+    return f" · via {via.protocol} proxy{target}{source}"
 
 
 def kind(exchange: Exchange) -> tuple[Peers, Api | None, int, str | None]:

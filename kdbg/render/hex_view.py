@@ -27,7 +27,7 @@ from .places import places_lines
 from .timing import timing_lines
 from .values import Memo
 
-NO_BYTES = "      a log has no bytes: a tree shows the fields it tells"
+NO_BYTES = "      log files contain no bytes: use --format tree"
 SIZE = 4
 """Bytes of the size in front of a message, with which places begin in a hexdump."""
 

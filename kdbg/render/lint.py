@@ -26,7 +26,7 @@ class LintView:
     def lines(self, remarks: Sequence[Remark]) -> Iterator[str]:
         """Yield the lines: a heading for each party, a line for each remark."""
         if not remarks:
-            yield self.look.paint("good", "nothing to remark") + "\n"
+            yield self.look.paint("good", "no violations found") + "\n"
         for party, some in groupby(remarks, key=lambda remark: remark.party):
             yield self.look.paint("heading", escape(named(party))) + "\n"
             for remark in some:
@@ -52,5 +52,5 @@ def named(party: Party) -> str:
     """Return who did it; not escaped."""
     if party.broker:
         return f"broker {party.broker}"
-    name = party.client_id or "a client without a client id"
-    return f"{name} · {party.host} · {party.software or 'software not told'}"
+    name = party.client_id or "client without client.id"
+    return f"{name} · {party.host} · {party.software or 'unknown software'}"

@@ -31,18 +31,20 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
         return []
     names = names_of([place.file for place in places.seen])
     if len(names) == 1:
-        return [look.paint("note", f"seen in {names[0]} alone")]
+        return [look.paint("note", f"only in {names[0]}")]
     lines = [" → ".join(map(_where, names, places.seen))]
     if places.network is not None:
         time = f"network {latency(places.network)}"
         if places.there is not None and places.back is not None:
             there, back = places.there, places.back
-            time += f" (there {latency(there.middle)}, back {latency(back.middle)}, each ± {latency(there.slack)})"
+            time += (
+                f" (to broker {latency(there.middle)}, to client {latency(back.middle)}, each ± {latency(there.slack)})"
+            )
         lines = [f"{time} · broker {latency(places.broker)}", *lines]
     if not places.certain:
-        lines.append("addresses differ: likely the same connection, by its sequence numbers and bytes")
+        lines.append("addresses differ (NAT?); matched by sequence numbers and payload")
     if places.ahead is not None:
-        lines.append(f"clock of {names[-1]} {_ahead(places.ahead)} that of {names[0]}")
+        lines.append(f"the clock of {names[-1]} {_ahead(places.ahead)} the clock of {names[0]}")
     return [look.paint("dim", line) for line in lines]
 
 
@@ -58,14 +60,14 @@ def clock_lines(clocks: Mapping[tuple[int, int], Clock], files: Sequence[str]) -
     lines = []
     for (first, second), clock in clocks.items():
         if (bounds := clock.bounds) is not None:
-            set_at = ", and one of them was set meanwhile" if clock.steps else ""
+            set_at = ", and one clock was adjusted during the capture" if clock.steps else ""
             lines.append(f"clock of {names[second]} {_ahead(bounds)} that of {names[first]}{set_at}")
     return lines
 
 
 def _where(name: str, place: Place) -> str:
     """Return the name and the packets of a place."""
-    packets = [_packets(half) if half is not None else "not seen" for half in (place.request, place.response)]
+    packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
     ends = f" ({place.client} → {place.broker})" if place.client else ""
     return f"{name}{ends} {', '.join(packets)}"
 

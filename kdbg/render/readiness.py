@@ -11,7 +11,7 @@ from .look import Look
 from .values import escape
 
 MARKS = {"stops": ("✗", "bad"), "unclear": ("?", "note")}
-SAID = {"stops": "stops", "unclear": "may stop"}
+SAID = {"stops": "stops", "unclear": "may break"}
 INDENT = "    "
 
 
@@ -28,8 +28,10 @@ class ReadinessView:
             if client.verdict in MARKS:
                 yield from self._client(client)
         counts = {verdict: sum(client.verdict == verdict for client in clients) for verdict in ("fine", "broker")}
-        clients_fine = f"{counts['fine']:,} {'client' if counts['fine'] == 1 else 'clients'} fine with {self.release}"
-        brokers = f", {counts['broker']:,} between brokers" if counts["broker"] else ""
+        clients_fine = (
+            f"{counts['fine']:,} {'client' if counts['fine'] == 1 else 'clients'} compatible with {self.release}"
+        )
+        brokers = f", {counts['broker']:,} inter-broker" if counts["broker"] else ""
         yield self.look.paint("good" if counts["fine"] else "dim", f"{clients_fine}{brokers}") + "\n"
 
     def _client(self, client: Client) -> Iterator[str]:
@@ -50,16 +52,16 @@ class ReadinessView:
         if one.lowest is None:
             has = f"{self.release} does not have {one.api}"
         elif one.lowest == one.highest:
-            has = f"{self.release} has v{one.lowest} alone"
+            has = f"Kafka {self.release} supports only v{one.lowest}"
         else:
-            has = f"{self.release} has v{one.lowest} to v{one.highest}"
-        last = f", the last release with it is {one.until}" if one.until else ""
-        came = f", it came with {one.since}" if one.since and not one.until else ""
-        first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "no known time"
+            has = f"Kafka {self.release} supports v{one.lowest} to v{one.highest}"
+        last = f", last supported in {one.until}" if one.until else ""
+        came = f", introduced in {one.since}" if one.since and not one.until else ""
+        first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "unknown time"
         more = ""
         if one.negotiable:
             above = one.highest is not None and one.version > one.highest
-            more = "; the client asks brokers what they have, and may know a lower one" if above else (
-                "; its broker offers no higher one, the client may know some"
+            more = "; the client negotiates versions and may support a lower one" if above else (
+                "; its broker offered no higher version, so the client may support one"
             )  # fmt: skip
         return f"{one.api} v{one.version}: {has}{last}{came}; first #{one.first.number} at {first}{more}"

@@ -61,7 +61,7 @@ def _about(outcome: Outcome) -> str:
     parts += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
     parts += [escape(outcome.why)] if outcome.why else []
     parts += [f"sent {outcome.tries} times"] if outcome.tries > 1 else []
-    parts += ["sooner than in the capture"] if outcome.sooner else []
+    parts += ["no wait, unlike in the capture"] if outcome.sooner else []
     return " · ".join(parts)
 
 

@@ -27,7 +27,7 @@ def taken_line(take: Take, bare: Bare, look: Look) -> str:
     ]
     if take.cut:
         more = f", {take.more:,} more are left out" if take.more is not None else ""
-        words.append(f"cut off there{more}")
+        words.append(f"truncated there{more}")
     said = [look.paint("dim", " · ".join(words))]
     if take.lost:
         lost = f"✗ {count(take.lost, 'character')} U+FFFD: bytes lost where they were taken for text; ff for each"

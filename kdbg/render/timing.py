@@ -12,7 +12,7 @@ from .look import Look
 LEAST: Final = 1_000
 """Nanoseconds below which a part is not worth a word."""
 ON_PURPOSE: Final = {
-    0: "until replicas had it", 1: "on purpose (max_wait_ms)", 78: "on purpose (max_wait_ms)",
+    0: "until replicas acknowledged", 1: "on purpose (max_wait_ms)", 78: "on purpose (max_wait_ms)",
     11: "until the group was complete", 14: "until the leader's assignment",
 }  # fmt: skip
 """What a broker waits for, by API key."""
@@ -34,7 +34,7 @@ def split_text(split: Split, api_key: int) -> str:
     """Return where the time went, in order: `behind #3 1.1 s · network 0.2 ms · broker 2 ms · then sent for 3 ms`."""
     said = []
     if split.waiting:
-        said.append(f"behind #{split.behind} {latency(split.waiting)}")
+        said.append(f"queued behind #{split.behind} {latency(split.waiting)}")
     if split.throttle:
         said.append(f"throttled {latency(split.throttle)}")
     if split.network is not None:
@@ -45,7 +45,7 @@ def split_text(split: Split, api_key: int) -> str:
         said.append(f"broker{' and replicas' * (split.held is None)} {latency(split.broker)}")
     after = []
     if (split.sending or 0) >= LEAST:
-        late = f" (client took nothing for {latency(split.reading)})" if (split.reading or 0) >= LEAST else ""
+        late = f" (client did not read for {latency(split.reading)})" if (split.reading or 0) >= LEAST else ""
         after.append(f"last byte {latency(split.sending)} later{late}")
     if split.acknowledged is not None:
         after.append(f"acknowledged after {latency(split.acknowledged)}")
@@ -56,8 +56,8 @@ def tcp_text(tcp: Tcp) -> str:
     """Return what TCP tells: `round trip 0.1 ms · sent again: 2 by the broker · closed by the client`."""
     said = ["no handshake seen" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
     if tcp.syns > 1:
-        said.append(f"asked for {tcp.syns} times")
-    for name, pair in (("sent again", tcp.resent), ("zero windows", tcp.shut)):
+        said.append(f"{tcp.syns} SYNs")
+    for name, pair in (("retransmissions", tcp.resent), ("zero windows", tcp.shut)):
         by = [f"{count} by the {end}" for count, end in zip(pair, ("client", "broker"), strict=True) if count]
         if by:
             said.append(f"{name}: {', '.join(by)}")

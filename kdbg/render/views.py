@@ -192,7 +192,7 @@ VIEWS: dict[str, View] = {
         attempts=_attempts,
     ),
     "summary": View(
-        "a line an exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
+        "one line per exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
     ),
     "hex": View(
         "every byte with its field",
@@ -203,7 +203,7 @@ VIEWS: dict[str, View] = {
         attempts=_attempts,
     ),
     "json": View(
-        "an object a line, lossless",
+        "one JSON object per line, lossless",
         _json,
         piece=_json_pieces,
         message=_json_message,

@@ -13,7 +13,7 @@ MARKS: Final = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"),
 
 def moment(times: Mapping[int, str], time: int) -> str:
     """Return a time of the day, of nanoseconds since the epoch; `times` are those of a `Clock`."""
-    return times[time // 1_000_000] if time > 0 else "at no known time"
+    return times[time // 1_000_000] if time > 0 else "unknown time"
 
 
 def seen(times: Mapping[int, str], since: int, until: int, count: int) -> str:

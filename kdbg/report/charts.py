@@ -61,7 +61,7 @@ class Chart:
     keys: list[Key] = field(default_factory=list)
     moved: Moved = None
     kind: str = "count"
-    whole: str = "This shows all traffic: it is too much to be taken apart."
+    whole: str = "Not filtered: too much data to break down."
 
 
 def stacked(

@@ -67,7 +67,7 @@ class Cause(NamedTuple):
         """Since when, until when, and how long that is."""
         since, until = self.case.since // 1000, self.case.until // 1000
         if not since:
-            return "at no known time"
+            return "unknown time"
         return f"{when(since)} UTC" + (f", for {duration(until - since)}" if until > since else "")
 
     @property

@@ -53,7 +53,7 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
          for label, event in sorted(placed, key=lambda one: one[1].time)],
     )  # fmt: skip
     return Chart(id, caption, drawn, numbers, [Key(trace["name"], colour) for trace, colour in shown],
-                 whole="This shows what happened in all traffic, whatever is chosen.")  # fmt: skip
+                 whole="Not affected by the filters.")  # fmt: skip
 
 
 def _labels(lanes: Sequence[Lane]) -> list[str]:

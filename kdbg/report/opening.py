@@ -87,7 +87,7 @@ def late(ask: Ask) -> Point | None:
         Line(f"{facts.label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}")
         for time, row in found[:MOST_LINES]
     ]  # fmt: skip
-    title = f"Slow answers, up to {duration(found[0][0])} beyond what they were asked to wait"
+    title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
     [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
     of = _rows(moves.LATE, ((row.connection, facts.label(row.api), row.time, 1) for _, row in found))
     return Point("warning", title, "latency", of, "of the slowest answers", "of the slowest answers", lines,

@@ -153,6 +153,6 @@ def _gone(ask: Ask) -> list[tuple[Any, int, str]]:
         ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}""")
     return [
         (group, time, f"{label(client_id)} left{f': {reason}' if reason else ''}" if event == "leave"
-         else f"{label(client_id)} was turned away: {error}")
+         else f"{label(client_id)} was rejected: {error}")
         for group, time, client_id, event, reason, error in rows
     ]  # fmt: skip

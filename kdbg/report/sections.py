@@ -71,15 +71,15 @@ def in_numbers(total: facts.Total, undecoded: int) -> Table:
     columns = dict.fromkeys(("exchanges", "on the wire", "connections", "client hosts", "with errors", "unanswered",
                              "not decoded"), "count") | {"on the wire": "bytes"}  # fmt: skip
     row = (total.exchanges, total.bytes, total.connections, total.clients, total.erroneous, total.unanswered, undecoded)
-    return table("All in numbers", columns, [row], moved.IN_NUMBERS)
+    return table("Summary", columns, [row], moved.IN_NUMBERS)
 
 
 def worth_looking(ask: Ask) -> Section:
     return Section(
         "worth",
-        "Exchanges worth looking at",
-        "The first of each kind of error and finding, and the latest answers; numbers are those of kdbg's views.",
-        "Nothing asks for a closer look.",
+        "Notable exchanges",
+        "The first exchange of each error and finding, and the slowest responses; numbers match kdbg's other views.",
+        "No notable exchanges.",
         tables=filled(opening.worth_looking(ask)),
     )
 
@@ -93,7 +93,7 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=moved.EXCHANGES_OVER)
     amounts = facts.over_time(ask, bins, "api", sizes, "exchanges")
     return Section(
-        "traffic", "Traffic", "What was asked, and how much went over the wire.", "No exchange was found.",
+        "traffic", "Traffic", "Requests by API, and bytes on the wire.", "No exchange was found.",
         [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", counts, moved=moved.BYTES_OVER)],
         [table("APIs", columns, facts.by_api(ask), moved.BY_API)],
     )  # fmt: skip
@@ -104,18 +104,20 @@ def latency(ask: Ask, bins: Bins) -> Section:
     polls, _ = facts.latencies(ask, bins, facts.POLLS)
     columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
-    polled = columns | {"longest beyond its wait": "duration"}
+    polled = columns | {"maximum excess latency": "duration"}
     each = f"each over {duration(bins.width)}"
     over = [charts.lines("polls", f"Long polls: percentiles, {each}", polls, "duration", moved=moved.POLLS_OVER)]
     return Section(
         "latency",
         "Latency",
-        "From the last byte of a request to the first of its response. Fetch, ShareFetch and JoinGroup are long polls, "
-        "which brokers hold back on purpose: they stand apart.",
-        "No request was answered.",
+        (
+            "Time from the last request byte to the first response byte. Fetch, ShareFetch and JoinGroup "
+            "(long polls) are listed separately, because brokers delay them by design."
+        ),
+        "No request got a response.",
         [
             charts.lines("percentiles", f"Percentiles, {each}", lines, "duration", moved=moved.ANSWERS_OVER),
-            charts.heat_map("heat", "How many answers took how long", bins, heat, "percentiles"),
+            charts.heat_map("heat", "Latency distribution", bins, heat, "percentiles"),
         ][: 2 if heat.edges else 0]
         + (over if polls.lines else []),
         filled(
@@ -130,8 +132,8 @@ def spent(ask: Ask) -> list[Table]:
     """Return where the time went, in all, by API and by client; nothing of tables, which do not tell."""
     columns = {"answered": "count"} | dict.fromkeys(moved.SPENT_TITLES, "duration")
     return [
-        table("Where the time went, by API", {"API": "text"} | columns, facts.spent(ask), moved.SPENT_BY_API),
-        table("Where the time went, by client", {"client": "text"} | columns, facts.spent(ask, "client_id"),
+        table("Latency breakdown by API", {"API": "text"} | columns, facts.spent(ask), moved.SPENT_BY_API),
+        table("Latency breakdown by client", {"client": "text"} | columns, facts.spent(ask, "client_id"),
               moved.SPENT_BY_CLIENT),
     ]  # fmt: skip
 
@@ -146,9 +148,9 @@ def errors(ask: Ask, bins: Bins) -> Section:
     return Section(
         "errors",
         "Errors",
-        "Error codes that brokers answered with. Normal steps of protocols, after which clients go on as they were "
-        "told, stand apart.",
-        "No broker answered with an error code.",
+        ("Error codes in responses. Expected errors, which are part of normal protocol flow, are "
+        "listed separately."),
+        "No response contains an error code.",
         [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count",
                         moved=moved.ERRORS_OVER)]
         if series.lines
@@ -158,7 +160,7 @@ def errors(ask: Ask, bins: Bins) -> Section:
                   moved.ERRORS_BY_CLIENT),
             table("Errors by code and API", by_api, facts.errors_by_api(ask), moved.ERRORS_BY_API),
             table("Errors by topic", by_topic, facts.errors_by_topic(ask), moved.ERRORS_BY_TOPIC),
-            table("Normal steps of protocols", by_api, facts.errors_by_api(ask, facts.STEPS), moved.STEPS_BY_API),
+            table("Expected errors", by_api, facts.errors_by_api(ask, facts.STEPS), moved.STEPS_BY_API),
         ),
     )  # fmt: skip
 
@@ -170,9 +172,9 @@ def lag(ask: Ask, bins: Bins) -> Section:
     return Section(
         "lag",
         "Consumer lag",
-        "How far what a group committed is behind the end of the log, as far as the traffic tells of both.",
-        "Nothing shows the lag of a group: that takes offsets committed, and the end of the same partition's log.",
-        [charts.lines("lag-time", "Records behind, all partitions of a group", found.groups, "count",
+        "Committed offset compared with the log end offset, as far as the traffic shows both.",
+        "Lag is unknown: the capture contains no committed offsets with a matching log end offset.",
+        [charts.lines("lag-time", "Consumer lag in records, all partitions of a group", found.groups, "count",
                       moved=moved.Running(found.changes))]
         if found.groups.lines
         else [],
@@ -184,15 +186,15 @@ def stories(bins: Bins, found: list[Lane]) -> Section:
     return Section(
         "stories",
         "Stories",
-        "What happened to whom the findings above are about: causes in red, each over the time in which it was seen.",
+        "Timeline of the affected clients, groups and topics; causes are red.",
         "",
-        [lane_chart("stories-time", "What happened, by whom it happened to", bins, found)],
+        [lane_chart("stories-time", "Timeline", bins, found)],
     )
 
 
 def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
     columns = {"group": "text", "generation": "id", "began": "time", "took": "duration", "members": "count",
-               "reason given": "text", "who joined": "text", "who had gone": "text"}  # fmt: skip
+               "reason": "text", "joined": "text", "left": "text"}  # fmt: skip
     rows = [
         (each.group, each.generation, each.began, each.ended - each.began, each.members, each.reason,
          ", ".join(each.joined), "; ".join(each.gone) or None)
@@ -202,7 +204,7 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
     return Section(
         "rebalances",
         "Rebalances",
-        "A bar is a generation: from the first member that joined to the last that was given its part.",
+        "Each bar is a group generation, from the first member that joined to the last that received its assignment.",
         "No group was seen to rebalance.",
         [charts.time_line("rebalances-time", "Rebalances by group", bins, found, numbers)] if rows else [],
     )
@@ -210,13 +212,13 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
 
 def topics(ask: Ask) -> Section:
     columns = {"topic": "text", "partitions": "count", "records accepted": "count", "bytes accepted": "bytes",
-               "records refused": "count", "bytes refused": "bytes",
+               "records refused": "count", "bytes rejected": "bytes",
                "records unanswered": "count", "bytes unanswered": "bytes",
                "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
     return Section(
         "topics",
         "Topics",
-        "Record sets as they stood on the wire, compressed where they were.",
+        "Record set sizes on the wire, compressed if the batches are.",
         "No message named a partition.",
         tables=filled(table("Topics", columns, facts.topics(ask), moved.TOPICS)),
     )
@@ -229,7 +231,7 @@ def clients(ask: Ask) -> Section:
     return Section(
         "clients",
         "Clients",
-        "Software and version are what clients say in ApiVersions since version 3.",
+        "Software and version as reported by clients in ApiVersions v3 and later.",
         "No client was seen.",
         tables=filled(table("Clients", columns, facts.clients(ask), moved.CLIENTS)),
     )
@@ -240,8 +242,8 @@ def problems(ask: Ask) -> Section:
     return Section(
         "problems",
         "Problems",
-        "What was odd in the traffic or could not be decoded; kdbg calls these findings.",
-        "Nothing was odd, and all of it was decoded.",
+        "Findings: anomalies in the traffic and data that could not be decoded.",
+        "No findings; all data was decoded.",
         tables=filled(table("Problems", columns, facts.problems(ask), moved.ODD)),
     )
 
@@ -252,7 +254,7 @@ def files(ask: Ask) -> Section:
     return Section(
         "files",
         "Files",
-        "The captures that this was read from.",
+        "Input files.",
         "No file was read.",
         tables=filled(table("Files", columns, facts.files(ask))),
     )

@@ -130,7 +130,7 @@ class Output:
         twice = {name for other in before for name in other["files"]} & run["files"].keys()
         if twice:
             raise SparkError(
-                f"another run has added {min(twice)} to {self.out} meanwhile", "the tables are as it left them"
+                f"another run added {min(twice)} to {self.out} at the same time", "the tables are as it left them"
             )
         state = {
             "kdbg": __version__,

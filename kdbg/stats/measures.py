@@ -18,7 +18,7 @@ class Unit(Enum):
     BYTES = "bytes"
     MILLISECONDS = "ms"
     MOMENT = "nanoseconds since 1970"
-    NAMES = "names, each with how often"
+    NAMES = "names with their counts"
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ MEASURES: dict[str, Measure] = {
         Measure("request_bytes", "req", Unit.BYTES, lambda tally: tally.request_bytes, "bytes of requests"),
         Measure("response_bytes", "resp", Unit.BYTES, lambda tally: tally.response_bytes, "bytes of responses"),
         Measure("records", "records", Unit.COUNT, lambda tally: tally.records, "records produced and fetched"),
-        Measure("p50_ms", "p50", Unit.MILLISECONDS, _quantile(0.50), "half of the answers were no later"),
-        Measure("p95_ms", "p95", Unit.MILLISECONDS, _quantile(0.95), "19 of 20 answers were no later"),
-        Measure("p99_ms", "p99", Unit.MILLISECONDS, _quantile(0.99), "99 of 100 answers were no later"),
+        Measure("p50_ms", "p50", Unit.MILLISECONDS, _quantile(0.50), "median response latency"),
+        Measure("p95_ms", "p95", Unit.MILLISECONDS, _quantile(0.95), "95th percentile of response latency"),
+        Measure("p99_ms", "p99", Unit.MILLISECONDS, _quantile(0.99), "99th percentile of response latency"),
         Measure("max_ms", "max", Unit.MILLISECONDS, lambda tally: tally.late.most / 1e6 if tally.late.counts else None,
-                "the latest answer"),
-        Measure("unanswered", "unansw", Unit.COUNT, lambda tally: tally.unanswered, "requests without an answer"),
+                "maximum response latency"),
+        Measure("unanswered", "unansw", Unit.COUNT, lambda tally: tally.unanswered, "requests without a response"),
         Measure("findings", "findings", Unit.COUNT, lambda tally: sum(tally.findings.values()) - tally.unanswered,
-                "findings but unanswered"),
+                "findings other than unanswered"),
         Measure("errors", "errors", Unit.COUNT, lambda tally: sum(tally.errors.values()),
-                "error codes but normal steps of a protocol"),
+                "error codes, excluding expected ones"),
         Measure("steps", "steps", Unit.COUNT, lambda tally: sum(tally.steps.values()),
-                "error codes that are normal steps of a protocol"),
+                "expected error codes (part of normal protocol flow)"),
         Measure("first_time", "first", Unit.MOMENT, lambda tally: tally.first if tally.first != NEVER else None,
                 "the first request"),
         Measure("last_time", "last", Unit.MOMENT, lambda tally: tally.last if tally.first != NEVER else None,
@@ -85,8 +85,8 @@ MEASURES: dict[str, Measure] = {
     )
 }  # fmt: skip
 ON: dict[str, str] = {
-    "waiting": "behind other requests", "throttle": "throttled", "network": "network", "held": "held on purpose",
-    "broker": "broker", "reading": "client reads late",
+    "waiting": "queued behind earlier requests", "throttle": "throttled", "network": "network",
+    "held": "long-poll wait", "broker": "broker", "reading": "slow client reads",
 }  # fmt: skip
 """What the parts of an exchange's time are called: those of the latency, and `reading`, which comes behind it."""
 SPENT: dict[str, Measure] = {

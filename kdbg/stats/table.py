@@ -70,7 +70,7 @@ class Table:
         measure = known.get(by) or known.get(f"{by}_ms")
         if measure is None or isinstance(measure.of(Tally()), dict):
             wanted = [one.name for one in self.by] + [name for name in MEASURES if name != "error_names"]
-            raise InputError(unknown("nothing to sort by called", by, wanted))
+            raise InputError(unknown("unknown sort column", by, wanted))
         return sorted(rows, key=lambda row: -amount(measure.of(row[1])))
 
 

@@ -32,12 +32,12 @@ _NUMBER = ("long", "of the exchange, `#1` in views and `FILE#1`; null where capt
 _TIMES = {
     f"{name}_us": ("long", f"{about}; null on Spark, and where nobody knows or asks")
     for name, about in {
-        "waiting": "of the latency: until earlier requests were answered",
+        "waiting": "part of the latency: waiting for earlier requests on the connection",
         "throttle": "of the latency: while a throttled client was kept waiting",
         "network": "of the latency: to the broker and back, by the handshake",
-        "held": "of the latency: while the broker waited on purpose",
-        "broker": "of the latency: the broker at work, and what else is not known",
-        "reading": "behind it: while the client took nothing",
+        "held": "part of the latency: long-poll wait",
+        "broker": "part of the latency: broker processing and unattributed time",
+        "reading": "after the latency: time the client did not read",
     }.items()
 }
 """Where the time of an exchange went: the parts of `Split` by their names (kdbg/messages/latency.py)."""
@@ -50,7 +50,8 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "response_bytes": ("long", "the same of the response"),
         "request_packet": ("long", "number of its first packet in the capture"),
         "response_packet": ("long", "the same of the response"),
-        "answered": ("boolean", "false for what wants no answer (acks=0), null where the answer was not seen"),
+        "answered": ("boolean", ("false if no response is expected (acks=0); null if the response is not in "
+                                 "the capture")),
         "topics": ("texts", "their names, or ids where no name is known"),
         "groups": ("texts", "the consumer groups that are named"),
         "error_codes": ("shorts", "each that is not 0, in the order of the messages"),
@@ -58,9 +59,9 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "throttle_ms": ("int", "milliseconds that the broker held the client back, or asks it to wait"),
         "notes": ("texts", "as `kdbg decode` has them"),
         "number": _NUMBER,
-        "late_us": ("long", "latency beyond what the request asks to be held back for, as a fetch does"),
-        "error_topics": ("texts", "of each error, the topic that it is told of; null where of none"),
-        "error_partitions": ("ints", "of each error, the partition that it is told of; null where of none"),
+        "late_us": ("long", "latency minus the wait that the request allows (such as max_wait_ms)"),
+        "error_topics": ("texts", "topic of each error; null if none"),
+        "error_partitions": ("ints", "partition of each error; null if none"),
     } | _TIMES,
     "partitions": _WHO | _WHAT | {
         "topic": ("text", "null where only the id is known"),
@@ -92,7 +93,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "codec": ("text", "of its batch"),
         "producer_id": ("long", "null for a producer that is not idempotent"),
         "producer_epoch": ("short", "the same"),
-        "sequence": ("int", "of the record, by which the broker tells repetitions"),
+        "sequence": ("int", "sequence number of the record, used by the broker to detect duplicates"),
         "control": ("text", "COMMIT, ABORT and the like; null for records of clients"),
         "transactional": ("boolean", "whether it is part of a transaction"),
         "crc_ok": ("boolean", "whether its batch's checksum is right"),
@@ -103,7 +104,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "packets": ("long", "of both directions"),
         "bytes": ("long", "of TCP payload, repetitions included"),
         "handshake": ("boolean", "its beginning is in the capture"),
-        "kafka": ("boolean", "whether it was found to speak Kafka in the clear"),
+        "kafka": ("boolean", "whether the connection carries plaintext Kafka"),
         "exchanges": ("long", "that were found"),
         "client_id": ("text", "the first one named"),
         "software_name": ("text", "by ApiVersions"),

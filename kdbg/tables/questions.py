@@ -21,7 +21,7 @@ class Question(NamedTuple):
 
 QUESTIONS: dict[str, Question] = {
     "latency": Question(
-        "how long answers take, by API, the slowest first",
+        "response latency by API, slowest first",
         """
 SELECT api, COUNT(*) AS answered,
     approx_percentile(latency_us, 0.5) / 1000 AS p50_ms,  -- nearest rank
@@ -35,7 +35,7 @@ ORDER BY p99_ms DESC, api
 """,
     ),
     "errors": Question(
-        "which errors brokers answered with: to whom, about what, how often, when",
+        "errors in responses: client, topic, count, time",
         """
 WITH told AS (
     SELECT api, code AS error_code, get(errors, CAST(place AS INT)) AS error, client_id,
@@ -68,7 +68,7 @@ ORDER BY minute, api, topic NULLS FIRST
 """,
     ),
     "lag": Question(
-        "how far groups are behind: the end of the log less the last commit",
+        "consumer lag: log end offset minus last committed offset",
         """
 WITH told AS (
     SELECT *, COALESCE(topic, topic_id) AS log FROM partitions WHERE COALESCE(error_code, 0) = 0
@@ -96,7 +96,7 @@ ORDER BY lag DESC NULLS LAST, group_id, topic, partition
 """,
     ),
     "slow-clients": Question(
-        "which clients wait longest, fetches and joins aside",
+        "clients with the highest latency, excluding long polls",
         """
 SELECT client_id, regexp_replace(client, ':[0-9]+$', '') AS host, COUNT(*) AS answered,
     approx_percentile(latency_us, 0.5) / 1000 AS p50_ms,
@@ -143,7 +143,7 @@ ORDER BY SUM(bytes) DESC, topic
 """,
     ),
     "unanswered": Question(
-        "which requests got no answer, and how long they waited",
+        "requests without a response, and how long they waited",
         """
 SELECT request_time, api, exchanges.client_id, client, broker, correlation_id,
     (unix_micros(end_time) - unix_micros(request_time)) / 1000 AS waited_ms  -- till the end of the connection

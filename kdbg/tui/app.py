@@ -150,7 +150,7 @@ class Browser(Shell):
     def action_write(self) -> None:
         """Ask where to write what is marked."""
         if not self.marked:
-            self.say("nothing is marked: m marks an exchange")
+            self.say("no exchange is marked: press m to mark one")
         else:
             self.ask("write what is marked to: marked.pcapng", "", self.take_target)
 
@@ -197,11 +197,11 @@ class Browser(Shell):
         """Go to an exchange, and show it below; take a filter away that hides it."""
         position = self.feed.index.find(number, file)
         if position is None:
-            self.say(f"#{number} is not among what was read")
+            self.say(f"#{number} is not loaded")
             return
         row = self.order.row_of(position)
         if row is None and self.filter:
-            self.say(f"the filter hides #{number}, and is taken away: {self.filter}")
+            self.say(f"filter removed, because it hides #{number}: {self.filter}")
             self.take_filter("")
             row = self.order.row_of(position)
         if row is not None:

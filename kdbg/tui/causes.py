@@ -111,7 +111,7 @@ class CausePane(Pane):
         if self._so_far:
             yield CauseLine(None, [Piece(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
         elif not loud:
-            yield CauseLine(None, [Piece("nothing stands out", "good")])
+            yield CauseLine(None, [Piece("no problems found", "good")])
         several, file = len({cause.file for cause in self.causes}) > 1, -1
         for cause in self.causes:
             if several and cause.file != file:
@@ -120,7 +120,7 @@ class CausePane(Pane):
             yield from self._one(cause, width)
         more = sum(each.more for each in self._causes.values())
         if more:
-            yield CauseLine(None, [Piece(f"{more:,} more of less weight: kdbg diagnose has them all", "dim")])
+            yield CauseLine(None, [Piece(f"{more:,} less severe causes: see kdbg diagnose", "dim")])
 
     def _one(self, cause: Cause, width: int) -> Iterator[CauseLine]:
         told = cause.told
@@ -184,7 +184,7 @@ class CausePane(Pane):
 
 
 def _many(count: int) -> str:
-    return f"{count:,} cause{'s' * (count != 1)}" if count else "nothing stands out"
+    return f"{count:,} cause{'s' * (count != 1)}" if count else "no problems found"
 
 
 def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterator[CauseLine]:

@@ -44,7 +44,7 @@ def title(it: Shown, width: int) -> Text:
     if it.forgotten:
         parts.append(f"last {it.whole - it.forgotten:,} kept")
     if it.lost:
-        parts.append(f"{it.lost:,} packet{'s' * (it.lost != 1)} not shown: too fast")
+        parts.append(f"{it.lost:,} packet{'s' * (it.lost != 1)} not shown: arriving too fast")
     if it.filter:
         parts.append(f"{it.shown:,} shown{' so far' * it.filtering}: {escape(it.filter)}")
     if it.marked:

@@ -115,7 +115,7 @@ class Intercepting(Browser):
         """Return the message that is looked at; None, and a word, where it is none that is held."""
         message = self.held.message
         if message is None:
-            self.say("nothing is held: i says what is to be")
+            self.say("no message is held: press i to set what to hold")
         elif not self._of_held:
             self.held.focus()
         else:
@@ -141,7 +141,7 @@ class Intercepting(Browser):
         if self.held.count:
             self.held.focus()
         else:
-            self.say("nothing is held: i says what is to be")
+            self.say("no message is held: press i to set what to hold")
 
     def action_resume(self) -> None:
         """Pass on the message that is looked at, or the first."""
@@ -199,7 +199,7 @@ class Intercepting(Browser):
         buffers = self.looked.opened.buffers
         first = next((at for at, one in enumerate(buffers) if PARTS[one.part] == message.direction), -1)
         if place.buffer != first or place.end <= SIZE:
-            self.say(f"go to bytes of the {message.direction} behind its size, which follows")
+            self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
             return
         self._place = Place(first, max(place.start - SIZE, 0), place.end - SIZE)
         self.ask("bytes in hex", message.data[self._place.start : self._place.end].hex(" "), self.take_bytes)

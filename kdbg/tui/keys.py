@@ -35,7 +35,7 @@ KEYS = (
     Key("f", "f", "follow", "follow: stay at the last exchange as more come", MOVE),
     Key("slash", "/", "filter", "filter: an expression, or options such as --topic orders --errors", FIND),
     Key("escape", "Esc", "leave", "leave the line or page at hand; back to the exchanges", FIND),
-    Key("e", "e", "find('error', 1)", "next exchange that went wrong", FIND),
+    Key("e", "e", "find('error', 1)", "next failed exchange", FIND),
     Key("E", "E", "find('error', -1)", "the one before", FIND),
     Key("c", "c", "find('connection', 1)", "next of this connection", FIND),
     Key("C", "C", "find('connection', -1)", "the one before", FIND),
@@ -57,7 +57,7 @@ KEYS = (
     Key("plus,equals_sign", "+", "share(1)", "more room for exchanges", SHOW),
     Key("minus", "-", "share(-1)", "less room for exchanges", SHOW),
     Key("d", "d", "dark", "dark or light", SHOW),
-    Key("a", "a", "notes", "what was said about the source", SHOW),
+    Key("a", "a", "notes", "messages about the source", SHOW),
     Key("m", "m", "mark", "mark an exchange, or take the mark away", TAKE),
     Key("M", "M", "unmark", "take all marks away", TAKE),
     Key("w", "w", "write", "write what is marked as a capture", TAKE),
@@ -68,14 +68,14 @@ KEYS = (
     Key("q", "q", "quit", "quit", SHOW),
 )
 HOLD_KEYS = (
-    Key("i", "i", "intercept", "say what is to be held: an expression, or options; nothing: none", HOLD),
+    Key("i", "i", "intercept", "set what to hold: an expression, or options; empty: nothing", HOLD),
     Key("H", "H", "held", "go to the messages that are held", HOLD),
     Key("V", "V", "change_field", "change the field under the cursor of a held message", HOLD),
     Key("B", "B", "change_bytes", "change the bytes that are lit", HOLD),
     Key("F", "F", "resume", "pass on the held message", HOLD),
     Key("A", "A", "resume_all", "pass on all that are held", HOLD),
-    Key("D", "D", "drop", "drop the held message that is looked at", HOLD),
-    Key("R", "R", "repeat", "send the request that is looked at once more, over its connection", HOLD),
+    Key("D", "D", "drop", "drop the selected held message", HOLD),
+    Key("R", "R", "repeat", "resend the selected request on its connection", HOLD),
 )
 """The keys that the screen of the proxy has beside the others."""
 FOOT = ("?", "/", "e", "s", "m", "w", "v", "Tab", "q")

@@ -122,7 +122,7 @@ class _Opening:
         half, stated = self.half, self.half.size - SIZE
         name = f"{self.part.name}: {half.size:,} bytes"
         if len(half.data) > LONGEST:
-            self.part.missing = "too long to be looked at here: kdbg decode shows it"
+            self.part.missing = "too long to show here: use kdbg decode"
             self._message(name, Inspection([Buffer("", b"")], half.direction), stated, {})
             return
         if half.api is None:

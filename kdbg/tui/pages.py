@@ -58,4 +58,4 @@ def help_text(all_keys: Sequence[Key]) -> Text:
 
 def notes_text(notes: list[str]) -> Text:
     """Return what was said about the source."""
-    return Text("\n".join(notes) or "nothing was said about the source")
+    return Text("\n".join(notes) or "no messages about the source")

@@ -57,7 +57,7 @@ class Original(NamedTuple):
 class TableRows:
     """Rows of the table of exchanges; `described` says what columns mean."""
 
-    unjudged: str = "tables have no packets to judge by: kdbg diagnose judges captures"
+    unjudged: str = "tables contain no packets to diagnose: run kdbg diagnose on the captures"
 
     def __init__(self, feed: Feed, look: Look, described: Described) -> None:
         self._feed, self._look, self._described = feed, look, described

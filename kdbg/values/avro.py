@@ -40,7 +40,9 @@ def _said(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deep"
     said = str(error).strip().split("\n")[0]
-    return said if said and not isinstance(error, (IndexError, KeyError)) else "breaks off, or is of another schema"
+    return (
+        said if said and not isinstance(error, (IndexError, KeyError)) else "truncated, or written with another schema"
+    )
 
 
 @lru_cache(maxsize=256)

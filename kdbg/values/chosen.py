@@ -61,7 +61,7 @@ class Chosen:
             return self._by_given(data, asked, given._replace(message=choice.message or given.message))
         framing = framed(data, asked.part, asked.headers)
         if framing is None:
-            raise Unread("no schema id stands with it" if self.schemas.has_ids else "no schema was given")
+            raise Unread("the bytes carry no schema id" if self.schemas.has_ids else "no schema was given")
         schema = self._by_id(framing)
         if schema.type != reader.schema:
             raise Unread(f"{framing.text} is one for {BY_TYPE[schema.type]}")

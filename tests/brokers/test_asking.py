@@ -131,7 +131,7 @@ class TestControllers:
         outcome: Outcome = send(either.listener(CONTROLLER), "metadata")
         assert (outcome.status, outcome.out) == (1, "")
         (line,) = outcome.err.splitlines()
-        assert "this is the listener of a controller, which does not serve Metadata; it serves DescribeCluster" in line
+        assert "this is a controller listener, which does not support Metadata; it supports DescribeCluster" in line
 
     def test_another_listener_serves_it(self, either: Broker, topic: str) -> None:
         both = f"{either.listener(CONTROLLER)},{either.bootstrap}"

@@ -142,12 +142,12 @@ class TestSasl:
     def test_who_does_not_is_told_so_by_the_broker(self, secure_broker: Broker, mechanism: str) -> None:
         outcome = ask(secure_broker, "SASL_PLAINTEXT", *sasl(mechanism), **theirs(mechanism))
         why = "invalid_token" if mechanism == "OAUTHBEARER" else "uthentication failed"
-        refused(outcome, f"SASL {mechanism}: ", why, "see whether user, password and mechanism are right")
+        refused(outcome, f"SASL {mechanism}: ", why, "check user name, password and mechanism")
 
     @pytest.mark.parametrize("mechanism", MECHANISMS)
     def test_or_with_raw_tokens_is_hung_up_on(self, secure_broker: Broker, mechanism: str) -> None:
         outcome = ask(secure_broker, "SASL_PLAINTEXT", *sasl(mechanism, "--sasl-raw"), **theirs(mechanism))
-        refused(outcome, f"SASL {mechanism}: the broker hung up", "see whether user, password and mechanism are right")
+        refused(outcome, f"SASL {mechanism}: the broker hung up", "check user name, password and mechanism")
 
     def test_a_mechanism_that_kdbg_lacks(self, secure_broker: Broker) -> None:
         outcome = ask(secure_broker, "SASL_PLAINTEXT", *sasl("GSSAPI"), **ours("PLAIN"))
@@ -164,7 +164,11 @@ class TestSasl:
         refused(outcome, "ILLEGAL_SASL_STATE", "this port does without SASL", "leave SASL out")
 
     def test_sasl_was_wanted(self, secure_broker: Broker) -> None:
-        refused(ask(secure_broker, "SASL_PLAINTEXT"), "the broker hung up without an answer", "or want TLS or SASL")
+        refused(
+            ask(secure_broker, "SASL_PLAINTEXT"),
+            "the broker closed the connection without a response",
+            "or want TLS or SASL",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +189,7 @@ def of_one_mechanism() -> Iterator[Broker]:
 def test_a_mechanism_that_the_broker_lacks(of_one_mechanism: Broker, mechanism: str, raw: bool) -> None:
     options = ["--sasl-raw"] if raw else []
     outcome = ask(of_one_mechanism, "SASL_PLAINTEXT", *sasl(mechanism), *options, **ours(mechanism))
-    said = f"SASL {mechanism}: the broker does not take this mechanism; it offers SCRAM-SHA-512"
+    said = f"SASL {mechanism}: the broker does not support this SASL mechanism; it offers SCRAM-SHA-512"
     refused(outcome, said, "choose one with --sasl-mechanism")
 
 

@@ -86,7 +86,7 @@ def test_packets_larger_than_libpcap_writes_are_whole_where_the_snaplen_allows_t
     packets, capture = read(pcap([large, PACKETS[1]], snaplen=400_000))
     assert [(found[3], len(found[6])) for found in packets] == [(5, 300_000), (1, len(PACKETS[1]) - 40)]
     assert capture.problems == []
-    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 claims 300,040 bytes: the file is damaged from there on"]
+    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 declares 300,040 bytes: the file is damaged from there on"]
 
 
 @pytest.mark.parametrize("snaplen", [0, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -192,7 +192,7 @@ def test_an_unknown_link_type_is_one_problem() -> None:
     _, capture = read(pcap(PACKETS, link=65_000))
     assert (capture.packets, capture.other) == (12, 12)
     (problem,) = capture.problems
-    assert problem.text == "link type 65000 is unknown: its packets are passed over"
+    assert problem.text == "unknown link type 65000: packets skipped"
 
 
 def test_a_capture_counts_while_it_is_read() -> None:

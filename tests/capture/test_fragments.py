@@ -80,7 +80,7 @@ def test_what_lacks_a_piece_is_told_and_not_guessed(name: str, missing: int) -> 
     packets, capture = read(pcap([PACKETS[0], *pieces, PACKETS[1]]))
     assert len(packets) == 2
     (problem,) = capture.problems
-    assert problem.text.startswith("a fragment of an IP packet whose other fragments are not in the capture")
+    assert problem.text.startswith("an IP fragment whose other fragments are not in the capture")
     assert f"({len(pieces)} times)" in problem.text
 
 

@@ -151,7 +151,7 @@ def test_the_module_of_a_link_type_is_imported_when_a_packet_needs_it(
 def test_a_link_type_that_nobody_knows_is_noted_and_passed_over() -> None:
     notes: list[str] = []
     assert dissector(65_000, notes.append)(bytes(100)) is None
-    assert notes == ["link type 65000 is unknown: its packets are passed over"]
+    assert notes == ["unknown link type 65000: packets skipped"]
 
 
 def test_without_scapy_all_but_tunnels_is_read_and_they_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ def test_without_scapy_all_but_tunnels_is_read_and_they_are_noted(monkeypatch: p
     assert dissect(bytes(ETHERNET / IP() / GRE() / ip4() / tcp())) is None
     assert dissector(9, notes.append)(bytes(PPP() / ip4() / tcp())) is None
     assert notes == [
-        "a tunnel is read by scapy, which is not installed: its packets are passed over",
+        "tunnelled packets skipped: install scapy to decode them",
         "link type 9 is read by scapy, which is not installed: its packets are passed over",
     ]
 

@@ -143,14 +143,14 @@ def test_bytes_that_are_no_text_are_taken_as_they_are(data):
 
 @pytest.mark.parametrize("text", ["", "  \n\t", b"", b"\n", "\ufeff"])
 def test_nothing_is_refused(text):
-    with pytest.raises(InputError, match="there are no bytes to read: give hex, base64"):
+    with pytest.raises(InputError, match="no bytes found in the input; accepted: hex, base64"):
         read_bytes(text)
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("00 01 zz", "'z' at character 7 fits none of the forms read: hex, base64, hexdumps"),
+        ("00 01 zz", "'z'cannot parse  at character 7; accepted input: hex, base64, hexdumps"),
         ("00 01\n02 0g", "'g' at line 2, character 5 fits none"),
         ("AAAA*B==", r"'\*' at character 5 fits none"),
         ("metadata", "'m' at character 1 fits none"),

@@ -46,7 +46,7 @@ def test_json_with_what_tcp_tells_has_an_object_that_is_of_no_exchange(capture: 
     assert exchange.keys() - {"split", "tcp"} == refused.keys() - {"attempts"} == unreached.keys() - {"attempts"}
     assert (refused["number"], refused["api"], refused["request"], refused["response"]) == (None, None, None, None)
     assert refused["connection"] == {"client": "10.0.0.1", "broker": "10.0.0.3:9092", "id": 2}
-    assert refused["notes"] == ["refused: the connection was refused: nothing takes connections there"]
+    assert refused["notes"] == ["refused: connection refused: nothing listens on that address and port"]
     assert refused["attempts"] == {
         "outcome": "refused", "connections": 2, "tries": 2, "since": 1795264200.1, "until": 1795264200.201,
         "first_packet": 5,

@@ -121,7 +121,7 @@ def tables(folder: Path, state: str) -> Path:
         ("[]", (), "_kdbg.json cannot be read"),
         ('{"runs": []}', (), "holds no tables yet"),
         ('{"runs": [{"run": "one"}]}', (), "holds no table of exchanges"),
-        ('{"runs": [{"run": "one"}]}', ("--follow",), "--follow is for captures that grow"),
+        ('{"runs": [{"run": "one"}]}', ("--follow",), "--follow works with captures, not with tables"),
         ('{"runs": [{"run": "one"}]}', ("--api", "fetch"), "--api is for captures; over tables"),
         ('{"runs": [{"run": "one"}]}', (CAPTURES / "errors.pcap",), "Captures, or one folder of tables: not both"),
     ],

@@ -23,7 +23,7 @@ L  laid out field by field as Kafka's message definitions say, 0.8 to 4.2
 J  Kafka's own generated classes, of 4.4 and 3.9, read and write the same
 K  kio reads and writes the same
 P  kafka-python reads and writes the same
-B  a real Kafka broker answered it, and the answer was read to its last byte
+B  a real Kafka broker responded, and the response was decoded to its last byte
 C  real clients' bytes, and real brokers' answers to them, are in the tests
 V  recorded in the test suites of public clients, read and written back
 """
@@ -96,7 +96,7 @@ def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
     assert ["5", "StopReplica", "4"] in [line.split() for line in lines]
     (line,) = cli("coverage", "fetch", "--missing", "clients").out.splitlines()
     assert re.fullmatch(r"1  Fetch  2, 5-10, 13-15[-\d, ]* requests; 1-2, 4-10, 13-15[-\d, ]* responses", line)
-    assert cli("coverage", "stop-replica", "--missing", "layouts").out == "no version lacks it\n"
+    assert cli("coverage", "stop-replica", "--missing", "layouts").out == "every version has it\n"
     found = cli("coverage", "stop-replica", "--missing", "brokers", "--format", "json").lines
     assert [(one["api"], one["api_version"]) for one in found] == [("StopReplica", 4)]
 

@@ -33,10 +33,10 @@ class TestNoCapture:
         ("content", "problem"),
         [
             (b"", "is empty"),
-            (PNG, "is neither pcap nor pcapng (it begins 89 50 4e 47)"),
-            (b"\xd4\xc3", "is neither pcap nor pcapng (it begins d4 c3)"),
+            (PNG, "not a pcap or pcapng file (starts with 89 50 4e 47)"),
+            (b"\xd4\xc3", "not a pcap or pcapng file (starts with d4 c3)"),
             (PCAP_HEADER[:20], "the file ends or is damaged inside its header"),
-            (gzip.compress(PNG), "is neither pcap nor pcapng (it begins 89 50 4e 47)"),
+            (gzip.compress(PNG), "not a pcap or pcapng file (starts with 89 50 4e 47)"),
             (gzip.compress(pcap(talk()))[:9], "the gzip stream breaks off"),
         ],
         ids=["empty", "PNG", "two bytes", "half a header", "PNG in gzip", "gzip header"],

@@ -234,8 +234,8 @@ class TestGrammar:
         [
             (["lamp", "--definition", RESPONSE],
              "--definition prints what files define; --definitions adds them to the APIs there are"),
-            (["--definition", RESPONSE, "--version", 9], "Lamp has no version 9; kdbg knows 0 to 3"),
-            (["--definition", VALUE, "--version", 9], "LampValue has no version 9; kdbg knows 0 to 1"),
+            (["--definition", RESPONSE, "--version", 9], "Lamp has no version 9; supported: 0 to 3"),
+            (["--definition", VALUE, "--version", 9], "LampValue has no version 9; supported: 0 to 1"),
             (["--definition", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
         ],
     )  # fmt: skip

@@ -113,7 +113,7 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
     ("arguments", "said"),
     [
         (["metadata"], f"--version is missing; Metadata has 0 to {NEWEST}"),
-        (["metadata", "--version", "99"], f"kdbg: Metadata has no version 99; kdbg knows 0 to {NEWEST}\n"),
+        (["metadata", "--version", "99"], f"kdbg: Metadata has no version 99; supported: 0 to {NEWEST}\n"),
         (["metadatta", "--version", "1"], "kdbg: no API called 'metadatta'; did you mean Metadata"),
         (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: no JSON: unexpected end of data"),
         (["metadata", "--version", "1", "--body", "[]"], "is no structure"),
@@ -244,7 +244,7 @@ def test_both_halves_have_their_headers(encode: Encode) -> None:
 
 
 def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) -> None:
-    text = "this is the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
+    text = "this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
     place = {"side": "response", "path": "", "offset": None}
     exchange = {
         "api_key": 18, "api_version": 4, "correlation_id": 1, "request": None, "notes": [f"dialect: {text}"],
@@ -257,7 +257,7 @@ def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) ->
 
 
 def test_another_known_form_is_told_by_its_note_in_lines_without_findings(encode: Encode) -> None:
-    note = "dialect: this is the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
+    note = "dialect: this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
     body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
     exchange = {
         "api_key": 18, "api_version": 4, "correlation_id": 1, "notes": [note], "request": None,

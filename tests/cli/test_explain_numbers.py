@@ -78,7 +78,7 @@ def test_digits_are_hex_when_something_is_said_about_them(explain: Any) -> None:
         (bytes.fromhex("160301020001000000"), "9 bytes that look like TLS (handshake, TLS 1.0 to 1.3)"),
         (b"HTTP/1.1 400 Bad Request\r\n", "26 bytes that look like an HTTP response"),
         (b"\x1f\x8b\x08\0\0\0\0\0", "8 bytes that look like gzip"),
-        (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that no known layout reads to the end"),
+        (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that match no known layout"),
     ],
 )
 def test_what_is_no_message_is_shown_with_what_can_be_said(explain: Any, data: bytes, what: str) -> None:

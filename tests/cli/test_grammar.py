@@ -312,7 +312,7 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
     [
         ("grammar metadatta", "no API called 'metadatta'; did you mean Metadata"),
         ("grammar 4000", "no API called '4000'"),
-        ("grammar metadata --version 99", f"Metadata has no version 99; kdbg knows 0 to {NEWEST}"),
+        ("grammar metadata --version 99", f"Metadata has no version 99; supported: 0 to {NEWEST}"),
         ("grammar metadata --diff 1 99", "Metadata has no version 99"),
         ("grammar metadata --diff 1", "requires 2 arguments"),
         ("grammar metadata --version 1 --diff 1 2", "one of them, please"),

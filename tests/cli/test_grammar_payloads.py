@@ -122,4 +122,4 @@ def test_no_name_means_a_payload_and_something_else() -> None:
 def test_a_version_that_is_not_there_is_refused(cli: Callable[..., Outcome]) -> None:
     done = cli("grammar", "OffsetCommitValue", "--version", "9")
     assert done.status == 2
-    assert "OffsetCommitValue has no version 9; kdbg knows 0 to 4" in done.err
+    assert "OffsetCommitValue has no version 9; supported: 0 to 4" in done.err

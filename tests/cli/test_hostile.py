@@ -79,7 +79,7 @@ def test_every_view_shows_it_as_it_is_and_lets_nothing_act(
 @pytest.mark.parametrize(("text", "shown"), NASTY.values(), ids=NASTY)
 def test_json_gives_it_back_unharmed(cli: Cli, write: Write, text: str, shown: str) -> None:
     out = cli("decode", write(speech(text)), "-f", "json").out
-    assert len(out.splitlines()) == out.count("\n") == 6, "a line an exchange, whatever is taken for the end of one"
+    assert len(out.splitlines()) == out.count("\n") == 6, "one line per exchange, whatever is taken for the end of one"
     metadata, produce = (json.loads(line) for line in out.splitlines()[:2])
     assert back(metadata["client_id"]) in (text, "kdbg")
     assert back(metadata["request"]["body"]["topics"][0]["name"]) == text

@@ -35,7 +35,7 @@ def test_the_sql_of_a_question_can_be_read_without_tables(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "Say what to ask: SQL, or --ask with one of latency, errors, "),
+        ([], "no query: give SQL, or --ask with one of latency, errors, "),
         (["SELECT 1", "--ask", "lag"], "Say what to ask: SQL, or --ask"),
         (["--ask", "lags"], "'lags' is not one of"),
         (["--ask", "lag", "--ask", "errors", "--format", "csv"], "CSV holds one table"),
@@ -68,7 +68,7 @@ def test_captures_are_asked_in_sql_and_by_questions(capture: Path) -> None:
         "orders            1           8       282            5        161\n"
         "parcels           1           1        81            0          0\n"
         "\n"
-        "errors: which errors brokers answered with: to whom, about what, how often, when\n"
+        "errors: errors in responses: client, topic, count, time\n"
         "api        error_code  error                       client_id  topic   partitions  times  "
         "first_time               last_time\n"
         "Heartbeat          27  REBALANCE_IN_PROGRESS       billing-1  –                       1  "

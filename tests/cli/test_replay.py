@@ -172,7 +172,7 @@ def at_once(behave: Callable[[socket.socket], None]) -> Callable[[socket.socket]
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        (closes, "hung up without an answer"),
+        (closes, "closed the connection without a response"),
         (breaks_off, "in the middle of an answer"),
         (babbles, "the answer is an HTTP response"),
     ],

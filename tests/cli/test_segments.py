@@ -148,7 +148,7 @@ class TestDamage:
     def test_a_half_written_batch_says_what_is_missing(self, cli: Cli, segment: Any) -> None:
         outcome = cli("decode", segment(batch(0) + batch(2, size=500)[:100]))
         assert outcome.status == 1
-        assert "✗ truncated: the file ends inside an entry: 100 of 1,079 bytes are there" in outcome.out
+        assert "✗ truncated: the file ends in the middle of an entry: 100 of 1,079 bytes present" in outcome.out
 
     def test_zeros_at_the_end_are_counted_and_not_shown(self, cli: Cli, segment: Any) -> None:
         path = segment(batch(0) + bytes(1000))

@@ -207,7 +207,7 @@ class TestBodies:
             (["metadata", "--body", "[]"], "--body: it is an object with fields"),
             (["metadata", "--body", "{}", "--topic", "t"], "--body is the whole body; --topic cannot change it"),
             (["metadata", "--set", "topics"], "--set 'topics': write a field's path"),
-            (["metadata", "--version", 99], f"Metadata has no version 99; kdbg knows 0 to {NEWEST}"),
+            (["metadata", "--version", 99], f"Metadata has no version 99; supported: 0 to {NEWEST}"),
             (["metadta"], "did you mean Metadata"),
             (["produce", "--topic", "t"], "Produce wants --value (or --file, or --tombstone)"),
             (["fetch"], "Fetch wants --topic"),

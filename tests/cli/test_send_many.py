@@ -57,7 +57,7 @@ class TestMany:
         with peer(ahead) as broker:
             outcome = cli("send", "list-groups", "--all-versions", "--broker", broker)
         assert (outcome.status, outcome.out) == (2, "")
-        assert "the broker speaks ListGroups v50 to v60, asked for is v0 to v5: none is both's" in outcome.err
+        assert "the broker supports ListGroups v50 to v60; v0 to v5 has no version in common" in outcome.err
 
     def test_what_cannot_be_read_is_named_and_makes_the_status(self, cli: Cli) -> None:
         """A byte more than ListGroups v1 has."""

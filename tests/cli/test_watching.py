@@ -162,14 +162,14 @@ def test_what_was_left_out_is_said_where_it_is_missing(watched: Watched) -> None
     packets = [blocks.enhanced(0, 1, segment.data, len(segment.data)) for segment in heartbeats().segments]
     watched.stdin.write(head + b"".join(packets) + blocks.statistics(0, 2, Counted(3, 20, 10)))
     assert watched.stderr.readline().decode() == (
-        "kdbg: here: 3 packets dropped by the system: they came faster than they are read\n"
+        "kdbg: here: 3 packets dropped by the kernel: they came faster than they are read\n"
     )
     assert watched.stderr.readline().decode() == (
         "kdbg: here: 7 packets not shown: they came faster than they are read\n"
     )
     watched.stdin.write(blocks.statistics(0, 2, Counted(4, 30, 12)))
     _, _, err = watched.end()
-    assert err.endswith(" · 4 packets dropped by the system · 14 packets not shown\n")
+    assert err.endswith(" · 4 packets dropped by the kernel · 14 packets not shown\n")
 
 
 def test_a_stream_that_lost_nothing_says_so(watched: Watched) -> None:

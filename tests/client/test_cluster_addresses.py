@@ -80,7 +80,7 @@ async def test_an_address_that_brokers_advertise() -> None:
 @in_loop
 async def test_the_users_own_address_is_no_brokers_fault() -> None:
     async with Cluster(f"{HOST}:{dead_port()}", SETTINGS) as cluster:
-        with pytest.raises(CannotConnect, match="see whether the broker runs and listens there"):
+        with pytest.raises(CannotConnect, match="check that the broker is running and listening there"):
             await cluster.send("metadata")
 
 

@@ -110,7 +110,7 @@ async def test_a_request_that_is_sent_again_is_said() -> None:
         brokers.leaders["orders", 0] = 1
         brokers.answers["Produce"] = restarting
         assert errors(await cluster.send("produce", produce())) == []
-    assert notes == [f"{brokers.bootstrap}: the broker hung up without an answer; Produce is sent again"]
+    assert notes == [f"{brokers.bootstrap}: the broker closed the connection without a response; Produce is sent again"]
 
 
 @in_loop
@@ -191,7 +191,10 @@ async def test_the_leader_hangs_up_instead_of_answering() -> None:
         brokers.leaders["orders", 0] = 2
         brokers.answers["Produce"] = dies
         assert errors(await cluster.send("produce", produce())) == []
-    assert any("hung up without an answer" in step and "asking for the metadata again" in step for step in steps)
+    assert any(
+        "closed the connection without a response" in step and ("asking for the metadata again") in step
+        for step in steps
+    )
 
 
 @in_loop

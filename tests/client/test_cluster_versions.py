@@ -133,7 +133,7 @@ async def test_a_version_that_the_broker_does_not_speak_is_said() -> None:
     notes: list[str] = []
     async with started(note=notes.append) as (brokers, cluster):
         assert (await cluster.send("produce", produce(), versions=range(2))).version == 1
-    assert notes == [f"{brokers.bootstrap} speaks Produce v3 to v9; version 1 is sent all the same"]
+    assert notes == [f"{brokers.bootstrap} supports Produce v3 to v9; sending v1 anyway"]
 
 
 @in_loop
@@ -142,7 +142,9 @@ async def test_a_broker_that_hangs_up_on_every_version() -> None:
         await peer.reader.read(1)
 
     async with server(hangs_up) as address, Cluster(show(address), SETTINGS) as cluster:
-        with pytest.raises(Closed, match=r"hung up without an answer; .*; --version N sends another version than 0$"):
+        with pytest.raises(
+            Closed, match=r"closed the connection without a response; .*; --version N sends another version than 0$"
+        ):
             await cluster.send("metadata")
 
 
@@ -164,7 +166,7 @@ async def test_a_controller_does_not_serve_metadata() -> None:
             with pytest.raises(NotServed) as caught:
                 await cluster.send(api, body)
             assert str(caught.value) == (
-                f"{brokers.bootstrap}: this is the listener of a controller, which does not serve Metadata; it serves "
+                f"{brokers.bootstrap}: this is a controller listener, which does not support Metadata; it supports "
                 "DescribeCluster, DescribeQuorum, CreateTopics, DeleteTopics, Fetch and 4 more (kdbg send "
                 "api-versions); name a broker's listener, or send it all the same: --direct --version N"
             )

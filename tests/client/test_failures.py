@@ -24,10 +24,10 @@ def incoming(data: bytes = b"") -> Incoming:
 @pytest.mark.parametrize(
     ("unsent", "data", "words"),
     [
-        (0, b"", "no answer within 2.5 s; the broker took the request and kept silent; try --timeout"),
+        (0, b"", "no answer within 2.5 s; the broker accepted the request but sent nothing; try a longer --timeout"),
         (7_000, b"", "the broker stopped reading: 7,000 bytes could not be sent within 2.5 s; see whether"),
-        (0, b"\0\0\x10\0abc", "no whole answer within 2.5 s: 7 of 4,100 bytes came; try a longer --timeout"),
-        (7_000, b"\0\0", "no whole answer within 2.5 s: 2 of an answer's bytes came"),
+        (0, b"\0\0\x10\0abc", "incomplete response after 2.5 s: received 7 of 4,100 bytes; try a longer --timeout"),
+        (7_000, b"\0\0", "incomplete response after 2.5 s: received 2 of an answer's bytes"),
     ],
 )
 def test_too_slow(unsent: int, data: bytes, words: str) -> None:
@@ -43,9 +43,10 @@ def test_too_slow(unsent: int, data: bytes, words: str) -> None:
         (
             0,
             True,
-            "the broker hung up without an answer; brokers do so when they do not understand a request, or want ",
+            "the broker closed the connection without a response; brokers do so when they do not understand a "
+            "request, or want ",
         ),
-        (12_000, True, "the broker hung up in the middle of an answer, after 12,000 bytes"),
+        (12_000, True, "the broker closed the connection in the middle of a response, after 12,000 bytes"),
     ],
 )
 def test_hung_up(received: int, waits: bool, words: str) -> None:
@@ -74,13 +75,13 @@ def test_lost(error: Exception, words: str) -> None:
     ("head", "words"),
     [
         (b"HTTP/1.1", "the answer is an HTTP response; this is no Kafka broker"),
-        (b"\x15\x03\x03\0\x02", "the answer is TLS (alert, TLS 1.2 or 1.3); the port speaks TLS: use --tls"),
+        (b"\x15\x03\x03\0\x02", "the answer is TLS (alert, TLS 1.2 or 1.3); the port requires TLS: use --tls"),
         (
             struct.pack(">i", 2000),
             "the answer says it is 2,000 bytes long (0x000007d0), at most 1,000 are taken; --max",
         ),
-        (struct.pack(">i", -7), "the answer says it is -7 bytes long (0xfffffff9), which no answer is"),
-        (struct.pack(">i", 3), "the answer says it is 3 bytes long (0x00000003), which no answer is"),
+        (struct.pack(">i", -7), "the response has the impossible size -7 (0xfffffff9)"),
+        (struct.pack(">i", 3), "the response has the impossible size 3 (0x00000003)"),
     ],
 )
 def test_bad_length(head: bytes, words: str) -> None:
@@ -90,9 +91,9 @@ def test_bad_length(head: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("due", "words"),
     [
-        ([], "an answer with correlation id 7 came, none was due; this is no answer to what was asked"),
-        ([5, 6], "an answer with correlation id 7 came, 5 was due; this is no answer to what was asked"),
-        ([5, 7], "an answer with correlation id 7 came, 5 was due; it came before its turn"),
+        ([], "response with correlation id 7, expected none; this is no answer to what was asked"),
+        ([5, 6], "response with correlation id 7, expected 5; this is no answer to what was asked"),
+        ([5, 7], "response with correlation id 7, expected 5; it came before its turn"),
     ],
 )
 def test_wrong_number(due: list[int], words: str) -> None:
@@ -105,6 +106,6 @@ def test_wrong_number(due: list[int], words: str) -> None:
 def test_a_request_larger_than_brokers_take_is_named_as_what_made_the_broker_hang_up() -> None:
     size = REFUSED + 1
     words = "the request has 104,857,601 bytes, brokers take 104,857,600 if socket.request.max.bytes says nothing else"
-    assert str(hung_up(WHERE, 0, size)) == f"broker:9092: the broker hung up without an answer; {words}"
+    assert str(hung_up(WHERE, 0, size)) == f"broker:9092: the broker closed the connection without a response; {words}"
     assert str(lost(WHERE, ConnectionResetError(), 0, size)) == f"broker:9092: the broker reset the connection; {words}"
     assert "socket.request.max.bytes" not in str(hung_up(WHERE, 0, REFUSED))

@@ -23,7 +23,7 @@ from .servers import HOST, Peer, Serve, dead_port, in_loop, metadata, server
 
 @in_loop
 async def test_a_dead_port() -> None:
-    with fails(CannotConnect, "connection refused", "see whether the broker runs and listens there"):
+    with fails(CannotConnect, "connection refused", "check that the broker is running and listening there"):
         await ask((HOST, dead_port()))
 
 
@@ -118,7 +118,7 @@ async def test_a_size_that_never_comes_whole() -> None:
         await peer.silence()
 
     async with server(begin) as address:
-        with fails(TimedOut, "no whole answer within 0.25 s: 2 of an answer's bytes came"):
+        with fails(TimedOut, "incomplete response after 0.25 s: received 2 of an answer's bytes"):
             await ask(address, QUICK)
 
 
@@ -178,10 +178,16 @@ async def half_way_through_the_size(peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("serve", "words"),
     [
-        (without_answer, "the broker hung up without an answer; brokers do so when they do not understand a request"),
+        (
+            without_answer,
+            (
+                "the broker closed the connection without a response; brokers do so when they do not "
+                "understand a request"
+            ),
+        ),
         (by_reset, "the broker reset the connection; brokers do so when"),
-        (half_way, "the broker hung up in the middle of an answer, after 14 bytes"),
-        (half_way_through_the_size, "the broker hung up in the middle of an answer, after 3 bytes"),
+        (half_way, "the broker closed the connection in the middle of a response, after 14 bytes"),
+        (half_way_through_the_size, "the broker closed the connection in the middle of a response, after 3 bytes"),
     ],
 )
 @in_loop
@@ -255,9 +261,9 @@ async def like_a_web_server(peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("serve", "words"),
     [
-        (like_a_broker, "it hung up during the TLS handshake; leave --tls out"),
-        (like_a_broker_by_reset, "it hung up during the TLS handshake; leave --tls out"),
-        (like_a_web_server, "what answers does not speak TLS; leave --tls out"),
+        (like_a_broker, "the server closed the connection during the TLS handshake; leave --tls out"),
+        (like_a_broker_by_reset, "the server closed the connection during the TLS handshake; leave --tls out"),
+        (like_a_web_server, "the server does not use TLS; leave --tls out"),
     ],
 )
 @in_loop
@@ -270,7 +276,7 @@ async def test_tls_where_there_is_none(serve: Serve, words: str) -> None:
 @in_loop
 async def test_tls_where_nobody_answers() -> None:
     async with server(Peer.silence) as address:
-        with fails(TimedOut, "connected, but no answer to the TLS handshake within 0.25 s", "leave --tls out"):
+        with fails(TimedOut, "connected, but the TLS handshake got no response within 0.25 s", "leave --tls out"):
             await ask(address, Settings(timeout=0.25, tls=Tls()))
 
 

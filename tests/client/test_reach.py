@@ -68,7 +68,7 @@ async def test_a_host_none_of_whose_addresses_answers(monkeypatch: pytest.Monkey
         knows(patched, (HOST, dead_port()), (HOST, dead_port()))
         with pytest.raises(CannotConnect) as caught:
             await reach(("broker.example", 9092), QUICK, asyncio.Protocol())
-    wanted = "broker.example:9092: connection refused; see whether the broker runs and listens there"
+    wanted = "broker.example:9092: connection refused; check that the broker is running and listening there"
     assert str(caught.value) == wanted
 
 

@@ -84,7 +84,7 @@ def test_scram_and_a_server_that_does_not_know_the_password(name: str) -> None:
     talk = mechanism(Sasl(name, "alice", "secret-of-hers"))
     nonce = talk.first().decode().partition("r=")[2]
     talk.next(f"r={nonce}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode())
-    with pytest.raises(Rejected, match="the broker could not prove that it knows the password"):
+    with pytest.raises(Rejected, match="server authentication failed: the broker's SCRAM signature is wrong"):
         talk.next(b"v=" + base64.b64encode(bytes(32)))
 
 

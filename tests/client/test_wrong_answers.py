@@ -40,11 +40,11 @@ ALERT = bytes.fromhex("15030300020246")
         (struct.pack(">i", -(2**31)), "-2,147,483,648 bytes long"),
         (struct.pack(">i", 0), "0 bytes long"),
         (struct.pack(">i", 3) + b"abc", "3 bytes long"),
-        (struct.pack(">iii", 8, 99, 0), "an answer with correlation id 99 came, 1 was due; this is no answer to what"),
+        (struct.pack(">iii", 8, 99, 0), "response with correlation id 99, expected 1; this is no answer to what"),
         (struct.pack(">iii", 8, -1, 0), "correlation id -1 came, 1 was due"),
         (HTTP, "the answer is an HTTP response; this is no Kafka broker"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "the answer is an SSH banner"),
-        (ALERT, "the answer is TLS (alert, TLS 1.2 or 1.3); the port speaks TLS: use --tls"),
+        (ALERT, "the answer is TLS (alert, TLS 1.2 or 1.3); the port requires TLS: use --tls"),
     ],
 )
 @in_loop
@@ -79,7 +79,7 @@ async def test_an_answer_to_nothing() -> None:
         assert (await connection.answer(connection.send(METADATA, 1))).response is not None
         while connection.open_:
             await asyncio.sleep(0.001)
-        with fails(WrongAnswer, "an answer with correlation id 1 came, none was due"):
+        with fails(WrongAnswer, "response with correlation id 1, expected none"):
             await connection.answer(connection.send(METADATA, 1))
         await connection.close()
     assert [[finding.kind for finding in exchange.findings] for exchange in seen] == [[], ["unasked"]]

@@ -36,7 +36,7 @@ def test_the_text_of_a_message_is_its_declaration_with_its_versions() -> None:
         "  name => COMPACT_STRING",
         "  watts<tag: 0> => INT32",
     ])  # fmt: skip
-    with pytest.raises(UnknownVersion, match="LampValue has no version 2; kdbg knows 0 to 1"):
+    with pytest.raises(UnknownVersion, match="LampValue has no version 2; supported: 0 to 1"):
         value.at(2)
 
 

@@ -129,7 +129,7 @@ class TestWriting:
         assert problem(RULES(count="many"), 0).startswith("count: 'many' is no INT32")
 
     def test_there_is_no_other_version(self) -> None:
-        with pytest.raises(UnknownVersion, match="RulesRequest has no version 4; kdbg knows 0 to 3"):
+        with pytest.raises(UnknownVersion, match="RulesRequest has no version 4; supported: 0 to 3"):
             RULES().write(4)
 
 

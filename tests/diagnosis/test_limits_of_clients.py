@@ -94,11 +94,11 @@ def test_an_error_of_a_version_names_what_was_sent() -> None:
     assert cases(facts, "api-version-unsupported") == []
     facts.fails(session, 35, METADATA, "", seen(2, 0, 5))
     (case,) = cases(facts, "api-version-unsupported")
-    assert case.facts == {"api": "Metadata", "version": 7, "offered": "versions that it did not tell",
-                          "software": "software of unknown version"}  # fmt: skip
+    assert case.facts == {"api": "Metadata", "version": 7, "offered": "unknown versions (no ApiVersions response seen)",
+                          "software": "unknown client software"}  # fmt: skip
     session.offered, session.software = {METADATA: (0, 7)}, "sarama 1.0"
     (case,) = cases(facts, "api-version-unsupported")
-    assert case.facts["offered"] == "versions 0 to 7, as it told, and refuses it all the same"
+    assert case.facts["offered"] == "versions 0 to 7according to ApiVersions, and rejects the request anyway"
     assert (case.facts["software"], case.certainty, case.count) == ("sarama 1.0", "certain", 4)
 
 

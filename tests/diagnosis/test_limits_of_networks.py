@@ -37,7 +37,7 @@ def test_large_packets_that_never_arrive() -> None:
                      {"other": 3}])  # fmt: skip
     (case,) = cases(build({}), "mtu-blackhole")
     assert case.facts == {"sender": "10.0.0.1", "taker": "10.0.0.2:9092", "size": 1000, "largest": 999,
-                          "how": "though they are sent again 3 times"}  # fmt: skip
+                          "how": "although they are retransmitted 3 times"}  # fmt: skip
     assert (case.certainty, case.weight, case.count, case.evidence.packets) == ("likely", 3.3, 1, (1,))
 
 
@@ -87,7 +87,7 @@ def test_a_network_that_is_interrupted() -> None:
     facts.path().ways[0].stalls = [stall(0, 3 * SECOND, 5)]
     (case,) = cases(facts, "network-interruption")
     assert (case.count, case.facts["long"], case.evidence.packets) == (8, 3 * SECOND, (1, 2))
-    assert case.facts["end"] == "then all went on on the same connection"
+    assert case.facts["end"] == "then the connection resumed"
     assert (case.who.client_id, case.who.host) == ("shop", "10.0.0.1")
 
 

@@ -112,7 +112,7 @@ def test_a_certificate_that_a_client_refuses() -> None:
                      {"broker": b"\x15"}, {"tail": b"\x15", "length": 8, "rest": 99}])  # fmt: skip
     (case,) = cases(build({}), "tls-untrusted-certificate")
     assert (case.certainty, case.weight) == ("likely", 3.0)
-    assert case.facts == {"alert": "an encrypted alert", "names": "names that are encrypted"}
+    assert case.facts == {"alert": "encrypted TLS alert", "names": "encrypted"}
 
 
 def test_an_address_that_leads_nowhere() -> None:

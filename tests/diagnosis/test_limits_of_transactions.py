@@ -101,7 +101,7 @@ def test_a_gap_in_the_sequence() -> None:
         producer.client_id = client
         producer.gaps.append(Gap(mark(), topic, 3, 7, 8 + len(facts.producers.by_id)))
     (case,) = cases(facts, "producer-sequence-gap")
-    assert case.facts["gap"] == "sequence number 7 of partition 3 was due and 11 came"
+    assert case.facts["gap"] == "expected sequence number 7 on partition 3, got 11"
     assert (case.count, case.who.topic, case.weight) == (2, "orders", 2.5)
 
 

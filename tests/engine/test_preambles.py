@@ -140,12 +140,12 @@ def test_a_redacted_capture_holds_no_password(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("turns", "said"),
     [
-        ([GREETING, b"\x05\xff"], "a SOCKS5 proxy, which wants another way to log in"),
-        ([GREETING, b"\x05\x02", LOGIN, b"\x01\x01"], "a SOCKS5 proxy, which did not accept user and password"),
+        ([GREETING, b"\x05\xff"], "a SOCKS5 proxy that requires another authentication method"),
+        ([GREETING, b"\x05\x02", LOGIN, b"\x01\x01"], "a SOCKS5 proxy that rejected the user name and password"),
         ([GREETING, b"\x05\x00", TO_NAME, b"\x05\x05\x00\x01" + bytes(6)],
-         "a SOCKS5 proxy, which did not connect to kafka-1:9092: connection refused"),
+         "a SOCKS5 proxy that failed to connect to kafka-1:9092: connection refused"),
         ([ASK, b"HTTP/1.1 403 Forbidden\r\n\r\n"],
-         "an HTTP proxy, which did not connect to kafka-1:9092: status 403"),
+         "an HTTP proxy that failed to connect to kafka-1:9092: status 403"),
         ([b"PROXY TCP4 10.0.0.1 10.0.0.2 51514 9092\r\n", b""], ""),
         ([b"PROXY TCP4 10.0.0.1\r\n", b"no"], "a PROXY protocol header"),
     ],

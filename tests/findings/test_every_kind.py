@@ -29,7 +29,7 @@ ANSWERS = of.Answers(
     likely=False,
     read=True,
 )
-UNSUPPORTED = "the form of version 0, in which brokers refuse versions they do not know (KIP-511)"
+UNSUPPORTED = "the v0 layout, with which brokers reject versions they do not support (KIP-511)"
 ERROR, WARNING, NOTE = Severity
 EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
     kind: (severity, Finding(Kind(kind), *place, facts), text)  # type: ignore[arg-type]
@@ -59,20 +59,20 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
         ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
         ("unused-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
-            "bit 7 is set, which has no meaning and should be 0"),
+            "reserved bit 7 is set"),
         ("crc", ERROR, ("request", f"{BATCH}.crc", 58, 4),
             faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
-            "the batch says CRC-32C 0x00000001, its bytes give 0xdc16b1e2"),
+            "batch: stored CRC-32C 0x00000001, computed 0xdc16b1e2"),
         ("compression", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
             faults.CodecFault("gzip", faults.Refused("incorrect header check")), "gzip: incorrect header check"),
-        ("record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "neither a batch nor a message"),
+        ("record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "not a record batch or message"),
         ("payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
             of.InPayload("ConsumerProtocolSubscription", of.Stopped(2, faults.TooFewBytes("INT32", 4, 0)), False),
             "protocols[0].metadata.topics: no ConsumerProtocolSubscription: INT32 wants 4 bytes, 0 left"
             " (byte 59 of the frame, 0x003b)"),
         ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
         ("quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
-            "the broker does not know this version, and says so in version 0, as it must (KIP-511)"),
+            "the broker does not support this version and falls back to a v0 response, as KIP-511 requires"),
         ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
             "40 bytes from the broker are the end of what was sent before the capture began"),
         ("too-large", ERROR, ("request", "", 0, 0), of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
@@ -80,14 +80,15 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             " socket.request.max.bytes says another limit"),
         ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
         ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
-            "its request was not seen; by its bytes it is perhaps the response of Heartbeat v3 (or v1, 2, which look"
+            "the request is not in the capture; the layout perhaps matches a response to Heartbeat v3 (or v1, "
+            "2, which look"
             " alike), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
         ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
         ("refused", WARNING, ("", "", None, 0), of.TurnedDown(1, START * 10**9, START * 10**9 + 10**6),
-            "the connection was refused: nothing takes connections there"),
+            "connection refused: nothing listens on that address and port"),
         ("unreached", WARNING, ("", "", None, 0), of.NobodyThere(3, START * 10**9, (START + 3) * 10**9),
-            "the connection was asked for 3 times, and nobody answered"),
+            "no reply to 3 connection attempts (SYN)"),
         ("encrypted", ERROR, ("", "", None, len(client_hello("kafka.example"))),
             of.Encrypted("TLS 1.3", "", "kafka.example", (), (), (), (), "unanswered"),
             "TLS 1.3 offered, to kafka.example; not decrypted: nobody answered the client's first message, as on a"
@@ -95,7 +96,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
             "the file ends inside packet 4"),
         ("memory", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
-            "given up: more than 512 MiB for what one message becomes; --max-memory allows more"),
+            "given up: more than 512 MiB of what one message becomes; raise the limit with --max-memory"),
         ("mistake", ERROR, ("request", "", 0, 22),
             of.MessageMistake("sasl-authenticate-after-v0", "SaslAuthenticate", 1, "", "", "certain"),
             "a SaslAuthenticate request after SaslHandshake v0, expected a raw SASL token "

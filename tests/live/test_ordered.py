@@ -69,9 +69,9 @@ def test_what_is_left_out_and_what_is_unfit() -> None:
     assert left_out(heartbeat(0, 1)) == unfit(heartbeat(0, 1)) == ""
     follower = {"replica_state": {"replica_id": 4, "replica_epoch": 1}, "max_wait_ms": 1, "min_bytes": 1, "topics": []}
     consumer = {name: value for name, value in follower.items() if name != "replica_state"}
-    assert [left_out(exchange("Fetch", 15, body)) for body in (follower, consumer)] == ["said between brokers", ""]
+    assert [left_out(exchange("Fetch", 15, body)) for body in (follower, consumer)] == ["inter-broker request", ""]
     zero = {"replica_id": 0, "max_wait_ms": 1, "min_bytes": 1, "topics": []}
-    assert left_out(exchange("Fetch", 4, zero)) == "said between brokers"
+    assert left_out(exchange("Fetch", 4, zero)) == "inter-broker request"
     nobody, cut, unread, odd = (heartbeat(0, 1) for _ in range(4))
     nobody.api = None
     assert left_out(nobody).startswith("SASL")

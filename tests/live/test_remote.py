@@ -52,7 +52,7 @@ def test_what_tcpdump_sees_there_is_shown_here_and_written(
 ) -> None:
     written = tmp_path / "there.pcapng"
     watch = watching("--via", "ssh:there", "--port", port(broker), "--write", written, PATH=path)
-    assert watch.first == f"kdbg: watching ssh:there (tcp port {port(broker)}); Ctrl-C ends it\n"
+    assert watch.first == f"kdbg: capturing on ssh:there (tcp port {port(broker)}); press Ctrl-C to stop\n"
     assert "listening on lo" in watch.process.stderr.readline().decode()
     assert dumping(port(broker))
     produce(broker, 500)

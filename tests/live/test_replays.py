@@ -230,7 +230,7 @@ def test_what_cannot_be_sent_says_why(cli: Cli, write: Callable[..., Path]) -> N
         "SaslHandshake": ("not compared", "SASL of the capture; the options of this run say who logs in"),
         "ListGroups": ("failed", "ListGroups: the broker does not offer it"),
         "Heartbeat": ("not compared", "the capture has no answer"),
-        "Produce": ("not compared", "no answer is due (acks=0)"),
+        "Produce": ("not compared", "no response expected (acks=0)"),
     }
 
 

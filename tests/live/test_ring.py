@@ -309,14 +309,16 @@ def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> 
         raise PermissionError
 
     monkeypatch.setattr("kdbg.live.interface._any", refuse)
-    with pytest.raises(CaptureRefused, match=r"any: no right to capture; sudo kdbg watch .*setcap cap_net_raw"):
+    with pytest.raises(
+        CaptureRefused, match=r"any: no permission to capture packets; sudo kdbg watch .*setcap cap_net_raw"
+    ):
         open_interface("any", "", 100)
     monkeypatch.setattr("kdbg.live.interface._hardware", lambda name: 1)
     monkeypatch.setattr("kdbg.live.interface._ethernet", refuse)
-    with pytest.raises(CaptureRefused, match="lo: no right to capture"):
+    with pytest.raises(CaptureRefused, match="lo: no permission to capture packets"):
         open_interface("lo", "", 100)
     monkeypatch.delattr(socket, "AF_PACKET")
-    with pytest.raises(CaptureRefused, match="lo: kdbg captures on Linux alone; elsewhere: tcpdump"):
+    with pytest.raises(CaptureRefused, match="lo: kdbg watch captures on Linux only; elsewhere: tcpdump"):
         open_interface("lo", "", 100)
 
 

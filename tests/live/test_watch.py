@@ -35,7 +35,7 @@ def descriptors(process: int) -> int:
 
 def test_an_exchange_is_there_while_nothing_more_comes(watching: Any, broker: str) -> None:
     watch = watching("--port", port(broker))
-    assert watch.first == f"kdbg: watching lo (tcp port {port(broker)}); Ctrl-C ends it\n"
+    assert watch.first == f"kdbg: capturing on lo (tcp port {port(broker)}); press Ctrl-C to stop\n"
     call("send", "metadata", "--broker", broker, "--topic", "orders")
     while watch.line()["api"] != "Metadata":
         pass
@@ -165,7 +165,7 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
     )
     assert (done.returncode, done.stdout) == (2, b"")
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith("kdbg: lo: no right to capture; sudo kdbg watch")
+    assert line.startswith("kdbg: lo: no permission to capture packets; sudo kdbg watch")
     assert "setcap" in line
     assert "kdbg proxy" in line
 
@@ -180,7 +180,7 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
         (["--rotate", "1MB", "--write", "x"], "kdbg: Invalid value for '--rotate': '1MB' is no SIZE*N, such as"),
         (
             ["--rotate", "1kB*3", "--write", "x"],
-            "kdbg: Invalid value for '--rotate': '1kB' is no size: wanted is such as 512MB or 4GB, at least 64KB",
+            "kdbg: Invalid value for '--rotate': '1kB'invalid size : use a value such as 512MB or 4GB, at least 64KB",
         ),
         (["--buffer", "much"], "kdbg: Invalid value for '--buffer': 'much' is no size"),
     ],

@@ -113,7 +113,8 @@ class TestOdd:
     def test_a_version_that_is_not_known(self) -> None:
         (finding,) = joined(b"\x00\x63" + SUBSCRIPTION[2:])[0].findings
         assert finding.text.startswith(
-            "protocols[0].metadata.version: version 99 of ConsumerProtocolSubscription, kdbg knows 0 to 3 (byte "
+            "protocols[0].metadata.version: unsupported version 99 of ConsumerProtocolSubscription (kdbg "
+            "supports 0 to 3) (byte "
         )
 
     def test_what_is_only_odd_opens_all_the_same(self) -> None:

@@ -171,9 +171,9 @@ def test_a_message_whose_end_is_missing_says_so_once() -> None:
 def test_what_each_view_says_of_itself() -> None:
     assert {name: (found.about, found.shallow, found.data) for name, found in VIEWS.items()} == {
         "tree": ("every field with its name and meaning", False, False),
-        "summary": ("a line an exchange", True, False),
+        "summary": ("one line per exchange", True, False),
         "hex": ("every byte with its field", False, False),
-        "json": ("an object a line, lossless", False, True),
+        "json": ("one JSON object per line, lossless", False, True),
     }
 
 

@@ -17,7 +17,7 @@ from .scripted import ESCAPES, FAILED, HEARTBEATS, HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
 READY = "#filters[data-ready]"
-SAME = ("APIs", "Errors by client", "Errors by code and API", "Normal steps of protocols", "Long polls by API",
+SAME = ("APIs", "Errors by client", "Errors by code and API", "Expected errors", "Long polls by API",
         "Latency by API")  # fmt: skip
 """Lists that say the same of some exchanges, whether the page chose these or kdbg did."""
 CHOICES: list[tuple[str, str, dict[str, Any]]] = [
@@ -94,7 +94,7 @@ def test_filters_go_together_and_all_is_shown_again(tab: Any) -> None:
     choose(tab, "Client", "shop")
     choose(tab, "API", "Heartbeat")
     assert tiles(tab)["exchanges"] == str(HEARTBEATS)
-    assert listed(tab, "Normal steps of protocols")[0][2] == str(FAILED)
+    assert listed(tab, "Expected errors")[0][2] == str(FAILED)
     assert tab.locator("#stands-out .point:visible a").all_inner_texts() == ["1 of the slowest answers"]
     choose(tab, "Client", "ops")
     assert tiles(tab)["exchanges"] == "0"

@@ -176,6 +176,6 @@ def test_stories_stay_whole_when_something_is_chosen(shown: Any) -> None:
     shown.locator("#filter-api").select_option(index=1)
     shown.wait_for_selector("main[aria-busy='false']")
     note = shown.locator("#stories .whole")
-    assert note.inner_text() == "This shows what happened in all traffic, whatever is chosen."
+    assert note.inner_text() == "Not affected by the filters."
     assert note.is_visible()
     assert shown.locator("#chart-stories-time .point").count() == marks

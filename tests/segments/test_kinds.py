@@ -114,7 +114,11 @@ def test_entries_of_an_index_have_the_offset_they_are_for() -> None:
         (INDEX[:16] + INDEX[:8], "index", "relative_offset 10 behind 20: offsets only grow"),
         (INDEX[:8] + struct.pack(">ii", 11, 1), "index", "position 1 behind 4096: positions only grow"),
         (TIMES[:24] + TIMES[:12], "timeindex", f"timestamp {TIME} behind {TIME + 1}: times only grow"),
-        (ABORTED[34:68] + ABORTED[:34], "txnindex", "last_offset 5 behind 15: transactions end one by one"),
+        (
+            ABORTED[34:68] + ABORTED[:34],
+            "txnindex",
+            ("last_offset 5 follows 15, but transactions must end in offset order"),
+        ),
     ],
 )
 def test_entries_out_of_order(data: bytes, name: str, text: str) -> None:
@@ -163,7 +167,7 @@ def test_what_texts_say() -> None:
 def test_a_checkpoint_with_too_few_lines() -> None:
     found = pieces(EPOCHS[:-7], "leader-epoch-checkpoint")
     assert [str(finding) for piece in found for finding in piece.findings] == [
-        "bad-length: 2 lines are announced, 1 follow"
+        "bad-length: the file declares 2 lines but has 1"
     ]
 
 

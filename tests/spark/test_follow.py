@@ -96,7 +96,7 @@ def test_ctrl_c_ends_it_and_it_goes_on_later(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=120)
         assert running.returncode == 130
-        assert said.decode() == "kdbg: interrupted; it goes on from here when it is called again\n"
+        assert said.decode() == "kdbg: interrupted; run the same command again to resume\n"
     (folder / "a.pcap").write_bytes(data)
     done = subprocess.run([*FOLLOW, folder, "--out", out, "--until-idle", "1s"], capture_output=True, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr.decode()

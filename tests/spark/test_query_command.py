@@ -51,7 +51,7 @@ def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> N
         "orders            1           8       282            5        161\n"
         "parcels           1           1        81            0          0\n"
         "\n"
-        "errors: which errors brokers answered with: to whom, about what, how often, when\n"
+        "errors: errors in responses: client, topic, count, time\n"
         "api        error_code  error                       client_id  topic   partitions  times  "
         "first_time               last_time\n"
         "Heartbeat          27  REBALANCE_IN_PROGRESS       billing-1  –                       1  "

@@ -24,7 +24,7 @@ from .conftest import Run
 
 NAMES = ("errors.pcap", "group-rebalance.pcap", "real-4.4.0-transactions.pcap", "real-sasl-scram.pcap")
 
-SPENT = ("Where the time went, by API", "Where the time went, by client")
+SPENT = ("Latency breakdown by API", "Latency breakdown by client")
 """What tables of the pipeline do not tell: packets do."""
 
 
@@ -42,7 +42,7 @@ def parts_of(ask: Ask) -> dict[str, Any]:
     assert found is not None
     lists = {name: sorted([found["origins"][origin], row] for asked in told["asked"] for row, origin, *_ in
                           asked["parts"]) for name, told in found["lists"].items()
-             if name not in ("point latency", "Exchanges worth looking at", *SPENT)}  # fmt: skip
+             if name not in ("point latency", "Notable exchanges", *SPENT)}  # fmt: skip
     charts = {name: sorted([found["origins"][part[0]], *part[1:]] for part in told["parts"])
               for name, told in found["charts"].items() if told.get("way") in ("sum", "percentiles")}  # fmt: skip
     return {"options": found["options"], "lists": lists, "charts": charts}

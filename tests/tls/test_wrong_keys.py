@@ -25,7 +25,7 @@ def spoilt(name: str) -> str:
 
 WRONG: dict[str, tuple[Callable[[str], str], str]] = {
     "other": (other, "its keys are not among those that were given"),
-    "spoilt": (spoilt, "the keys that were given for it do not open it"),
+    "spoilt": (spoilt, "the keys for this connection do not decrypt it"),
 }
 
 

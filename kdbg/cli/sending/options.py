@@ -81,10 +81,11 @@ def _options(group: str) -> Callable[..., Callable[[F], F]]:
 
 brokers: Final = _options("The broker")
 broker_options: Final = _decorator(
-    brokers("--broker", "-b", metavar="HOST:PORT,…", help="Where to begin; else what --config or KDBG_BROKER says. "
-            "mock: is a broker inside kdbg (mock:3 three of them), for a first try without Kafka."),
-    brokers("--direct", is_flag=True, help="Send to this broker, not to the leader or coordinator it belongs to."),
-    brokers("--only-named", is_flag=True, help="Speak with no host that --broker does not name, whatever brokers say."),
+    brokers("--broker", "-b", metavar="HOST:PORT,…", help=("Bootstrap brokers (default: --config or "
+                                                           "$KDBG_BROKER). mock: starts a mock cluster inside "
+                                                            "kdbg (mock:3 with three brokers).")),
+    brokers("--direct", is_flag=True, help="Send to this broker instead of the leader or coordinator."),
+    brokers("--only-named", is_flag=True, help="Connect only to hosts given by --broker, whatever brokers advertise."),
     brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
             help="For connecting, and for each answer; what a request lets a broker wait comes on top. [default: 10]"),
     brokers("--client-id", metavar="TEXT", help="The client id in the header. [default: kdbg]"),
@@ -96,8 +97,8 @@ broker_options: Final = _decorator(
 requests: Final = _options("The request")
 request_options: Final = _decorator(
     requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N", shell_complete=api_versions,
-             help="Send this version, whatever the broker thinks of it; else the highest that both know."),
-    requests("--body", metavar="JSON|@FILE|-", help="The body; what it leaves out takes its default."),
+             help="API version to send, even if the broker does not support it (default: highest common version)."),
+    requests("--body", metavar="JSON|@FILE|-", help="Body as JSON; omitted fields get their defaults."),
     requests("--set", "sets", multiple=True, metavar="PATH=VALUE",
              help="Set a field: 'topics[0].name=orders', in quotes for the shell. VALUE is JSON, or text, or a value's "
              "name: resource_type=topic. May be repeated."),
@@ -109,7 +110,8 @@ request_options: Final = _decorator(
 rounds: Final = _options("Many requests")
 round_options: Final = _decorator(
     rounds("--all-versions", is_flag=True, help="Send every version that both sides know, and print a table."),
-    rounds("--repeat", type=click.IntRange(1), metavar="N", help="Send it N times, and print throughput and latency."),
+    rounds("--repeat", type=click.IntRange(1), metavar="N", help=("Send the request N times; print throughput "
+                                                                  "and latency.")),
     rounds("--in-flight", type=click.IntRange(1), default=1, metavar="K",
            help="With --repeat: send up to K before the first is answered. [default: 1]"),
 )  # fmt: skip
@@ -117,9 +119,9 @@ round_options: Final = _decorator(
 outputs: Final = _options("The output")
 output_options: Final = _decorator(
     outputs("--format", "-f", type=click.Choice(list(VIEWS)), help="The view; tree if not said."),
-    outputs("--show-exchanges", is_flag=True, help="Show all that was said, not only what was asked for: versions, "
-            "metadata, SASL, retries."),
-    outputs("--trace", is_flag=True, help="Tell each step on the standard error."),
+    outputs("--show-exchanges", is_flag=True, help=("Also show the auxiliary exchanges: ApiVersions, Metadata, "
+                                                    "SASL, retries.")),
+    outputs("--trace", is_flag=True, help="Log each step to stderr."),
     outputs("--write", metavar="FILE.pcap", help="Save the session as a capture: in the clear, passwords too."),
     outputs("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
             help="Colour the output; auto follows the terminal and NO_COLOR."),
@@ -132,21 +134,23 @@ output_options: Final = _decorator(
 
 security: Final = _options("TLS and SASL")
 security_options: Final = _decorator(
-    security("--tls", is_flag=True, help="Speak TLS. So does any of the next six."),
-    security("--ca", metavar="PEM", help="Whom to trust; else whom the system trusts."),
+    security("--tls", is_flag=True, help=("Use TLS. Implied by --ca, --cert, --cert-key, --server-name, "
+                                          "--insecure and --tls-keys-out.")),
+    security("--ca", metavar="PEM", help="CA certificates to trust (default: the system's)."),
     security("--cert", metavar="PEM", help="The client's certificate."),
-    security("--cert-key", "--key", "cert_key", metavar="PEM", help="Its key, if not in the same file; encrypted, it "
-             "wants KDBG_KEY_PASSWORD. (--key means the records' key in Produce.)"),
-    security("--server-name", metavar="NAME", help="The name that the broker's certificate must have."),
-    security("--insecure", is_flag=True, help="Trust any certificate."),
+    security("--cert-key", "--key", "cert_key", metavar="PEM", help=("Private key of --cert, if in a separate "
+                                                                     "file. Encrypted keys: set KDBG_KEY_PASSWORD. (In "
+                                                                    "Produce, --key is the record key.)")),
+    security("--server-name", metavar="NAME", help="Expected host name in the broker's certificate."),
+    security("--insecure", is_flag=True, help="Do not verify the broker's certificate (insecure)."),
     security("--tls-keys-out", metavar="FILE", help="Append the secrets of the session to FILE, for --tls-keys."),
     security("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
     security("--sasl-username", metavar="NAME"),
-    security("--sasl-password", metavar="TEXT", help="Others see it here; better use a file, KDBG_SASL_PASSWORD, or "
-             "the prompt."),
+    security("--sasl-password", metavar="TEXT", help=("Password (visible to other users; prefer a file, "
+                                                      "KDBG_SASL_PASSWORD or the prompt).")),
     security("--sasl-password-file", metavar="FILE"),
     security("--sasl-token-file", metavar="FILE", help="The token of OAUTHBEARER; else KDBG_SASL_TOKEN."),
-    security("--sasl-raw", is_flag=True, help="Handshake v0 and raw tokens, as brokers before 1.0 want it."),
+    security("--sasl-raw", is_flag=True, help="Use SaslHandshake v0 with raw tokens (brokers older than 1.0)."),
     security("--trust-advertised", is_flag=True, help="Send credentials to all hosts that brokers advertise, not only "
              "to those that --broker names and hosts in their domain."),
 )  # fmt: skip

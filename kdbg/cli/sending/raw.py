@@ -19,7 +19,7 @@ from .screen import Screen
 if TYPE_CHECKING:
     from ...client import Cluster, Connection
 
-SILENT, GONE = "kept silent", "hung up without an answer"
+SILENT, GONE = "sent no response", "closed the connection without a response"
 UNANSWERED = 1
 
 

@@ -114,10 +114,10 @@ class Screen:
         took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in all"
         broker = endpoint(exchange.peers.broker)
         if exchange.response is None:
-            self.say(f"sent to {broker} · no answer wanted (acks=0) · {took}")
+            self.say(f"sent to {broker} · no response expected (acks=0) · {took}")
             return
         before = exchange.number - 1
-        words = [f"{broker} answered in {latency(exchange.latency)}", *errors_of(exchange)]
+        words = [f"{broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
         if before:
             words.append(f"{before} exchange{'s' * (before != 1)} before it (--show-exchanges)" if not self.all else "")
         self.say(" · ".join([*filter(None, words), took]))

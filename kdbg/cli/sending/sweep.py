@@ -78,9 +78,7 @@ class Sweep:
         both = [version for version in self.request.versions if lowest <= version <= highest]
         if not both:
             own = f"v{self.request.versions[0]} to v{self.request.versions[-1]}"
-            raise InputError(
-                f"the broker speaks {api.name} v{lowest} to v{highest}, asked for is {own}: none is both's"
-            )
+            raise InputError(f"the broker supports {api.name} v{lowest} to v{highest}; {own} has no version in common")
         return both
 
     async def row(self, cluster: Cluster, version: int) -> VersionTried:

@@ -62,10 +62,14 @@ def led_by(book: Ledgers, topic: str) -> str:
 rule: Rule = Rule(
     "acks0-silent-loss",
     Severity.ERROR,
-    "records that are lost without a word",
-    "{client_id} writes to topic {topic} with acks=0, and {broker} closes the connection behind a Produce, {count:,} "
-    "times: that is how it refuses what asks for no answer (leader by metadata: broker {leader})",
-    "Set acks=all (or 1): then the error comes back, and the client asks who leads the partition and sends again.",
+    "Produce requests with acks=0 fail silently",
+    (
+        "client {client_id} produces to topic {topic} with acks=0, and broker {broker} closes the "
+        "connection after a Produce request, {count:,} times: closing is how a broker reports a "
+        "failed acks=0 request (leader per metadata: broker {leader})"
+    ),
+    "Set acks=all (or acks=1): the client then receives the error, refreshes its metadata and retries on the "
+    "new leader.",
     "KIP-679; Producer configs: acks",
     find,
     ("the broker closed an idle connection (connections.max.idle.ms)",),

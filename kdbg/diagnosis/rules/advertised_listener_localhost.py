@@ -26,10 +26,10 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "advertised-listener-localhost",
     Severity.ERROR,
-    "a broker that is advertised as localhost",
-    "the broker at {broker} tells clients that broker {node_id} is at {listener}, where {client_id} finds nobody",
-    "Set advertised.listeners of broker {node_id} to a name and port that clients reach; localhost is each client's "
-    "own machine.",
+    "broker advertises localhost",
+    "broker {broker} advertises broker {node_id} as {listener}, which client {client_id} cannot reach: "
+    "localhost is the client's own machine",
+    ("Set advertised.listeners of broker {node_id} to a host name and port that its clients can reach."),
     "Kafka documentation, Broker configs: advertised.listeners",
     find,
     explains=frozenset({"connection-churn", "unknown-topic", "stale-leader"}),

@@ -28,14 +28,17 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "advertised-listener-unreachable",
     Severity.ERROR,
-    "an advertised address that cannot be reached",
-    "the broker at {broker} tells clients that broker {node_id} is at {listener}, and {client_id} does not get "
-    "through "
-    "there: {answers}",
-    "Set advertised.listeners of broker {node_id} to an address that clients reach, or open the way to {listener} "
-    "(firewall, routing, port mapping).",
+    "advertised listener is unreachable",
+    (
+        "broker {broker} advertises broker {node_id} as {listener}, but client {client_id} cannot "
+        "connect to it: {answers}"
+    ),
+    (
+        "Set advertised.listeners of broker {node_id} to an address that its clients can reach, "
+        "or allow traffic to {listener} (firewall, routing, port mapping)."
+    ),
     "Kafka documentation, Broker configs: advertised.listeners",
     find,
-    ("broker {node_id} does not run",),
+    ("broker {node_id} is down",),
     frozenset({"connection-churn", "unknown-topic", "stale-leader"}),
 )

@@ -27,10 +27,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "advertised-listener-unresolvable",
     Severity.ERROR,
-    "an advertised name that has no address",
-    "the broker at {broker} tells clients that broker {node_id} is at {listener}, and {client_id} never tries to "
-    "connect there: it cannot resolve that name",
-    "Set advertised.listeners of broker {node_id} to a name that clients can resolve, or add the name to their DNS.",
+    "advertised host name does not resolve",
+    (
+        "broker {broker} advertises broker {node_id} as {listener}, but client {client_id} never "
+        "attempts a connection there: it probably cannot resolve the host name"
+    ),
+    "Set advertised.listeners of broker {node_id} to a host name that its clients can resolve, or add the "
+    "name to their DNS.",
     "Kafka documentation, Broker configs: advertised.listeners",
     find,
     ("the client connects over an interface that was not captured",),

@@ -70,14 +70,20 @@ def _case(
     certainty: Certainty, numbers: tuple[int, ...], since: int, until: int, count: int,
 ) -> Case:  # fmt: skip
     if offered is None:
-        said = f"versions from {BASE[key]} on, if it is Kafka 4" if key in BASE else "versions that it did not tell"
+        said = (
+            f"v{BASE[key]} and later, if it runs Kafka 4"
+            if key in BASE
+            else "unknown versions (no ApiVersions response seen)"
+        )
     elif offered[1] < offered[0]:
         said = "no version of it"
     else:
         here = offered[0] <= version <= offered[1]
-        said = f"versions {offered[0]} to {offered[1]}" + (", as it told, and refuses it all the same" if here else "")
+        said = f"versions {offered[0]} to {offered[1]}" + (
+            "according to ApiVersions, and rejects the request anyway" if here else ""
+        )
     facts = {"api": api_name(key), "version": version, "offered": said,
-             "software": sessions[0].software or "software of unknown version"}  # fmt: skip
+             "software": sessions[0].software or "unknown client software"}  # fmt: skip
     return rule.case(
         who(sessions[0]), since, until, count, Evidence(numbers, (), ("api_version",)),
         facts=facts, certainty=certainty, weight=3.0,
@@ -87,10 +93,13 @@ def _case(
 rule: Rule = Rule(
     "api-version-unsupported",
     Severity.ERROR,
-    "a version that the broker does not speak",
-    "{client_id} ({software}) sends {api} v{version} to {broker}, which speaks {offered}",
-    "Use a newer client library: Kafka 4 speaks no versions of clients older than 2.1 (KIP-896), and older brokers "
-    "none of the newest; or set the client's protocol version to the broker's.",
+    "API version not supported by the broker",
+    "client {client_id} ({software}) sends {api} v{version} to broker {broker}, which supports {offered}",
+    (
+        "Upgrade the older side: Kafka 4 no longer supports clients older than 2.1 (KIP-896), and "
+        "old brokers do not support the newest versions. Or pin the client's protocol version to "
+        "the broker's."
+    ),
     "KIP-896, KIP-35",
     find,
     explains=frozenset({"connection-churn", "client-without-sasl"}),

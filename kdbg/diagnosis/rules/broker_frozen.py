@@ -84,11 +84,11 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "broker-frozen",
     Severity.ERROR,
-    "a broker that stood still",
-    "{broker} answered nobody for {silent!d} and then everybody at once ({connections:,} connections of "
-    "{clients}): its "
-    "process did not run, though its host acknowledged what was sent",
-    "Look at what stopped the broker's process: garbage collection, a paused VM or container, a disk that hangs.",
+    "broker process stalled",
+    ("broker {broker} sent no response for {silent!d}, then responded on all connections at "
+    "once (connections: {connections:,}, clients: {clients}): its process probably stalled, "
+    "while its host kept acknowledging TCP segments"),
+    "Find out what stalled the broker process: a long GC pause, a suspended VM or container, a blocked disk.",
     "Kafka documentation, Monitoring",
     find,
     explains=frozenset(

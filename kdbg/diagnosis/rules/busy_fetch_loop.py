@@ -44,11 +44,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "busy-fetch-loop",
     Severity.WARNING,
-    "a consumer that asks without waiting",
-    "{client_id} sends {rate:,.0f} fetches a second to {broker}, {count:,} of them answered without a record: it "
-    "lets "
-    "the broker wait {wait!d} (min_bytes {min_bytes})",
-    "Set fetch.wait.max.ms (fetch.max.wait.ms) to its default of 500 and fetch.min.bytes to 1.",
+    "consumer fetches in a busy loop",
+    (
+        "client {client_id} sends {rate:,.0f} Fetch requests per second to broker {broker}, and "
+        "{count:,} responses contain no records: max_wait_ms is {wait!d}, min_bytes is {min_bytes}"
+    ),
+    "Set fetch.max.wait.ms (librdkafka: fetch.wait.max.ms) to its default of 500, and fetch.min.bytes to 1.",
     "Consumer configs: fetch.max.wait.ms",
     find,
 )

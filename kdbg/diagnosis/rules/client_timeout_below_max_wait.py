@@ -69,10 +69,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "client-timeout-below-max-wait",
     Severity.ERROR,
-    "a client that gives up before the broker may answer",
-    "{client_id} lets the broker wait {wait!d} with a fetch, and gives it up after {patience!d}, {times}: the answer "
-    "comes when it has hung up, or is taken for the next request's",
-    "Set the client's request timeout above max_wait_ms (fetch.max.wait.ms), and close the connection on a timeout.",
+    "client timeout shorter than fetch.max.wait.ms",
+    (
+        "client {client_id} lets the broker hold a Fetch for {wait!d} but times out after {patience!d}, "
+        "{times}: the response reaches a closed connection, or is mistaken for the response to "
+        "the next request"
+    ),
+    "Set the client's request timeout above fetch.max.wait.ms, and have the client close the connection after "
+    "a timeout.",
     "Consumer configs: request.timeout.ms, fetch.max.wait.ms",
     find,
     explains=frozenset(

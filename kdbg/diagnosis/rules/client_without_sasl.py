@@ -68,14 +68,15 @@ def served(book: Ledgers, session: Session) -> bool:
 rule: Rule = Rule(
     "client-without-sasl",
     Severity.ERROR,
-    "a client that does not log in where it must",
-    "{broker} hangs up on {client_id} at its first request behind ApiVersions: the listener wants a login (SASL), "
-    "and "
-    "the client does not offer one",
+    "client does not authenticate on a SASL listener",
+    (
+        "broker {broker} closes the connection of client {client_id} on its first request after "
+        "ApiVersions: the listener probably requires SASL, and the client does not authenticate"
+    ),
     "Set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism ({mechanisms}) and the credentials on the "
     "client, or use a listener without SASL.",
     "KIP-43, KIP-152",
     find,
-    ("the broker ends, or a balancer cuts connections",),
+    ("the broker is shutting down, or a load balancer closes connections",),
     frozenset({"connection-churn"}),
 )

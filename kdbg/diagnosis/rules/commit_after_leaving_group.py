@@ -39,7 +39,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                 Who(client or None, session.peers.client[0] if session else None, group=group.name), seen.since,
                 seen.until, seen.count,
                 Evidence(tuple(mark.number for mark in marks[:6]), (), ("member_id", "error_code")),
-                facts={"why": "it left the group before" if left else "the group has gone on without it"},
+                facts={"why": "it has left the group" if left else "the group has rebalanced without it"},
                 certainty="certain" if left else "likely", weight=2.1,
             )  # fmt: skip
 
@@ -53,9 +53,11 @@ def lives(member: Member, refused: Seen) -> bool:
 rule: Rule = Rule(
     "commit-after-leaving-group",
     Severity.ERROR,
-    "a commit of who is no member any more",
-    "{client_id} commits offsets in group {group} when {why}: refused, {times}, and what it read is read again",
-    "Commit before close and unsubscribe, in the callback that takes partitions away; see why it lost its membership.",
+    "offset commit from a former group member",
+    "client {client_id} commits offsets in group {group} although {why}: the commit is rejected, {times}, and "
+    "the records will be consumed again",
+    "Commit before close() and unsubscribe(), in the revocation callback (onPartitionsRevoked); find out why "
+    "the member lost its membership.",
     "KIP-62",
     find,
     ("a slow poll loop", "a session timeout"),

@@ -45,11 +45,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "connection-churn",
     Severity.WARNING,
-    "a new connection for nearly every request",
-    "{client_id} on {host} opened {count:,} connections to {broker} and closed each after a few requests "
-    "({rate:.1f} a second)",
-    "Keep one client object for the life of the process: every connection costs round trips, TLS and SASL handshakes.",
+    "new connection for almost every request",
+    (
+        "client {client_id} on host {host} opened {count:,} connections to broker {broker} and "
+        "closed each after a few requests ({rate:.1f} connections per second)"
+    ),
+    "Reuse one client object for the life of the process: every new connection costs round trips and TLS and "
+    "SASL handshakes.",
     "KIP-612",
     find,
-    ("the process is restarted again and again",),
+    ("the process restarts in a loop",),
 )

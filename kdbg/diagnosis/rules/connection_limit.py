@@ -52,13 +52,19 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "connection-limit",
     Severity.ERROR,
-    "more connections than the broker allows",
-    "{broker} closes {count:,} new connections of {host} at once and without an answer, while {open:,} older ones of "
-    "that host live: it has as many as it may",
-    "Raise max.connections.per.ip (or max.connections, max.connections.per.ip.overrides) of the broker, or find out "
-    "why {host} opens so many: one client object per process is enough.",
+    "connection limit reached",
+    (
+        "broker {broker} closes {count:,} new connections from host {host} without a response, "
+        "while {open:,} older connections from that host stay open: the host has probably reached "
+        "its connection limit"
+    ),
+    (
+        "Raise max.connections.per.ip (or max.connections, max.connections.per.ip.overrides) on "
+        "the broker, or find out why {host} opens so many connections: one client object per process "
+        "is enough."
+    ),
     "KIP-402, KIP-612; Broker configs: max.connections.per.ip",
     find,
-    ("a load balancer or a firewall closes them",),
+    ("a load balancer or firewall closes the connections",),
     frozenset({"connection-churn", "client-without-sasl"}),
 )

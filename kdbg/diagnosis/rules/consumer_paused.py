@@ -62,14 +62,18 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "consumer-paused",
     Severity.WARNING,
-    "a consumer that lives and does not read",
-    "{client_id} holds partitions of topic {topic} in group {group} and sends heartbeats, but has not fetched for "
-    "{silent!d}, while {count:,} requests wrote to it",
-    "See whether the consumer is paused (pause without resume), or its poll loop hangs; max.poll.interval.ms ends "
-    "the "
-    "latter.",
+    "consumer sends heartbeats but does not fetch",
+    (
+        "client {client_id} owns partitions of topic {topic} in group {group} and sends heartbeats, "
+        "but has not fetched for {silent!d}; meanwhile {count:,} Produce requests wrote to the "
+        "topic"
+    ),
+    (
+        "Check whether the consumer is paused (pause() without resume()) or its poll loop is stuck; "
+        "a stuck loop ends the membership when max.poll.interval.ms expires."
+    ),
     "KIP-62; Consumer API: pause, resume",
     find,
-    ("a poll loop that hangs and has not exceeded max.poll.interval.ms yet",),
+    ("the poll loop is stuck, but max.poll.interval.ms has not expired yet",),
     frozenset({"consumer-too-slow"}),
 )

@@ -58,12 +58,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "consumer-too-slow",
     Severity.WARNING,
-    "a consumer that falls behind",
-    "{client_id} falls behind on topic {topic}: its lag grows from {before:,} to {now:,}, the broker answers at "
-    "once, "
-    "and for {idle:.0%} of the time the client fetches nothing",
-    "Speed up what is done with each record, run more consumers (with more partitions), or fetch more at a time.",
+    "consumer lag grows",
+    (
+        "client {client_id} falls behind on topic {topic}: its lag grew from {before:,} to {now:,} "
+        "records, the broker responds immediately, and no Fetch is in flight for {idle:.0%} of "
+        "the time"
+    ),
+    "Process each record faster, add consumers (and partitions), or fetch more records per request.",
     "Kafka documentation, Monitoring: consumer lag",
     find,
-    ("the consumer is paused on purpose",),
+    ("the consumer is paused deliberately",),
 )

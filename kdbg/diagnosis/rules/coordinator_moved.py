@@ -42,10 +42,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "coordinator-moved",
     Severity.ERROR,
-    "a client that asks the wrong coordinator",
-    "{client_id} goes on sending to {broker}, which no longer coordinates group {group}: NOT_COORDINATOR {count:,} "
-    "times, and FindCoordinator {looked:,} times meanwhile",
-    "Mend the client: on NOT_COORDINATOR it must send FindCoordinator and go on where that points.",
+    "client keeps using the old coordinator",
+    (
+        "client {client_id} keeps sending requests of group {group} to broker {broker}, which is "
+        "no longer its coordinator: {count:,} NOT_COORDINATOR errors, but {looked:,} FindCoordinator "
+        "requests in that time"
+    ),
+    "Fix or upgrade the client: after NOT_COORDINATOR it must send FindCoordinator and use the coordinator in "
+    "the response.",
     "Kafka protocol guide: FindCoordinator",
     find,
     explains=frozenset({"offset-commit-failing"}),

@@ -32,10 +32,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "coordinator-unavailable",
     Severity.ERROR,
-    "a group without a coordinator",
-    "nobody coordinates group {group} of {client_id}: COORDINATOR_NOT_AVAILABLE, {times}",
-    "See whether __consumer_offsets exists and its partitions have leaders: offsets.topic.replication.factor may be "
-    "above the number of brokers.",
+    "group has no coordinator",
+    "group {group} of client {client_id} has no coordinator: COORDINATOR_NOT_AVAILABLE, {times}",
+    (
+        "Check that __consumer_offsets exists and its partitions have leaders; offsets.topic.replication.factor "
+        "may exceed the number of brokers."
+    ),
     "Broker configs: offsets.topic.replication.factor",
     find,
 )

@@ -45,13 +45,15 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "correlation-mismatch-middlebox",
     Severity.ERROR,
-    "answers with the wrong correlation id",
-    "{client_id} gets answers from {broker} whose correlation ids are of no request on that connection, {count:,} "
-    "times: "
-    "something between them (a proxy, a balancer) mixes connections up, or answers by itself",
-    "Take the proxy or balancer out of the way; Kafka needs each connection passed on as it is, in order.",
+    "responses with unknown correlation ids",
+    (
+        "client {client_id} receives {count:,} responses from broker {broker} whose correlation "
+        "ids match no request on that connection: a proxy or load balancer between them mixes up "
+        "connections or responds itself"
+    ),
+    "Remove the proxy or load balancer, or make it forward each connection unchanged and in order.",
     "Kafka protocol guide: network, correlation_id",
     find,
-    ("a broker or a client library with a fault",),
+    ("a bug in the broker or the client library",),
     frozenset({"connection-churn"}),
 )

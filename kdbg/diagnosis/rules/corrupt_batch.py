@@ -39,10 +39,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "corrupt-batch",
     Severity.ERROR,
-    "a batch that is damaged",
-    "a batch of topic {topic} that {how} {client_id} does not match its checksum, {times}",
-    "Look at what makes, keeps or changes the bytes: the client library (CRC-32C over the batch from its attributes "
-    "on), a proxy between, memory or disk of a host; another replica may have it whole.",
+    "record batch is corrupt",
+    "a record batch of topic {topic} that {how} client {client_id} fails its CRC check, {times}",
+    (
+        "Check every component that handles the bytes: the client library (CRC-32C from the attributes "
+        "field on), proxies, memory and disks of the hosts. Another replica may hold an intact "
+        "copy."
+    ),
     "Kafka protocol guide: record batch",
     find,
 )

@@ -46,10 +46,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "fetch-sessions-unavailable",
     Severity.WARNING,
-    "a consumer that gets no fetch session",
-    "{client_id} asks {broker} for a fetch session and gets none, {times}: every fetch lists all of its "
-    "partitions ({partitions:,})",
-    "Raise max.incremental.fetch.session.cache.slots of the broker, or see which clients take the slots.",
+    "no fetch session available",
+    (
+        "client {client_id} requests a fetch session from broker {broker} and gets none, {times}: "
+        "every Fetch lists every partition ({partitions:,})"
+    ),
+    "Raise max.incremental.fetch.session.cache.slots on the broker, or find out which clients use up the slots.",
     "KIP-227",
     find,
 )

@@ -35,7 +35,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(session, topic=topic, partition=partition), *seen_of(fetched, partial=partial),
             facts={"limit": fetched.limit,
-                   "what": "a batch at a time never arrives whole" if partial else "every fetch brings one batch"},
+                   "what": "the batch is never returned complete" if partial else "every fetch brings one batch"},
             severity=Severity.ERROR if partial else Severity.WARNING,
         )  # fmt: skip
 
@@ -49,12 +49,16 @@ def seen_of(fetched: Fetched, *, partial: bool) -> tuple[int, int, int, Evidence
 rule: Rule = Rule(
     "fetch-size-too-small",
     Severity.WARNING,
-    "a fetch that has no room for a batch",
-    "{client_id} takes {limit:,} bytes of a partition of topic {topic} at a time, and its batches are larger: {what}, "
-    "{times}",
-    "Raise max.partition.fetch.bytes (fetch.message.max.bytes) above the size of the batches; 1048576 is the "
-    "default. "
-    "Versions of Fetch up to 2 stop at such a batch for good.",
+    "fetch size smaller than a batch",
+    (
+        "client {client_id} fetches at most {limit:,} bytes per partition of topic {topic}, and "
+        "batches are larger: {what}, {times}"
+    ),
+    (
+        "Raise max.partition.fetch.bytes (librdkafka: fetch.message.max.bytes) above the batch "
+        "size; the default is 1048576 bytes. With Fetch v2 and older the consumer cannot get past "
+        "such a batch."
+    ),
     "KIP-74",
     find,
 )

@@ -7,8 +7,8 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "group-authorization-failed",
-    "a group that a client may not use",
-    "{client_id} (user {principal}) may not use group {group}: GROUP_AUTHORIZATION_FAILED, {times}",
+    "client not authorized for a group",
+    "client {client_id} (user {principal}) is not authorized for group {group}: GROUP_AUTHORIZATION_FAILED, {times}",
     "Add an ACL for the principal: Read on group {group}.",
     "KIP-11",
     errors=(30,),  # GROUP_AUTHORIZATION_FAILED

@@ -66,13 +66,14 @@ def unlike(one: str, other: str) -> bool:
 rule: Rule = Rule(
     "group-id-shared",
     Severity.WARNING,
-    "one group.id for different tasks",
-    "{client_id} (topics {topics}) and {other} (topics {others}) are members of the same group {group}: each "
-    "change of "
-    "one makes the other rebalance",
-    "Give each application a group.id of its own.",
+    "unrelated consumers share a group.id",
+    (
+        "client {client_id} (topics {topics}) and client {other} (topics {others}) are members "
+        "of the same group {group}: whenever one joins or leaves, the other rebalances"
+    ),
+    "Give each application its own group.id.",
     "Consumer configs: group.id",
     find,
-    ("one application that reads several topics on purpose",),
+    ("one application subscribes to several topics deliberately",),
     frozenset({"idle-consumers"}),
 )

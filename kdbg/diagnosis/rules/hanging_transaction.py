@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LONG = 2 * SECOND
 READ_COMMITTED = 1
-UNSEEN = "a producer whose transaction began before the capture, or was not captured"
+UNSEEN = "an unknown producer (the transaction started outside the capture)"
 
 
 def held_since(samples: Samples) -> int | None:
@@ -71,11 +71,16 @@ def writer_of(book: Ledgers, writer: Transactional | None) -> Session | None:
 rule: Rule = Rule(
     "hanging-transaction",
     Severity.ERROR,
-    "a transaction that nobody ends",
-    "partition {partition} of topic {topic} has an open transaction of {writer}: its last stable offset stands at "
-    "{stable:,}, and {reader} (read_committed) does not get the {behind:,} offsets behind it",
-    "Let the producer commit or abort; find it by kafka-transactions.sh find-hanging, and abort it there if it is "
-    "gone.",
+    "transaction is never completed",
+    (
+        "partition {partition} of topic {topic} has an open transaction of {writer}: the last stable "
+        "offset stays at {stable:,}, so {reader} (read_committed) cannot read the {behind:,} offsets "
+        "after it"
+    ),
+    (
+        "Let the producer commit or abort. If the producer is gone, find the transaction with kafka-transactions.sh "
+        "find-hanging and abort it there."
+    ),
     "KIP-664, KIP-890",
     find,
 )

@@ -57,10 +57,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "head-of-line-blocking",
     Severity.WARNING,
-    "requests that wait behind others",
-    "{count:,} requests of {client_id} waited up to {longest!d} behind another on their connection ({api} behind a "
-    "{first} that the broker may hold for {held!d}): answers come in the order of the requests",
-    "Use connections of their own for long polls and for the rest (as most clients do), or lower max_wait_ms.",
+    "requests blocked by an earlier long poll",
+    (
+        "{count:,} requests of client {client_id} waited up to {longest!d} for an earlier request "
+        "on the same connection ({api} after a {first} that the broker may hold for {held!d}): "
+        "a broker responds in request order"
+    ),
+    "Use separate connections for long polls and other requests (most clients do), or lower max_wait_ms.",
     "Kafka protocol guide: network",
     find,
 )

@@ -46,12 +46,16 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "hot-partition",
     Severity.WARNING,
-    "one partition that gets nearly everything",
-    "{client_id} writes {share:.0%} of {total:,} records for topic {topic} to partition {partition}, one of "
-    "{partitions:,}",
-    "Choose a key with more values (many records have the same key, or the partition is set by hand); without a key "
-    "the producer spreads them.",
+    "one partition receives nearly all records",
+    (
+        "client {client_id} writes {share:.0%} of its {total:,} records for topic {topic} to partition "
+        "{partition} of {partitions:,}"
+    ),
+    (
+        "Choose a key with more distinct values (many records share a key, or the partition is "
+        "set explicitly); without a key the producer spreads records over all partitions."
+    ),
     "KIP-480, KIP-794",
     find,
-    ("the partition is chosen on purpose",),
+    ("the partition is chosen deliberately",),
 )

@@ -28,10 +28,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "http-to-kafka-port",
     Severity.ERROR,
-    "HTTP on Kafka's port",
-    "somebody on {host} sends HTTP ({method}) to {broker}: the broker takes it for a request of {number:,} bytes and "
-    "hangs up",
-    "Point the browser, health check or metrics scraper elsewhere; a check of Kafka's port should only connect.",
+    "HTTP request on a Kafka port",
+    (
+        "a program on host {host} sends HTTP ({method}) to broker {broker}: the broker reads it "
+        "as a Kafka request of {number:,} bytes and closes the connection"
+    ),
+    "Point the browser, health check or metrics scraper elsewhere; a health check of the Kafka port should "
+    "only open a TCP connection.",
     "Kafka documentation, Monitoring",
     find,
     explains=frozenset({"connection-churn"}),

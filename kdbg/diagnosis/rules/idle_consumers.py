@@ -55,9 +55,10 @@ rule: Rule = Rule(
     "idle-consumers",
     Severity.WARNING,
     "more consumers than partitions",
-    "group {group} has {members:,} members for {partitions:,} partitions of {topic}: {names} get none and idle",
-    "Add partitions to {topic}, or run no more consumers than it has partitions.",
+    "group {group} has more members ({members:,}) than {topic} has partitions ({partitions:,}): nothing is "
+    "assigned to {names}",
+    "Add partitions to {topic}, or run at most as many consumers as it has partitions.",
     "Kafka documentation, Consumers",
     find,
-    ("spare consumers on purpose",),
+    ("standby consumers are kept deliberately",),
 )

@@ -23,11 +23,15 @@ def offers_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
 
 rule: Rule = by_error(
     "inconsistent-group-protocol",
-    "a member whose assignors no other member has",
-    "{client_id} cannot join group {group}: it offers {offers}, and the group shares none of these "
-    "(INCONSISTENT_GROUP_PROTOCOL, {times})",
-    "Give all members of group {group} one partition.assignment.strategy in common, and let no client of another "
-    "kind use that group.id.",
+    "group members have no assignor in common",
+    (
+        "client {client_id} cannot join group {group}: it offers {offers}, and the other members "
+        "support none of them (INCONSISTENT_GROUP_PROTOCOL, {times})"
+    ),
+    (
+        "Configure at least one common partition.assignment.strategy on all members of group {group}, "
+        "and keep other kinds of clients out of this group.id."
+    ),
     "KIP-429",
     errors=(23,),  # INCONSISTENT_GROUP_PROTOCOL
     subject="group",

@@ -7,10 +7,12 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "invalid-record",
-    "a record that its topic does not allow",
-    "topic {topic} refuses a record of {client_id}: INVALID_RECORD, {times}",
-    "Give every record a key where the topic is compacted (cleanup.policy=compact); see error_message and "
-    "record_errors of the response.",
+    "topic rejects a record",
+    "the broker rejects records of client {client_id} for topic {topic}: INVALID_RECORD, {times}",
+    (
+        "If the topic is compacted (cleanup.policy=compact), give every record a key; see error_message "
+        "and record_errors in the response."
+    ),
     "KIP-467",
     errors=(87,),  # INVALID_RECORD
     apis=(0,),

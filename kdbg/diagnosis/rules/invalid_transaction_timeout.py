@@ -7,11 +7,15 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "invalid-transaction-timeout",
-    "a transaction timeout above the limit",
-    "{client_id} asks for transactions (transactional id {transactional_id}) that may last longer than the broker "
-    "allows: INVALID_TRANSACTION_TIMEOUT",
-    "Set transaction.timeout.ms of the producer to at most transaction.max.timeout.ms of the brokers (15 minutes "
-    "unless changed), or raise that.",
+    "transaction.timeout.ms exceeds the broker limit",
+    (
+        "client {client_id} requests a transaction timeout above the broker limit (transactional "
+        "id {transactional_id}): INVALID_TRANSACTION_TIMEOUT"
+    ),
+    (
+        "Set transaction.timeout.ms on the producer to at most transaction.max.timeout.ms of the "
+        "brokers (default 15 minutes), or raise the broker limit."
+    ),
     "KIP-98",
     errors=(50,),  # INVALID_TRANSACTION_TIMEOUT
     subject="transactional_id",

@@ -31,9 +31,10 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "kafka-client-to-http-server",
     Severity.ERROR,
-    "a Kafka client on an HTTP port",
-    "{client_id} speaks Kafka to {broker}, which answers in HTTP: it is no broker",
-    "Check bootstrap.servers and advertised.listeners: the port is that of a proxy, Kafka Connect, a schema registry.",
+    "Kafka client on an HTTP port",
+    "client {client_id} sends Kafka requests to {broker}, which responds with HTTP: it is not a Kafka broker",
+    "Check bootstrap.servers and advertised.listeners: the port belongs to a proxy, Kafka Connect or a Schema "
+    "Registry.",
     "Kafka documentation, Security: listener configuration",
     find,
 )

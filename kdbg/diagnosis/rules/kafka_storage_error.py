@@ -7,9 +7,9 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "kafka-storage-error",
-    "a broker's disk that fails",
-    "{broker} cannot read or write topic {topic}: KAFKA_STORAGE_ERROR, {times}",
-    "Look at the broker's log.dirs, its disk and its log.",
+    "broker storage failure",
+    "broker {broker} cannot read or write topic {topic}: KAFKA_STORAGE_ERROR, {times}",
+    "Check the broker's log.dirs, disk and server log.",
     "KIP-112",
     errors=(56,),  # KAFKA_STORAGE_ERROR
 )

@@ -103,14 +103,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "max-poll-interval-exceeded",
     Severity.ERROR,
-    "a consumer that does not poll in time",
-    "{client_id} did not call poll for longer than max.poll.interval.ms ({interval!d}) and lost its place in group "
-    "{group}: its partitions go to others, or wait",
-    "Find what blocks the poll loop; process records elsewhere (pause and resume), lower max.poll.records, or raise "
-    "max.poll.interval.ms.",
+    "max.poll.interval.ms exceeded",
+    ("client {client_id} probably did not call poll() within max.poll.interval.ms ({interval!d}) "
+    "and lost its membership in group {group}: its partitions are reassigned or stay unassigned"),
+    ("Find out what blocks the poll loop. Process records in another thread (pause() and resume()), "
+    "lower max.poll.records, or raise max.poll.interval.ms."),
     "KIP-62",
     find,
-    ("the process was stopped for a while",),
+    ("the process was suspended for a while",),
     frozenset(
         {"commit-after-leaving-group", "offset-commit-failing", "consumer-too-slow", "consumer-paused",
          "session-timeout-too-short"}

@@ -23,12 +23,16 @@ def how_large(book: Ledgers, one: Failures) -> Mapping[str, Any]:
 
 rule: Rule = by_error(
     "message-too-large",
-    "a batch that is too large for its topic",
-    "{client_id} writes to topic {topic} what is larger than it takes: {name}, {times} (the largest request has "
-    "{size:,} bytes)",
-    "Raise max.message.bytes of topic {topic} (and message.max.bytes, replica.fetch.max.bytes, fetch.max.bytes of "
-    "consumers), or send less at once: smaller records, compression, max.request.size of the producer below the "
-    "limit.",
+    "batch exceeds max.message.bytes",
+    (
+        "client {client_id} sends a batch larger than topic {topic} accepts: {name}, {times} (largest "
+        "request: {size:,} bytes)"
+    ),
+    (
+        "Raise max.message.bytes on topic {topic} (and message.max.bytes, replica.fetch.max.bytes, "
+        "and fetch.max.bytes on consumers), or send smaller batches: smaller records, compression, "
+        "a producer max.request.size below the limit."
+    ),
     "Topic configs: max.message.bytes",
     errors=(10, 18),  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
     apis=(0,),

@@ -69,11 +69,14 @@ def alike(one: str, other: str) -> bool:
 rule: Rule = Rule(
     "mistyped-topic-auto-created",
     Severity.WARNING,
-    "a topic that was made by a mistyped name",
-    "{client_id} asked for topic {topic}, which was not there, and the broker made it; there is a topic {other}",
-    "Correct the name in {client_id}, delete {topic}, and set auto.create.topics.enable=false (or "
-    "allow.auto.create.topics=false on the client).",
+    "mistyped topic name was auto-created",
+    "client {client_id} requested topic {topic}, which did not exist, and the broker created it; topic "
+    "{other} has a similar name",
+    (
+        "Correct the name in client {client_id}, delete topic {topic}, and set auto.create.topics.enable=false "
+        "(or allow.auto.create.topics=false on the client)."
+    ),
     "KIP-361, KIP-487",
     find,
-    ("both topics are meant",),
+    ("both topics are intended",),
 )

@@ -53,7 +53,8 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
             facts={"sender": ends[0], "taker": ends[1], "size": stall.size,
-                   "how": f"though they are sent again {stall.times:,} times" if stall.times else "not even here",
+                   "how": f"although they are retransmitted {stall.times:,} times" if stall.times
+                   else "and are missing at this capture point too",
                    "largest": paths[0].ways[side].largest if not stall.times else paths[0].ways[side].largest_acked},
             certainty="likely", weight=3.3,
         )  # fmt: skip
@@ -62,13 +63,17 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "mtu-blackhole",
     Severity.ERROR,
-    "large packets that never arrive",
-    "{size:,} bytes that {sender} sends to {taker} never arrive, {how}; what is no larger than {largest:,} bytes does: "
-    "large packets are dropped on the way",
-    "Lower the MTU of the interface (tunnels and VPNs need room for their headers), clamp the MSS, and let ICMP "
-    "'fragmentation needed' through.",
+    "large packets never arrive (MTU black hole)",
+    (
+        "{size:,} bytes sent from {sender} to {taker} never arrive, {how}, while packets of up "
+        "to {largest:,} bytes do: large packets are probably dropped on the path"
+    ),
+    (
+        "Lower the interface MTU (tunnels and VPNs need room for their headers), clamp the TCP "
+        "MSS, and allow ICMP 'fragmentation needed'."
+    ),
     "RFC 4821, RFC 8899",
     find,
-    ("the network was interrupted at that moment",),
+    ("the network was down at that moment",),
     frozenset({"packet-loss", "network-interruption", "connection-churn"}),
 )

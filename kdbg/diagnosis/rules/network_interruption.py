@@ -45,7 +45,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             Who(clients[0] if clients else None, host, endpoint(broker)), worst.since, until,
             sum(stall.times for _, stall in all), on_paths([path for path, _ in all]),
             facts={"long": until - worst.since, "times": worst.times,
-                   "end": "then all went on on the same connection" if worst.until is not None else "and never again"},
+                   "end": "then the connection resumed" if worst.until is not None else ("and the connection "
+                                                                                         "never resumed")},
             weight=3.2,
         )  # fmt: skip
 
@@ -53,13 +54,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "network-interruption",
     Severity.ERROR,
-    "a network that was interrupted",
-    "nothing got through between {host} and {broker} for {long!d}: the same bytes were sent again {times:,} times, "
-    "{end}",
-    "Look at the network between {host} and {broker} (links, firewalls, the host's own interface) at that time.",
+    "network outage",
+    ("no packet got through between {host} and {broker} for {long!d}: the same bytes were retransmitted "
+    "{times:,} times, {end}"),
+    "Check the network between {host} and {broker} at that time: links, firewalls, the host's own interface.",
     "RFC 6298",
     find,
-    ("the other host stood still as a whole",),
+    ("the other host was suspended",),
     frozenset({"packet-loss", "broker-frozen", "consumer-too-slow", "session-timeout-too-short",
                "head-of-line-blocking", "commit-after-leaving-group"}),
 )  # fmt: skip

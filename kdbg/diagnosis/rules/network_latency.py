@@ -34,11 +34,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "network-latency",
     Severity.WARNING,
-    "a long way to the broker",
-    "every round trip between {host} and {broker} takes {trip!d}, by the handshakes of {count:,} connections: no "
-    "answer "
-    "to {clients} comes sooner, however fast the broker is",
-    "Bring client and broker nearer together, or make fewer round trips: larger batches, more requests in flight.",
+    "high network latency",
+    (
+        "the network round trip between {host} and {broker} takes {trip!d} (TCP handshakes of {count:,} "
+        "connections): no response to {clients} can arrive sooner, however fast the broker is"
+    ),
+    "Move client and broker closer together, or use fewer round trips: larger batches, more requests in flight.",
     "RFC 9293, section 3.5",
     find,
     explains=frozenset({"consumer-too-slow", "head-of-line-blocking"}),

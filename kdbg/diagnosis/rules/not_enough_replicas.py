@@ -7,11 +7,15 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "not-enough-replicas",
-    "too few replicas in sync to write",
-    "topic {topic} has fewer in-sync replicas than min.insync.replicas: what {client_id} writes with acks=all is "
-    "refused, {times}",
-    "Bring the missing brokers back, or see why their replicas fall behind; min.insync.replicas above the number of "
-    "live brokers can never be met.",
+    "too few in-sync replicas",
+    (
+        "topic {topic} has fewer in-sync replicas than min.insync.replicas: writes of client {client_id} "
+        "with acks=all are rejected, {times}"
+    ),
+    (
+        "Bring the missing brokers back, or find out why their replicas fall behind. A min.insync.replicas "
+        "above the number of live brokers can never be met."
+    ),
     "Topic configs: min.insync.replicas",
     errors=(19, 20),  # NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND
     apis=(0,),

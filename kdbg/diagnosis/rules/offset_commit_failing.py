@@ -53,12 +53,16 @@ def members_that_live(book: Ledgers) -> Iterator[Member]:
 rule: Rule = Rule(
     "offset-commit-failing",
     Severity.ERROR,
-    "commits that fail",
-    "{client_id} cannot commit offsets of topic {topic} in group {group}: {error}, {times}; after a "
-    "restart it "
-    "reads from older offsets",
-    "Look up the error (kdbg errors {error}): OFFSET_METADATA_TOO_LARGE wants shorter metadata "
-    "(offset.metadata.max.bytes), UNKNOWN_TOPIC_OR_PARTITION a topic that still exists.",
+    "offset commits fail",
+    (
+        "client {client_id} cannot commit offsets of topic {topic} in group {group}: {error}, {times}; "
+        "after a restart it resumes from older offsets"
+    ),
+    (
+        "Look up the error (kdbg errors {error}). OFFSET_METADATA_TOO_LARGE: shorten the metadata "
+        "or raise offset.metadata.max.bytes. UNKNOWN_TOPIC_OR_PARTITION: check that the topic still "
+        "exists."
+    ),
     "Kafka protocol guide: OffsetCommit",
     find,
 )

@@ -50,11 +50,15 @@ def group_of(book: Ledgers, client_id: str) -> str | None:
 rule: Rule = Rule(
     "offset-out-of-range-data-loss",
     Severity.ERROR,
-    "offsets that are gone",
-    "{client_id} wants offset {asked:,} of topic {topic}, partition {partition}: {lost} (OFFSET_OUT_OF_RANGE)",
-    "Keep records longer (retention.ms, retention.bytes), read faster, commit more often; auto.offset.reset says "
-    "where the consumer goes on, and none makes it say so.",
+    "requested offset no longer exists",
+    "client {client_id} requests offset {asked:,} of topic {topic}, partition {partition}: {lost} "
+    "(OFFSET_OUT_OF_RANGE)",
+    (
+        "Keep records longer (retention.ms, retention.bytes), consume faster, or commit more often. "
+        "auto.offset.reset decides where the consumer resumes; none makes it fail instead of skipping "
+        "records."
+    ),
     "Consumer configs: auto.offset.reset",
     find,
-    ("the topic was deleted and made again", "an unclean leader election cut the log"),
+    ("the topic was deleted and recreated", "an unclean leader election truncated the log"),
 )

@@ -44,10 +44,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "packet-loss",
     Severity.WARNING,
-    "packets that get lost",
-    "of {packets:,} packets between {host} and {broker} {count:,} ({share:.1%}) were sent again or came late: each "
-    "costs a wait of 200 ms or more",
-    "Look at the network between {host} and {broker}: a bad link, a full queue, a policer, wireless.",
+    "packet loss",
+    (
+        "{count:,} of {packets:,} packets ({share:.1%}) between {host} and {broker} were retransmitted "
+        "or arrived late: each costs a delay of 200 ms or more"
+    ),
+    "Check the network path between {host} and {broker}: a bad link, a full queue, a traffic policer, Wi-Fi.",
     "RFC 6298, RFC 6675",
     find,
     explains=frozenset({"consumer-too-slow", "head-of-line-blocking"}),

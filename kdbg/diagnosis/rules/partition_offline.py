@@ -37,11 +37,15 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "partition-offline",
     Severity.ERROR,
-    "a partition without a leader",
-    "partition {partitions} of topic {topic} has no leader (LEADER_NOT_AVAILABLE, {times}): {client_id} can "
-    "neither write nor read it",
-    "Bring back a broker that has an in-sync replica of it; electing another loses what only the missing one has "
-    "(unclean.leader.election.enable).",
+    "partition has no leader",
+    (
+        "partition {partitions} of topic {topic} has no leader (LEADER_NOT_AVAILABLE, {times}): "
+        "client {client_id} can neither write to it nor read from it"
+    ),
+    (
+        "Bring back a broker with an in-sync replica. Electing an out-of-sync replica (unclean.leader.election.enable) "
+        "loses the records that only the missing broker has."
+    ),
     "Kafka documentation, Replication: unclean leader election",
     find,
 )

@@ -35,10 +35,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "plaintext-client-to-tls-listener",
     Severity.ERROR,
-    "a client without TLS on a TLS port",
-    "{client_id} speaks to {broker} without TLS, and that port speaks TLS: it answers with an alert and hangs up "
-    "(some clients log an alert as a message of {number:,} bytes)",
-    "Set security.protocol=SSL (or SASL_SSL) on the client, or use the port of a listener without TLS.",
+    "plaintext client on a TLS listener",
+    (
+        "client {client_id} connects to broker {broker} without TLS, but the listener requires "
+        "TLS: the broker responds with a TLS alert and closes the connection (some clients log "
+        "the alert as a message of {number:,} bytes)"
+    ),
+    "Set security.protocol=SSL (or SASL_SSL) on the client, or use the port of a plaintext listener.",
     "Kafka documentation, Security: listener configuration",
     find,
     explains=frozenset({"connection-churn", "client-without-sasl", "api-version-unsupported", "connection-limit"}),

@@ -21,7 +21,7 @@ OFTEN, OFTEN_STUCK = 3, 5
 PARTIAL = {0, 1, 2}
 """Versions of Fetch that may be answered with a part of a batch (KIP-74)."""
 DAMAGED = "its batch is damaged"
-SOUND = "its bytes are sound, so what they say is what the client cannot read"
+SOUND = "the batch is intact, so the client fails while deserializing or processing the record"
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -75,13 +75,17 @@ def last(marks: list[Mark]) -> int:
 rule: Rule = Rule(
     "poison-record",
     Severity.ERROR,
-    "a record that a consumer does not get over",
-    "{client_id} reads topic {topic}, partition {partition} from offset {offset:,} again and again, {times}, "
-    "and never gets behind it: {damaged}",
-    "Look at the record (kdbg records --topic {topic} shows offset {offset}), handle what cannot be read (skip, dead "
-    "letter topic), and commit behind it.",
+    "consumer cannot get past a record",
+    (
+        "client {client_id} fetches topic {topic}, partition {partition} from offset {offset:,} "
+        "again and again, {times}, and never advances: {damaged}"
+    ),
+    (
+        "Inspect the record (kdbg records --topic {topic}, offset {offset}). Handle records that "
+        "cannot be processed (skip, dead letter topic) and commit the next offset."
+    ),
     "KIP-334",
     find,
-    ("the consumer fails for another reason at this place", "it never commits"),
+    ("the consumer fails for another reason at this offset", "the consumer never commits"),
     frozenset({"connection-churn", "consumer-too-slow", "busy-fetch-loop"}),
 )

@@ -31,9 +31,9 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "producer-fenced",
     Severity.ERROR,
-    "a producer that is fenced",
-    "{client_id} is fenced: its producer epoch is no longer the newest, {times}",
-    "See whether another producer uses its transactional.id, or a transaction lasted longer than its timeout.",
+    "producer is fenced",
+    "client {client_id} is fenced: its producer epoch is outdated, {times}",
+    "Check whether another producer uses the same transactional.id, or a transaction exceeded transaction.timeout.ms.",
     "KIP-98, KIP-588",
     find,
 )

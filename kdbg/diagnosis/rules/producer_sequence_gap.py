@@ -25,7 +25,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             if gap.topic == one.subject and producer.client_id == one.client_id
         ]
         said = (
-            f"sequence number {gaps[0].expected} of partition {gaps[0].partition} was due and {gaps[0].found} came"
+            f"expected sequence number {gaps[0].expected} on partition {gaps[0].partition}, got {gaps[0].found}"
             if gaps
             else "the batch before it was not captured"
         )
@@ -38,11 +38,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "producer-sequence-gap",
     Severity.ERROR,
-    "a hole in a producer's sequence numbers",
-    "{broker} refuses batches of {client_id} for topic {topic}, {times}: {gap} (OUT_OF_ORDER_SEQUENCE_NUMBER)",
-    "Find out where the client loses a batch (a failed one that is not sent again, more than 5 requests in flight), "
-    "and begin with a new producer id.",
+    "gap in producer sequence numbers",
+    "broker {broker} rejects batches of client {client_id} for topic {topic}, {times}: {gap} "
+    "(OUT_OF_ORDER_SEQUENCE_NUMBER)",
+    (
+        "Find out where the client loses a batch (a failed batch that is not retried, more than "
+        "5 requests in flight), and restart with a new producer id."
+    ),
     "KIP-98, KIP-360",
     find,
-    ("the broker lost what it had written (unclean leader election)",),
+    ("the broker lost written records (unclean leader election)",),
 )

@@ -39,9 +39,11 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "quota-throttled",
     Severity.WARNING,
-    "a client over its quota",
-    "{broker} throttles {client_id}, {times}, for up to {longest!d} at a time: it is over its quota",
-    "Raise the quota of the client or user (producer_byte_rate, consumer_byte_rate, request_percentage), or send less.",
+    "client exceeds its quota",
+    "broker {broker} throttles client {client_id}, {times}, for up to {longest!d} at a time: the client "
+    "exceeds its quota",
+    "Raise the quota of the client or user (producer_byte_rate, consumer_byte_rate, request_percentage), or "
+    "reduce the client's load.",
     "KIP-13, KIP-124, KIP-219",
     find,
     explains=frozenset({"broker-frozen", "slow-follower", "consumer-too-slow", "head-of-line-blocking"}),

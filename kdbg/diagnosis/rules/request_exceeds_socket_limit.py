@@ -52,15 +52,17 @@ def topic_of(book: Ledgers, session: Session) -> str | None:
 rule: Rule = Rule(
     "request-exceeds-socket-limit",
     Severity.ERROR,
-    "a request that is larger than the broker takes",
-    "{client_id} sends {broker} a {api} request of {size:,} bytes, and the broker hangs up when {came:,} have "
-    "come: it "
-    "is larger than socket.request.max.bytes",
-    "Send less at once (max.request.size, batch.size of the producer), or raise socket.request.max.bytes of the "
-    "broker "
-    "(104857600 unless changed).",
+    "request exceeds socket.request.max.bytes",
+    (
+        "client {client_id} sends broker {broker} a {api} request of {size:,} bytes, and the broker "
+        "closes the connection after {came:,} bytes: the request probably exceeds socket.request.max.bytes"
+    ),
+    (
+        "Send smaller requests (max.request.size, batch.size on the producer), or raise socket.request.max.bytes "
+        "on the broker (default 104857600 bytes)."
+    ),
     "Broker configs: socket.request.max.bytes",
     find,
-    ("the broker was stopped in the middle of it",),
+    ("the broker was stopped in the middle of the request",),
     frozenset({"connection-churn"}),
 )

@@ -34,8 +34,8 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "sasl-mechanism-not-enabled",
     Severity.ERROR,
-    "a SASL mechanism that the broker does not offer",
-    "{client_id} wants to log in by {mechanism} at {broker}, which offers {offered}",
+    "SASL mechanism not enabled",
+    "client {client_id} requests SASL mechanism {mechanism} from broker {broker}, which offers {offered}",
     "Set sasl.mechanism on the client to one of {offered}, or add {mechanism} to sasl.enabled.mechanisms of the "
     "listener.",
     "KIP-43",

@@ -37,7 +37,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(first), marks[0].time, marks[-1].end, len(sessions),
             Evidence(tuple(dict.fromkeys(mark.number for mark in marks))[:7], (), ("session_lifetime_ms",)),
-            facts={"lifetime": first.lifetime * MS, "name": first.user or "of unknown name"},
+            facts={"lifetime": first.lifetime * MS, "name": first.user or "(unknown)"},
             certainty="certain" if asked else "likely", weight=2.5,
         )  # fmt: skip
 
@@ -45,11 +45,15 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "sasl-session-expired",
     Severity.ERROR,
-    "a login that expired",
-    "the login of user {name} at {broker} was valid for {lifetime!d}; {client_id} does not log in again on the "
-    "connection, and the broker closes it",
-    "Use a client that logs in again (KIP-368: Java from 2.2, librdkafka from 1.6 for OAUTHBEARER), let tokens live "
-    "longer, or raise connections.max.reauth.ms.",
+    "SASL session expired",
+    (
+        "the SASL session of user {name} on broker {broker} was valid for {lifetime!d}; client "
+        "{client_id} does not re-authenticate, and the broker closes the connection"
+    ),
+    (
+        "Use a client that re-authenticates (KIP-368: Java 2.2 or later, librdkafka 1.6 or later "
+        "for OAUTHBEARER), issue longer-lived tokens, or raise connections.max.reauth.ms."
+    ),
     "KIP-368",
     find,
     explains=frozenset({"connection-churn"}),

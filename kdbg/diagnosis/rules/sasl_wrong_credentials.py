@@ -29,7 +29,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(sessions[0]), marks[0].time, marks[-1].end, len(sessions),
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("error_code", "error_message")),
-            facts={"mechanism": mechanism or "SASL", "said": refused[0][2] or "", "name": user or "of unknown name"},
+            facts={"mechanism": mechanism or "SASL", "said": refused[0][2] or "", "name": user or "(unknown)"},
             certainty="certain" if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512") else "likely", weight=3.0,
         )  # fmt: skip
 
@@ -37,12 +37,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "sasl-wrong-credentials",
     Severity.ERROR,
-    "a login that is refused",
-    "{broker} refuses the login of user {name} ({mechanism}) from {client_id}: {said}",
-    "Correct user and password (sasl.jaas.config, sasl.username, sasl.password), or create the user {name} on the "
-    "broker's side.",
+    "authentication fails",
+    "broker {broker} rejects the login of user {name} ({mechanism}) from client {client_id}: {said}",
+    (
+        "Correct the user name and password (sasl.jaas.config, sasl.username, sasl.password), or "
+        "create user {name} on the broker."
+    ),
     "KIP-152",
     find,
-    ("the user does not exist for this mechanism", "a token that has expired"),
+    ("the user does not exist for this mechanism", "the token has expired"),
     frozenset({"connection-churn", "client-without-sasl"}),
 )

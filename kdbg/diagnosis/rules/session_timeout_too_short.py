@@ -77,13 +77,17 @@ def _forgotten(group: Group) -> Iterator[Case]:
 rule: Rule = Rule(
     "session-timeout-too-short",
     Severity.ERROR,
-    "a session timeout that a pause exceeds",
-    "{client_id} sent nothing to group {group} for {pause!d}, its session.timeout.ms is {timeout!d}: the coordinator "
-    "removed it",
-    "Raise session.timeout.ms (45 s is the default; heartbeat.interval.ms is a third of it at most, the broker's "
-    "group.min.session.timeout.ms the least), or find out what stops the client for so long.",
+    "session.timeout.ms exceeded",
+    (
+        "client {client_id} sent nothing to the coordinator of group {group} for {pause!d}, longer "
+        "than its session.timeout.ms of {timeout!d}: the coordinator removed it from the group"
+    ),
+    (
+        "Raise session.timeout.ms (default 45 s; at least three times heartbeat.interval.ms and "
+        "no less than the broker's group.min.session.timeout.ms), or find out what stalls the client."
+    ),
     "KIP-735",
     find,
-    ("the process, its host or its network was stopped for a while",),
+    ("the process, its host or its network was suspended for a while",),
     frozenset({"commit-after-leaving-group", "offset-commit-failing", "consumer-paused"}),
 )

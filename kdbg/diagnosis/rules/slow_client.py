@@ -51,10 +51,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "slow-client",
     Severity.WARNING,
-    "a client that reads late",
-    "{client_id} takes up to {longest!d} to read an answer to {api} that {broker} has ready: its receive window is "
-    "shut meanwhile",
-    "See what keeps {client_id} from reading its socket: garbage collection, a blocked thread, too little CPU.",
+    "client reads responses slowly",
+    (
+        "client {client_id} takes up to {longest!d} to read a response to {api} from broker {broker}: "
+        "its TCP receive window stays closed meanwhile"
+    ),
+    "Find out what keeps client {client_id} from reading its socket: garbage collection, a blocked thread, "
+    "too little CPU.",
     "RFC 9293, section 3.8.6.1",
     find,
     explains=frozenset({"consumer-too-slow", "network-latency"}),

@@ -84,10 +84,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "slow-follower",
     Severity.ERROR,
-    "a replica that holds up acks=all",
-    "{count:,} writes of {client_id} with acks=all waited for up to {longest!d} on {leader}, which answered other "
-    "requests meanwhile: {follower} {said} for {pause!d}",
-    "Look at {follower}: its process, its disk, its network; replica.lag.time.max.ms says how long it holds writes up.",
+    "slow follower delays acks=all",
+    (
+        "{count:,} writes of client {client_id} with acks=all waited up to {longest!d} on leader "
+        "{leader}, which responded to other requests meanwhile: {follower} {said} for {pause!d}"
+    ),
+    "Check {follower}: process, disk, network. replica.lag.time.max.ms limits how long a follower can delay writes.",
     "KIP-16; Broker configs: replica.lag.time.max.ms",
     find,
     ("the leader's disk is slow",),

@@ -54,12 +54,14 @@ def leader_since(book: Ledgers, one: Failures) -> str:
 rule: Rule = Rule(
     "stale-leader",
     Severity.ERROR,
-    "a client that does not look who leads",
-    "{client_id} goes on sending to {broker}, which does not lead topic {topic} ({leader} does): "
-    "NOT_LEADER_OR_FOLLOWER "
-    "{times}, and Metadata {asked:,} times meanwhile",
-    "Mend the client: on NOT_LEADER_OR_FOLLOWER it must ask for metadata and send to the new leader.",
+    "client keeps using the old leader",
+    (
+        "client {client_id} keeps sending to broker {broker}, which is not the leader of topic "
+        "{topic} ({leader} is): NOT_LEADER_OR_FOLLOWER {times}, but {asked:,} Metadata requests "
+        "in that time"
+    ),
+    "Fix or upgrade the client: after NOT_LEADER_OR_FOLLOWER it must refresh its metadata and send to the new leader.",
     "Kafka protocol guide: Metadata",
     find,
-    ("metadata of a broker that lags behind the cluster",),
+    ("the metadata came from a broker that is out of date itself",),
 )

@@ -23,9 +23,9 @@ def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
 
 rule: Rule = by_error(
     "static-member-fenced",
-    "two members with one group.instance.id",
-    "{client_id} is fenced from group {group}: another member joined with its group.instance.id{instance}",
-    "Give each running instance a group.instance.id of its own, and stop an instance before another takes its place.",
+    "two members use the same group.instance.id",
+    "client {client_id} is fenced from group {group}: another member joined with the same group.instance.id{instance}",
+    "Give each running instance its own group.instance.id, and stop an instance before its replacement starts.",
     "KIP-345",
     errors=(82,),  # FENCED_INSTANCE_ID
     subject="group",

@@ -36,9 +36,12 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "tls-client-to-plaintext-listener",
     Severity.ERROR,
-    "a TLS client on a port without TLS",
-    "a client on {host} begins TLS with {broker}, which speaks Kafka in the clear: the broker takes the handshake "
-    "for a request of {number:,} bytes and hangs up",
+    "TLS client on a plaintext listener",
+    (
+        "a client on host {host} starts a TLS handshake with broker {broker}, whose listener is "
+        "plaintext: the broker reads the handshake as a request of {number:,} bytes and closes "
+        "the connection"
+    ),
     "Set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) on the client, or use the port of the TLS listener.",
     "Kafka documentation, Security: listener configuration",
     find,

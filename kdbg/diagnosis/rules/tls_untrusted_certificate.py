@@ -52,7 +52,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         names = next((", ".join(facts.names) for _, facts in alerts if facts.names), "")
         yield rule.case(
             Who(None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
-            facts={"alert": alert or "an encrypted alert", "names": names or "names that are encrypted"},
+            facts={"alert": alert or "encrypted TLS alert", "names": names or "encrypted"},
             certainty="certain" if alert else "likely", weight=3.0,
         )  # fmt: skip
 
@@ -60,12 +60,20 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "tls-untrusted-certificate",
     Severity.ERROR,
-    "a certificate that the client does not accept",
-    "a client on {host} ends the TLS handshake with {broker} once it has seen the certificate, for {names}: {alert}",
-    "Give the client the CA of the broker's certificate (ssl.truststore.location, ssl.ca.location), or the broker a "
-    "certificate for the name that the client connects to.",
+    "client rejects the broker's certificate",
+    "a client on host {host} aborts the TLS handshake with broker {broker} after receiving its certificate "
+    "(names: {names}): {alert}",
+    (
+        "Add the CA of the broker's certificate to the client's trust store (ssl.truststore.location, "
+        "ssl.ca.location), or issue the broker a certificate for the host name that the client "
+        "connects to."
+    ),
     "RFC 8446, section 6.2",
     find,
-    ("the certificate has expired", "its name is not that of the host", "client and broker share no cipher suite"),
+    (
+        "the certificate has expired",
+        "the certificate is for another host name",
+        "client and broker share no cipher suite",
+    ),
     frozenset({"connection-churn"}),
 )

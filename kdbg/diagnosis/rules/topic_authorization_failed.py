@@ -7,8 +7,8 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "topic-authorization-failed",
-    "a topic that a client may not use",
-    "{client_id} (user {principal}) may not use topic {topic}: TOPIC_AUTHORIZATION_FAILED, {times}",
+    "client not authorized for a topic",
+    "client {client_id} (user {principal}) is not authorized for topic {topic}: TOPIC_AUTHORIZATION_FAILED, {times}",
     "Add an ACL for the principal on topic {topic}: Read to consume, Write to produce, Describe for metadata.",
     "KIP-11",
     errors=(29,),  # TOPIC_AUTHORIZATION_FAILED

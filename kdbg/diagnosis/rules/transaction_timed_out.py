@@ -48,12 +48,15 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "transaction-timed-out",
     Severity.ERROR,
-    "a transaction that took longer than it may",
-    "{client_id} kept a transaction of {transactional_id} open for {open!d}, its timeout is {timeout!d}: the "
-    "coordinator aborted it and fenced the producer",
-    "Raise transaction.timeout.ms of {client_id}, or make its transactions shorter.",
+    "transaction timed out",
+    (
+        "client {client_id} kept a transaction of transactional id {transactional_id} open for "
+        "{open!d}, longer than its timeout of {timeout!d}: the coordinator aborted it and fenced "
+        "the producer"
+    ),
+    "Raise transaction.timeout.ms of client {client_id}, or make its transactions shorter.",
     "KIP-98, KIP-447",
     find,
-    ("another producer with the same transactional id that was not captured",),
+    ("another producer, not in the capture, uses the same transactional.id",),
     frozenset({"producer-fenced"}),
 )

@@ -7,8 +7,9 @@ from ..case import Rule
 
 rule: Rule = by_error(
     "transactional-id-authorization-failed",
-    "a transactional id that a client may not use",
-    "{client_id} (user {principal}) may not use transactional id {transactional_id}, {times}",
+    "client not authorized for a transactional id",
+    "client {client_id} (user {principal}) is not authorized for transactional id {transactional_id}: "
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED, {times}",
     "Add ACLs for the principal on transactional id {transactional_id}: Write and Describe.",
     "KIP-98",
     errors=(53,),  # TRANSACTIONAL_ID_AUTHORIZATION_FAILED

@@ -44,13 +44,14 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "transactional-id-shared",
     Severity.ERROR,
-    "one transactional id, two producers",
-    "{clients} use transactional id {transactional_id}: each InitProducerId raises the epoch ({epochs}) and fences "
-    "the "
-    "other, {times}",
-    "Give each running producer a transactional.id of its own, the same again when it restarts.",
+    "two producers share a transactional.id",
+    (
+        "{clients} share transactional id {transactional_id}: each InitProducerId raises the producer "
+        "epoch ({epochs}) and fences the other, {times}"
+    ),
+    "Give each running producer its own transactional.id, and reuse that id after a restart.",
     "KIP-98",
     find,
-    ("one was restarted while the other still ran",),
+    ("an instance was started while the old one was still running",),
     frozenset({"transaction-timed-out", "producer-fenced"}),
 )

@@ -71,11 +71,11 @@ def elsewhere(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "two-clusters-mixed",
     Severity.ERROR,
-    "addresses of two clusters",
-    "two clusters are mixed up by {who}: {ids}",
-    "Let bootstrap.servers (and what a name or a balancer stands for) lead to brokers of one cluster only.",
+    "client is configured with two clusters",
+    "client {who} mixes two clusters: {ids}",
+    "Make bootstrap.servers (and any DNS name or load balancer in front of the brokers) point to a single cluster.",
     "KIP-78",
     find,
-    ("a tool that copies from one cluster to another (MirrorMaker)",),
+    ("a replication tool copies between clusters (MirrorMaker)",),
     frozenset({"unknown-topic", "stale-leader", "coordinator-moved"}),
 )

@@ -42,10 +42,13 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "unbatched-producer",
     Severity.WARNING,
-    "a producer that sends records one by one",
-    "{client_id} writes {count:,} batches of one record each to topic {topic} ({rate:,.0f} a second, {codec})",
-    "Set linger.ms to 5 or more and leave batch.size (batch.num.messages) at its default; with batches, compression "
-    "pays, too. Do not flush behind each record.",
+    "producer does not batch",
+    "client {client_id} writes {count:,} batches with one record each to topic {topic} ({rate:,.0f} per "
+    "second, {codec})",
+    (
+        "Set linger.ms to 5 or more, leave batch.size (librdkafka: batch.num.messages) at its default, "
+        "and do not flush after every record. Larger batches also compress better."
+    ),
     "Producer configs: linger.ms, batch.size",
     find,
 )

@@ -38,11 +38,17 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "unknown-topic",
     Severity.ERROR,
-    "a topic that is not there",
-    "{client_id} asks {broker} for topic {topic}, which is not there: {times}",
-    "Correct the name of the topic, create it, or check that bootstrap.servers names the right cluster; the client "
-    "asks again without end.",
+    "topic does not exist",
+    "client {client_id} requests topic {topic} from broker {broker}, but the topic does not exist: {times}",
+    (
+        "Correct the topic name, create the topic, or check that bootstrap.servers points to the "
+        "right cluster; until then the client retries forever."
+    ),
     "Kafka protocol guide: Metadata",
     find,
-    ("it is the wrong cluster", "the topic was deleted", "the client may not see it (Describe)"),
+    (
+        "the client is connected to the wrong cluster",
+        "the topic was deleted",
+        "the client is not authorized to describe the topic",
+    ),
 )

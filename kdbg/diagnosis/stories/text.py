@@ -65,11 +65,11 @@ def generation(facts: Facts) -> str:
     """Return what happened from one generation to the next."""
     parts = [f"{one['member']} left{': ' + why(one['reason']) if one['reason'] else ''}" for one in facts["left"]]
     if facts["missing"]:
-        parts.append(f"{listed(facts['missing'])} did not come back")
+        parts.append(f"{listed(facts['missing'])} did not rejoin")
     if facts["new"]:
         parts.append(f"{listed(facts['new'])} {'joins' if len(facts['new']) == 1 else 'join'}")
     if facts["again"]:
-        parts.append(f"{listed(facts['again'])} {'joins' if len(facts['again']) == 1 else 'join'} again")
+        parts.append(f"{listed(facts['again'])} {'rejoins' if len(facts['again']) == 1 else 'rejoin'}")
     given = [given_to(one) for one in facts["given"]]
     if given:
         parts.append(", ".join(given[:MOST_NAMES]) + (" …" if len(given) > MOST_NAMES else ""))
@@ -83,10 +83,10 @@ def generation(facts: Facts) -> str:
 def given_to(one: Facts) -> str:
     """Return what a member was given."""
     if not one["partitions"]:
-        return f"{one['member']} gets nothing"
+        return f"{one['member']} is assigned nothing"
     topics = ", ".join(f"{topic}/{spans(some)}" for topic, some in one["first"][:MOST_NAMES])
     shown = sum(len(some) for _, some in one["first"][:MOST_NAMES])
-    return f"{one['member']} gets {topics}" + (" …" if shown < one["partitions"] else "")
+    return f"{one['member']} is assigned {topics}" + (" …" if shown < one["partitions"] else "")
 
 
 def member_leaves(facts: Facts) -> str:
@@ -123,8 +123,8 @@ def closes(facts: Facts) -> str:
 
 def error(facts: Facts) -> str:
     """Return that somebody is told an error."""
-    subject = f" about {facts['subject']}" if facts["subject"] else ""
-    return f"{client(facts)} is told {facts['error']} by {facts['api']}{subject}{often(facts)}"
+    subject = f" for {facts['subject']}" if facts["subject"] else ""
+    return f"{client(facts)} gets {facts['error']} from {facts['api']}{subject}{often(facts)}"
 
 
 def login(facts: Facts) -> str:
@@ -132,14 +132,14 @@ def login(facts: Facts) -> str:
     lasts = f" for {duration(facts['lifetime_ms'] * 1_000_000)}" if facts["lifetime_ms"] else ""
     user = f" as {facts['user']}" if facts["user"] else ""
     on = f" (connection {facts['connection']})"
-    return f"{client(facts)} is logged in{user}{lasts} by {facts['mechanism'] or 'SASL'}{on}"
+    return f"{client(facts)} is authenticated{user}{lasts} with {facts['mechanism'] or 'SASL'}{on}"
 
 
 def login_refused(facts: Facts) -> str:
     """Return that a login is refused."""
     user = f" as {facts['user']}" if facts["user"] else ""
     message = f" ({facts['message']})" if facts["message"] else ""
-    return f"{client(facts)} is refused to log in{user} by {facts['mechanism'] or 'SASL'}: {facts['error']}{message}"
+    return f"{client(facts)} fails to authenticate{user} with {facts['mechanism'] or 'SASL'}: {facts['error']}{message}"
 
 
 def moved(facts: Facts, verb: str) -> str:
@@ -156,9 +156,11 @@ def leader(facts: Facts) -> str:
     parts = []
     if facts["leader"] != facts["before"]:
         now = "no leader" if facts["leader"] < 0 else f"leader {facts['leader']}"
-        parts.append(f"{now}, before {facts['before'] if facts['before'] >= 0 else 'none'}")
+        parts.append(f"{now} (previously {facts['before'] if facts['before'] >= 0 else 'none'})")
     if facts["in_sync"] != facts["in_sync_before"]:
-        parts.append(f"{facts['in_sync']} of {facts['replicas']} replicas in sync, before {facts['in_sync_before']}")
+        parts.append(
+            f"{facts['in_sync']} of {facts['replicas']} replicas in sync (previously {facts['in_sync_before']})"
+        )
     return f"{facts['topic']}/{facts['partition']}: {'; '.join(parts) or 'other replicas'}"
 
 
@@ -199,7 +201,7 @@ def commits(facts: Facts) -> str:
 SENTENCES: dict[str, Callable[[Facts], str]] = {
     "asked-for": lambda facts: f"{client(facts)} asks for topic {facts['topic']}{often(facts)}",
     "asks": lambda facts: (
-        f"{client(facts)} asks {facts['api']} v{spans(facts['versions'])}, {times(facts['count'])}"
+        f"{client(facts)} sends {facts['api']} v{spans(facts['versions'])}, {times(facts['count'])}"
     ),
     "closes": closes,
     "commits": commits,
@@ -231,20 +233,20 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     "login-refused": login_refused,
     "member-joins": member_joins,
     "member-leaves": member_leaves,
-    "more-connections": lambda facts: f"{counted(facts['connections'], 'more connection')} follow, not told one by one",
+    "more-connections": lambda facts: f"{counted(facts['connections'], 'more connection')} not listed individually",
     "not-found": lambda facts: (
-        f"metadata says {facts['error']} of topic {facts['topic']}, {times(facts['count'])}"
+        f"Metadata returns {facts['error']} for topic {facts['topic']}, {times(facts['count'])}"
     ),
     "producer-id": producer_id,
     "reads": lambda facts: moved(facts, "begins to read"),
     "reads-last": lambda facts: f"{client(facts)} reads {facts['topic']} for the last time",
     "sequence-gap": lambda facts: (
-        f"{client(facts)} sends sequence {facts['found']:,} to {facts['topic']}/{facts['partition']} where "
-        f"{facts['expected']:,} is due"
+        f"{client(facts)} sends sequence {facts['found']:,} to {facts['topic']}/{facts['partition']}, "
+        f"expected {facts['expected']:,}"
     ),
     "slow": lambda facts: (
-        f"{facts['api']} of {client(facts)} takes {duration(facts['took_ns'])}, {duration(facts['late_ns'])} beyond "
-        "what it asked to wait"
+        f"{facts['api']} of {client(facts)} takes {duration(facts['took_ns'])}, {duration(facts['late_ns'])} "
+        "above the allowed wait"
     ),
     "throttled": lambda facts: (
         f"{client(facts)} is throttled, {times(facts['count'])}, up to "
@@ -256,7 +258,7 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"transaction {facts['transaction']} is still open, {duration(facts['for_ns'])} old"
     ),
     "transactional-id": transactional_id,
-    "unanswered": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} is never answered",
+    "unanswered": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
     "writes": lambda facts: moved(facts, "begins to write"),
     "writes-last": lambda facts: f"{client(facts)} writes to {facts['topic']} for the last time",
 }  # fmt: skip

@@ -35,7 +35,7 @@ def compiled(text: str, types: Mapping[str, str]) -> bytes:
     except RuntimeError as error:
         raise InputError(_said(str(error), types)) from None
     if result not in ("bool", "dyn"):
-        raise InputError(f"a filter says yes or no, and this gives a {result}: compare it with something")
+        raise InputError(f"a filter must be true or false, but this is a {result}: compare it with something")
     return serialized
 
 
@@ -127,5 +127,5 @@ def _said(error: str, names: Mapping[str, str]) -> str:
 
 def _unknown(name: str, names: Mapping[str, str]) -> str:
     if near := difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5):
-        return f"no name {name!r}; did you mean {' or '.join(near)}?"
+        return f"unknown name {name!r}; did you mean {' or '.join(near)}?"
     return f"no name or function {name!r}; there are {', '.join(names)}"

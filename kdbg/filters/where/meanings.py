@@ -164,7 +164,7 @@ def _named(value: Node, like: Shape, beside: Node) -> Node:
     near = next((name for name in known if name.lower() == value.value.lower()), None)
     close = [near] if near else _near(value.value, like.words, known)
     hint = f"; did you mean {' or '.join(repr(one) for one in close)}?" if close else ""
-    raise InputError(f"{text(beside)} is never {value.value[:60]!r}{hint}")
+    raise InputError(f"{text(beside)} can never be {value.value[:60]}{hint}")
 
 
 def _near(name: str, words: Words, known: Mapping[str, int]) -> list[str]:

@@ -171,7 +171,7 @@ TERMS: Mapping[str, Term] = {
     "api": Term(STRING, lambda e, t: e.api.name if e.api is not None else None, "name of the API", _is(TEXT, "api")),
     "api_key": Term(INT, lambda e, t: e.api.key if e.api and _known(e) else None, "key of the API", _is(NUMBER)),
     "api_version": Term(INT, lambda e, t: e.version if _known(e) else None, "version of the API", _is(NUMBER)),
-    "client_id": Term(STRING, lambda e, t: e.client_id, "name the client gives itself", _is(TEXT)),
+    "client_id": Term(STRING, lambda e, t: e.client_id, "client.id", _is(TEXT)),
     "correlation_id": Term(
         INT, lambda e, t: e.correlation_id if e.api is None or e.api.key >= 0 else None, "number of the request",
         _is(NUMBER),
@@ -191,10 +191,10 @@ TERMS: Mapping[str, Term] = {
     ),
     "latency_ms": Term("dyn", lambda e, t: e.latency_ms, "time to the answer; null if there is none", _is(NUMBER)),
     "late_ms": Term(
-        "dyn", _late, "the same beyond what the broker was asked to hold it back", _is(NUMBER), bodies=True
+        "dyn", _late, "latency minus the wait that the request allows", _is(NUMBER), bodies=True
     ),
     "waited_ms": Term(
-        "dyn", lambda e, t: asked_to_wait(e), "how long the request lets the broker wait", _is(NUMBER), bodies=True
+        "dyn", lambda e, t: asked_to_wait(e), "maximum time the request lets the broker wait", _is(NUMBER), bodies=True
     ),
     "split": Term(
         "dyn", lambda e, t: split_object(e.timing),

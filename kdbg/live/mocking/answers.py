@@ -289,7 +289,7 @@ class Answers:
         api, version = header.api, header.version
         reply = self._refused(header, half, UNSUPPORTED_VERSION)
         end = "its connection is closed" if reply is HANG_UP else "UNSUPPORTED_VERSION"
-        self.refuse(f"the captures have no answer to {api.name} v{version}: {end}")
+        self.refuse(f"no recorded response for {api.name} v{version}: {end}")
         self.answered -= reply is not HANG_UP
         return reply
 

@@ -23,27 +23,27 @@ LEFT_OUT: Final = {
     "SaslHandshake": SASL,
     "SaslAuthenticate": SASL,
     "SaslToken": SASL,
-    "LeaderAndIsr": "said between brokers",
-    "StopReplica": "said between brokers",
-    "UpdateMetadata": "said between brokers",
-    "ControlledShutdown": "said between brokers",
-    "WriteTxnMarkers": "said between brokers",
+    "LeaderAndIsr": "inter-broker request",
+    "StopReplica": "inter-broker request",
+    "UpdateMetadata": "inter-broker request",
+    "ControlledShutdown": "inter-broker request",
+    "WriteTxnMarkers": "inter-broker request",
     "Vote": "said between controllers",
     "BeginQuorumEpoch": "said between controllers",
     "EndQuorumEpoch": "said between controllers",
     "FetchSnapshot": "said between controllers",
-    "AlterPartition": "said between brokers",
-    "AllocateProducerIds": "said between brokers",
-    "BrokerRegistration": "said between brokers",
-    "BrokerHeartbeat": "said between brokers",
+    "AlterPartition": "inter-broker request",
+    "AllocateProducerIds": "inter-broker request",
+    "BrokerRegistration": "inter-broker request",
+    "BrokerHeartbeat": "inter-broker request",
     "ControllerRegistration": "said between controllers",
-    "AssignReplicasToDirs": "said between brokers",
-    "Envelope": "said between brokers",
-    "InitializeShareGroupState": "said between brokers",
-    "ReadShareGroupState": "said between brokers",
-    "WriteShareGroupState": "said between brokers",
-    "DeleteShareGroupState": "said between brokers",
-    "ReadShareGroupStateSummary": "said between brokers",
+    "AssignReplicasToDirs": "inter-broker request",
+    "Envelope": "inter-broker request",
+    "InitializeShareGroupState": "inter-broker request",
+    "ReadShareGroupState": "inter-broker request",
+    "WriteShareGroupState": "inter-broker request",
+    "DeleteShareGroupState": "inter-broker request",
+    "ReadShareGroupStateSummary": "inter-broker request",
 }
 """What is never sent again, by API, and why. A fetch by a follower is left out as well."""
 FETCH: Final = "Fetch"
@@ -136,7 +136,7 @@ def left_out(exchange: Exchange) -> str:
     if api.name == FETCH and exchange.request is not None:
         said = exchange.request.fields(("replica_id", "replica_state"))
         replica = said.get("replica_id", (said.get("replica_state") or {}).get("replica_id", -1))
-        return "said between brokers" if replica >= 0 else ""
+        return "inter-broker request" if replica >= 0 else ""
     return LEFT_OUT.get(api.name, "")
 
 

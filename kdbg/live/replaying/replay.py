@@ -28,7 +28,7 @@ from .words import Sent, Words, nearest
 PAUSE, LONGEST = 0.05, 1.0
 """Seconds before a request is sent again whose answer is not the last word: at first, and at most."""
 NO_ANSWER = "the capture has no answer"
-NOT_DUE = "no answer is due (acks=0)"
+NOT_DUE = "no response expected (acks=0)"
 SLACK = 1.0
 CREATE_TOPICS, ALREADY_THERE = 19, 36
 

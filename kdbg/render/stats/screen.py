@@ -33,7 +33,7 @@ SHOWN = {
 """Section by section the measures shown, those of the most weight first."""
 WEIGHTS = {"errors": 0.6, "apis": 0.7}
 """How readily rows of a section are left out where there is no room for all, 1 for most."""
-TIMES = "p50, p95, p99, max: beyond the wait that requests asked for, within 1 %"
+TIMES = "latency percentiles (p50 … max, ±1 %) exclude the wait that requests allow, such as fetch.max.wait.ms"
 """The note below."""
 
 
@@ -76,8 +76,8 @@ def _head(total: Tally, packets: int | None, look: Look) -> list[str]:
         f"{count(total.exchanges, 'exchange')}{rate}",
         count(len(total.connections), "connection"),
         *([] if packets is None else [count(packets, "packet")]),
-        f"{size(total.request_bytes)} asked",
-        f"{size(total.response_bytes)} answered",
+        f"{size(total.request_bytes)}B requests",
+        f"{size(total.response_bytes)}B responses",
     ]
     when = f"{begin} to {until} UTC · {latency(span)}" if span > 0 else f"{begin} UTC"
     return [look.paint("heading", when), " · ".join(parts)]

@@ -116,7 +116,8 @@ def stretches(
 def _check_same(start: TailPosition, begun: int) -> None:
     if start.time != begun:
         raise SparkError(
-            f"{start.name} was begun anew while it was followed", "let tcpdump rotate without -W, which reuses names"
+            f"{start.name} was overwritten while it was being followed",
+            "let tcpdump rotate without -W, which reuses names",
         )
 
 

@@ -137,7 +137,7 @@ def test_the_type_of_a_control_record_says_what_its_value_is(
 
 def test_a_control_record_of_another_type_is_named() -> None:
     assert str(why_not(CONTROL.value, b"", key=int16(0, 7))) == (
-        "type: control record type 7 is not known (byte 2 of the data, 0x0002)"
+        "type: unknown control record type 7 (byte 2 of the data, 0x0002)"
     )
 
 

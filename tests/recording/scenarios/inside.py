@@ -44,7 +44,7 @@ def telemetry(out: Path) -> None:
 
 
 def sasl_tokens(out: Path) -> None:
-    """OAUTHBEARER with an extension, then with a token that has expired; SCRAM with a delegation token."""
+    """OAUTHBEARER with an extension, then with the token has expired; SCRAM with a delegation token."""
     with real.kafka("3.9", secure=True) as cluster:
         address = cluster.brokers[0].listener("SASL_PLAINTEXT")
         with recording(out, [int(address.rpartition(":")[2])]):

@@ -63,7 +63,7 @@ class TestCut:
         inspection = explained(data, PRODUCED)
         assert kinds(inspection) == ["record-set"]
         (finding,) = inspection.findings
-        assert finding.text == "the record set ends inside a batch"
+        assert finding.text == "the record set ends in the middle of a batch"
         assert (finding.start, finding.length) == (len(self.whole) + 4, end)
         assert inspection.value[2]["partial"] == data[len(self.whole) :]
         with pytest.raises(BadValue):
@@ -112,7 +112,7 @@ class TestDamaged:
         inspection = self.neighbours(new_batch(TWO_RECORDS, 2, crc=0xDEADBEEF))
         (finding,) = inspection.findings
         assert (finding.kind, finding.path, finding.start, finding.length) == ("crc", "[1].crc", 29 + 4 + 17, 4)
-        assert finding.text.startswith("the batch says CRC-32C 0xdeadbeef, its bytes give 0x")
+        assert finding.text.startswith("batch: stored CRC-32C 0xdeadbeef, computed 0x")
         assert [record["value"] for record in inspection.value[1]["records"]] == [b"vv", None]
 
     @pytest.mark.parametrize("magic", [0, 1])
@@ -122,7 +122,7 @@ class TestDamaged:
         )
         inspection = self.neighbours(data)
         assert kinds(inspection) == ["crc"]
-        assert inspection.findings[0].text.startswith("the message says CRC-32 0xdeadbeef, its bytes give 0x")
+        assert inspection.findings[0].text.startswith("message: stored CRC-32 0xdeadbeef, computed 0x")
         assert inspection.value[1]["value"] == b"vv"
 
     def test_a_wrong_checksum_inside_a_wrapper(self) -> None:
@@ -199,7 +199,7 @@ class TestDamaged:
         data = new_batch(TWO_RECORDS, 2) + junk
         inspection = explained(data)
         assert kinds(inspection) == ["record-set"]
-        assert inspection.findings[0].text == "neither a batch nor a message"
+        assert inspection.findings[0].text == "not a record batch or message"
         assert inspection.value[1] == {"raw": junk}
         assert packed(inspection.value) == data
 

@@ -1,0 +1,1 @@
+"""The words of kdbg: all texts that users read, and the rules that they follow. `python -m tests.words [PATH…]`."""

@@ -1,0 +1,36 @@
+"""Facts of every finding, made with a number in each of their integers: what their sentences are rendered of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from kdbg.findings.sentences import SENTENCES
+
+NAME = "orders"
+
+
+def facts(number: int) -> Iterator[Any]:
+    """Return facts of every kind that has a sentence, with this number wherever they have one."""
+    for made in SENTENCES:
+        yield made(**{name: value(hint, number) for name, hint in get_type_hints(made).items() if name in made._fields})
+
+
+def value(hint: Any, number: int) -> Any:
+    """Return a value of a type: of all that it may be, the first that is not None."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return value(next(one for one in inner if one is not type(None)), number)
+    if origin is tuple:
+        return tuple(value(one, number) for one in inner if one is not Ellipsis)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return next(iter(hint))
+    if hint is bool:
+        return True
+    if hint in (int, float, Any, object):
+        return number
+    if isinstance(hint, type) and hasattr(hint, "_fields"):
+        return hint(**{name: value(one, number) for name, one in get_type_hints(hint).items()})
+    return b"\0" if hint is bytes else NAME

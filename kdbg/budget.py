@@ -55,7 +55,7 @@ class Memory:
         self.left = self.message
 
     def expect(self, size: int) -> None:
-        """Raise `WireError` of the kind `memory` where not so much is left of what the message at hand may take."""
+        """Raise `WireError` (`memory-limit`) where not so much is left of what the message at hand may take."""
         if size > self.left:
             raise self.spent()
 
@@ -80,7 +80,7 @@ class Memory:
 
     def spent(self) -> WireError:
         """Return the error that says that no memory is left for more of a message."""
-        return WireError("", 0, MemorySpent(self.message), kind=Kind.MEMORY)
+        return WireError("", 0, MemorySpent(self.message), kind=Kind.MEMORY_LIMIT)
 
 
 UNITS: Final = {"KB": 10, "MB": 20, "GB": 30, "KIB": 10, "MIB": 20, "GIB": 30, "K": 10, "M": 20, "G": 30, "B": 0, "": 0}

@@ -156,7 +156,7 @@ class WireError(KdbgError, ValueError):
     finding it makes.
     """
 
-    kind: Kind = Kind.BAD_VALUE
+    kind: Kind = Kind.INVALID_VALUE
     path: str
     start: int
     fault: Fault
@@ -193,7 +193,7 @@ class Truncated(WireError):
 class BadLength(WireError):
     """A length or count that no message can have."""
 
-    kind = Kind.BAD_LENGTH
+    kind = Kind.INVALID_LENGTH
 
 
 class BadValue(WireError):
@@ -203,7 +203,7 @@ class BadValue(WireError):
 class Leftover(WireError):
     """The message was complete `length` bytes before its end."""
 
-    kind = Kind.LEFTOVER
+    kind = Kind.TRAILING_BYTES
 
     def __init__(self, start: int, length: int) -> None:
         super().__init__("", start, LeftoverFault(length))

@@ -50,8 +50,9 @@ def decode(
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
     for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed. With
     `errors="collect"` such bytes raise nothing: `body` has the fields up to them, `findings` say what is wrong and
-    where. Where `data` begins at the header, findings of the kind "mistake" name the mistakes of the program that wrote
-    the message, if kdbg recognises them: also those that break no field, such as acks 7 or a wrong last offset delta.
+    where. Where `data` begins at the header, findings of the kind "encoding-mistake" name the mistakes of the program
+    that wrote the message, if kdbg recognises them: also those that break no field, such as acks 7 or a wrong last
+    offset delta.
     A finding's `start` is an index in `data`; its `byte` and text count from the first byte of the size.
     """
     if errors not in ("strict", "collect"):

@@ -127,7 +127,7 @@ def test_redaction_ends_and_takes_no_more_than_it_may(
 def test_what_fits_is_read_as_before(captures: dict[str, Path]) -> None:
     MEMORY.allow(2 << 30)
     exchange = next(each for each in kdbg.read(str(captures["records"])) if each.api.name == "Produce")
-    assert Kind.MEMORY not in {finding.kind for finding in exchange.all_findings()}
+    assert Kind.MEMORY_LIMIT not in {finding.kind for finding in exchange.all_findings()}
     body = exchange.messages()[0].body
     assert len(body["topic_data"][0]["partition_data"][0]["records"][0]["records"]) == 900_000
 
@@ -151,7 +151,7 @@ def test_unfinished_frames_of_many_connections_are_cut_short(tmp_path: Path) -> 
     assert sum(each.api.name == "Metadata" for each in found) == 11, "all that is complete is there"
     produced = [each for each in found if each.api.name == "Produce"]
     assert len(produced) == 10, "and each that was begun"
-    cut = [finding for each in produced for finding in each.findings if finding.kind is Kind.MEMORY]
+    cut = [finding for each in produced for finding in each.findings if finding.kind is Kind.MEMORY_LIMIT]
     assert cut
     assert all(finding.facts == NotHeld(16 << 20) and finding.length > 49_000_000 for finding in cut)
 
@@ -164,7 +164,7 @@ def test_behind_a_frame_that_was_cut_short_the_next_is_read(tmp_path: Path) -> N
     path.write_bytes(pcap(talk))
     found = [*kdbg.read(str(path))]
     assert [each.api.name for each in found] == ["Metadata", "Produce", "Metadata"]
-    assert [finding.kind for finding in found[1].findings if finding.kind is Kind.MEMORY] == [Kind.MEMORY]
+    assert [finding.kind for finding in found[1].findings if finding.kind is Kind.MEMORY_LIMIT] == [Kind.MEMORY_LIMIT]
 
 
 def test_requests_that_wait_are_given_up_where_all_hold_too_much(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_memory_is_taken_until_it_is_spent() -> None:
     memory.take(400)
     with pytest.raises(WireError, match="--max-memory") as refused:
         memory.take(101)
-    assert refused.value.kind is Kind.MEMORY
+    assert refused.value.kind is Kind.MEMORY_LIMIT
     memory.take(100)
     memory.begin()
     memory.take(500)

@@ -69,27 +69,31 @@ def too_many_records(count: int) -> Talk:
 
 
 MADE: dict[str, Callable[[], Talk]] = {
-    "gap": lambda: good().lose(100).ask("Metadata", 1).answer(),
-    "skipped": lambda: good().send(b"\xde\xad\xbe\xef" * 30).ask("Metadata", 1).answer().ask("Metadata", 1).answer(),
+    "tcp-gap": lambda: good().lose(100).ask("Metadata", 1).answer(),
+    "undecoded-bytes": lambda: (
+        good().send(b"\xde\xad\xbe\xef" * 30).ask("Metadata", 1).answer().ask("Metadata", 1).answer()
+    ),
     "truncated": lambda: metadata(b"\0\0\0\1\0\6order"),
-    "leftover": lambda: metadata(b"\0\0\0\0\1\2"),
-    "bad-length": lambda: metadata(b"\xff\xff\xff\xf9"),
-    "bad-value": lambda: metadata(b"\xff" * 11, 9),
-    "null": lambda: metadata(b"\0\0\0\1\xff\xff"),
-    "not-utf8": lambda: metadata(b"\0\0\0\1\0\1\xff"),
+    "trailing-bytes": lambda: metadata(b"\0\0\0\0\1\2"),
+    "invalid-length": lambda: metadata(b"\xff\xff\xff\xf9"),
+    "invalid-value": lambda: metadata(b"\xff" * 11, 9),
+    "unexpected-null": lambda: metadata(b"\0\0\0\1\xff\xff"),
+    "invalid-utf8": lambda: metadata(b"\0\0\0\1\0\1\xff"),
     "non-minimal-varint": lambda: metadata(b"\x81\0\0\0\0\0", 9),
-    "unused-bits": lambda: produce({"magic": 2, "attributes": 0x80, "records": [{"value": b"x"}]}),
+    "reserved-bits": lambda: produce({"magic": 2, "attributes": 0x80, "records": [{"value": b"x"}]}),
     "unknown-api": lambda: good().ask_bytes(31_999, 0, b"what"),
     "unknown-version": lambda: good().ask_bytes(3, 99, b"what"),
     "unknown-tag": lambda: metadata(b"\1\0\0\0\1\x63\1x", 9),
     "tag-order": lambda: metadata(b"\1\0\0\0\2\x63\1x\x62\1y", 9),
-    "crc": lambda: produce({"magic": 2, "crc": 1, "records": [{"value": b"x"}]}),
-    "compression": lambda: produce({"magic": 2, "attributes": 1, "records_count": 1, "compressed_records": b"no gzip"}),
-    "record-set": lambda: produce({"raw": b"\xff" * 30}),
-    "payload": lambda: joins(b"\0\1"),
-    "dialect": lambda: Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)),
-    "quirk": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
-    "mistake": lambda: (
+    "crc-mismatch": lambda: produce({"magic": 2, "crc": 1, "records": [{"value": b"x"}]}),
+    "decompression-failed": lambda: produce(
+        {"magic": 2, "attributes": 1, "records_count": 1, "compressed_records": b"no gzip"}
+    ),
+    "malformed-record-set": lambda: produce({"raw": b"\xff" * 30}),
+    "malformed-payload": lambda: joins(b"\0\1"),
+    "known-variant": lambda: Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)),
+    "known-quirk": lambda: Talk().ask("ApiVersions", 3).answer_bytes(b"\0\x23" + bytes(4)),
+    "encoding-mistake": lambda: (
         Talk()
         .ask("SaslHandshake", 0, mechanism="PLAIN")
         .answer()
@@ -98,41 +102,41 @@ MADE: dict[str, Callable[[], Talk]] = {
     ),
     "search-limit": lambda: wrong_each_time(MOST + 1),
     "midstream": lambda: begun_before(Talk().reply(b"\xff" * 40).ask("Metadata", 1).answer(brokers=[BROKER])),
-    "too-large": lambda: too_large(good()),
-    "unanswered": lambda: good().ask("Metadata", 1),
-    "unasked": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
+    "request-too-large": lambda: too_large(good()),
+    "no-response": lambda: good().ask("Metadata", 1),
+    "unsolicited-response": lambda: good().reply(framed(struct.pack(">iih", 77, 1, 27))),
     "not-kafka": lambda: (
         Talk().send(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").reply(b"HTTP/1.1 200 OK\r\n\r\n").end()
     ),
-    "refused": lambda: Talk.in_vain(0, refused=1),
-    "unreached": lambda: Talk.in_vain(0, 1000, 3000),
-    "encrypted": lambda: Talk().send(client_hello("kafka.example")).end(),
-    "capture": good,
-    "memory": lambda: too_many_records(900_000),
+    "connection-refused": lambda: Talk.in_vain(0, refused=1),
+    "connection-timeout": lambda: Talk.in_vain(0, 1000, 3000),
+    "not-decrypted": lambda: Talk().send(client_hello("kafka.example")).end(),
+    "damaged-capture": good,
+    "memory-limit": lambda: too_many_records(900_000),
 }
-ON_STDERR = {"not-kafka", "encrypted", "capture"}
+ON_STDERR = {"not-kafka", "not-decrypted", "damaged-capture"}
 """Kinds that belong to no exchange."""
-IN_VAIN = {"refused", "unreached"}
+IN_VAIN = {"connection-refused", "connection-timeout"}
 """Kinds of connections without an exchange, below trees and hexdumps."""
-OF_FILES = {"order"}
-OF_THE_PROXY = {"fault"}
+OF_FILES = {"out-of-order"}
+OF_THE_PROXY = {"injected-fault"}
 """Kinds that no traffic has: tests/cli/test_segments.py makes them."""
 BESIDE_ERRORS = {"search-limit"}
 """Kinds that no message has without an error."""
-DEEP = {"compression", "payload", "memory"}
+DEEP = {"decompression-failed", "malformed-payload", "memory-limit"}
 """Kinds that a summary, which looks neither inside batches nor payloads, cannot know of."""
 
 
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:
     assert MADE.keys() | OF_FILES | OF_THE_PROXY == set(Kind)
     assert all(kind.explanation[0].islower() and not kind.explanation.endswith(".") for kind in Kind)
-    assert str(Finding(Kind.UNANSWERED)) == "unanswered: no response was seen"
+    assert str(Finding(Kind.NO_RESPONSE)) == "no-response: no response was seen"
 
 
 @pytest.mark.parametrize("kind", MADE)
 def test_it_is_shown_counted_and_weighed(kind: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "made.pcap"
-    path.write_bytes(pcap(MADE[kind]())[: -1 if kind == "capture" else None])
+    path.write_bytes(pcap(MADE[kind]())[: -1 if kind == "damaged-capture" else None])
     mark = "✗" if Kind(kind).is_error else "!"
 
     def decode(format: str) -> tuple[str, str]:

@@ -231,7 +231,7 @@ class TestReading:
         path.write_bytes((CAPTURES / "errors.pcap").read_bytes()[:-5])
         reading = kdbg.read(path)
         assert list(reading)
-        assert [str(problem.kind) for problem in reading.problems] == ["capture"]
+        assert [str(problem.kind) for problem in reading.problems] == ["damaged-capture"]
 
     def test_findings_of_connections_are_kept(self, tmp_path: Path) -> None:
         path = tmp_path / "http.pcap"

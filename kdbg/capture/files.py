@@ -92,7 +92,7 @@ class Capture:
         """What is wrong with the capture itself, as far as it was read."""
         lost = {FRAGMENTED: self._fragments.lost} if self._fragments.lost else {}
         notes = {**self._notes, **lost}
-        return [Finding(Kind.CAPTURE, facts=CaptureTrouble(text, times)) for text, times in notes.items()]
+        return [Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(text, times)) for text, times in notes.items()]
 
     def __iter__(self) -> Iterator[Packet]:
         self._singly = True

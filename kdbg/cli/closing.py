@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..findings import Finding
+from ..findings import Finding, Kind
 from ..findings.amounts import count
 from ..messages.exchange import Exchange
 
@@ -20,7 +20,7 @@ def findings_of(exchange: Exchange) -> Sequence[Finding]:
 def finding_parts(findings: Counter[str]) -> list[str]:
     """Return the parts of a closing line on findings: requests without a response, then all others by their kinds."""
     others = +findings
-    unanswered = others.pop("unanswered", 0)
+    unanswered = others.pop(Kind.NO_RESPONSE, 0)
     ordered = sorted(others.items(), key=lambda found: (-found[1], str(found[0])))
     listed = ", ".join(f"{kind} {many:,}" for kind, many in ordered)
     return [f"{unanswered:,} unanswered", count(others.total(), "finding") + (f" ({listed})" if listed else "")]

@@ -18,6 +18,7 @@ from .output import Writer, look, look_options, values_option, view_option, with
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..findings import Kind
     from ..guess.named import Structure
     from ..guess.pieces import Asked
     from ..guess.told import Told
@@ -93,7 +94,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     nothing said about them kdbg finds out what they are: a request by its header, a response by which layouts read it
     to the last byte. Several messages one after the other, each behind its size, are explained one by one.
 
-    A kind of finding, such as leftover, is explained by the manual.
+    A kind of finding, such as trailing-bytes, is explained by the manual.
 
     A decimal number, or the line of an error log with a size in it, is explained as well: digits are a number if they
     do not begin with 0, are at most 2147483647, and nothing is said about them; any others are hex.
@@ -116,8 +117,9 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     told = Told(known, version, direction, not no_header)
     given = _given(bytes_given)
     shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
-    if len(bytes_given) == 1 and api is None and told == Told() and bytes_given[0] in set(Kind):
-        return _finding(bytes_given[0], format, color)
+    kind = Kind.named(bytes_given[0]) if len(bytes_given) == 1 and api is None and told == Told() else None
+    if kind is not None:
+        return _finding(kind, format, color)
     value = as_number(given.bare.text) if given.bare is not None and api is None and told == Told() else None
     if value is not None:
         clean = _number(value, format, shape, writer)
@@ -127,16 +129,18 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     return 0 if clean else 1
 
 
-def _finding(kind: str, format: str, color: str) -> int:
-    """Show what the manual says of a kind of finding, with `json` as an object."""
-    from ..findings import Kind
+def _finding(kind: Kind, format: str, color: str) -> int:
+    """Show the manual's section on a kind of finding, with `json` as an object."""
     from .guide import of_finding, show
 
-    text, found = of_finding(kind), Kind(kind)
+    text = of_finding(kind)
     if format == "json":
         from ..render.jsonlines import dump
 
-        facts = {"kind": kind, "severity": found.severity.value, "explanation": found.explanation, "text": text}
+        facts = {
+            "kind": kind.value, "old_kind": kind.old_name, "severity": kind.severity.value,
+            "explanation": kind.explanation, "text": text,
+        }  # fmt: skip
         sys.stdout.buffer.write(dump(facts))
     else:
         show(text, False, color)

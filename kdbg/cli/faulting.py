@@ -127,7 +127,7 @@ class Marks:
         self.take()
         for exchange in exchanges if self._done else ():
             for rule in self._done_to(exchange):
-                exchange.findings.append(Finding(Kind.FAULT, facts=FaultDone(rule)))
+                exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FaultDone(rule)))
 
     def _done_to(self, exchange: Exchange) -> Iterator[str]:
         """Take out what was done to an exchange, and what is older: a client may use its port and its ids again."""

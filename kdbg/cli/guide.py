@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from ..errors import InputError
 from .completing import guide_sections, guide_topics
 from .options import color_option
 from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ..findings import Kind
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -26,7 +30,7 @@ def command(topic: str | None, section: str | None, raw: bool, color: str) -> No
 
     \b
     kdbg guide tutorial
-    kdbg guide findings leftover
+    kdbg guide findings trailing-bytes
     kdbg guide capturing --raw > capturing.md
     """
     if topic is None:
@@ -52,8 +56,9 @@ def wanted(topic: str, heading: str | None) -> str:
     from ..findings import Kind
 
     name, names = topic.casefold(), guide.topics()
-    if name in set(Kind) and heading is None:
-        return of_finding(name)
+    kind = Kind.named(heading if name == "findings" and heading else name)
+    if kind is not None and (heading is None or name == "findings"):
+        return of_finding(kind)
     if name not in names:
         raise InputError(f"no topic {topic!r}; {meant(name, [*names, *Kind], '`kdbg guide` lists them')}")
     if heading is None:
@@ -67,8 +72,8 @@ def wanted(topic: str, heading: str | None) -> str:
     return found
 
 
-def of_finding(kind: str) -> str:
-    """Return what the manual says of a kind of finding."""
+def of_finding(kind: Kind) -> str:
+    """Return the manual's section on a kind of finding."""
     from ..guide import section
 
     found = section("findings", kind)

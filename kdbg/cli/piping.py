@@ -144,7 +144,7 @@ def told(outcome: Outcome, out: str) -> int:
     parts = [count(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
     if outcome.rows["exchanges"] < counts["exchanges"]:
         parts.append(f"{outcome.rows['exchanges']:,} kept")
-    parts.append(f"{findings.pop('unanswered', 0):,} unanswered")
+    parts.append(f"{findings.pop(Kind.NO_RESPONSE, 0):,} unanswered")
     listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
     parts.append(count(findings.total(), "finding") + (f" ({listed})" if listed else ""))
     if counts["other_connections"]:

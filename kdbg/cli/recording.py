@@ -179,7 +179,7 @@ class Segment:
             if self.run.done:
                 return
         if trouble := self.source.feed.trouble:
-            self.run.note(Finding(Kind.CAPTURE, facts=CaptureTrouble(trouble)))
+            self.run.note(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble)))
             self.run.say(f"{escape(self.source.name)}: {escape(trouble)}")
 
     def _records(self) -> Iterator[CapturedRecord]:

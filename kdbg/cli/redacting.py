@@ -131,7 +131,7 @@ class Redaction:
             self.findings.update(finding.kind for finding in findings_of(exchange))
             self.take(exchange, expected)
         self.others = engine.other_connections
-        self.encrypted = sum(finding.kind is Kind.ENCRYPTED for _, finding in engine.findings)
+        self.encrypted = sum(finding.kind is Kind.NOT_DECRYPTED for _, finding in engine.findings)
         self.findings.update(finding.kind for _, finding in engine.findings)
         self.findings.update(finding.kind for finding in capture.problems)
 

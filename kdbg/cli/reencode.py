@@ -1,7 +1,7 @@
 """Exchanges as JSON Lines, back to bytes: what `kdbg decode --format json` prints, undone.
 
 The JSON holds the bodies and of the headers what matters: API, version, correlation id, client id. Tagged fields of
-a header, of which no sender is known, are lost; so are the bytes that a finding stands for (`leftover`, `truncated`).
+a header, of which no sender is known, are lost; so are bytes that are not decoded (`trailing-bytes`, `truncated`).
 A body in another known form of its version is written in that form, for the exchange's findings name it.
 """
 
@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import InputError, KdbgError
-from ..findings import Finding, Kind
-from ..findings.facts import KnownForm
+from ..findings import Kind
 from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.guide_names import understood
 from ..messages.message import grammar_of, header_grammar, opaque_api
 from ..messages.rebuild import rebuild
-from ..render.findings import finding_object, note
 from ..wire import Api
 from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.nodes import WireStruct, build
@@ -135,14 +133,27 @@ def form(api: Api, version: int, direction: Direction, exchange: Mapping[str, An
 
     A line without `findings`, which an earlier kdbg printed, has its `notes` for that.
     """
-    told = exchange["findings"] if "findings" in exchange else exchange.get("notes")
-    for dialect, layout in api.dialects_of(direction, version):
-        found = Finding(Kind.DIALECT, direction, facts=KnownForm(dialect.name))
-        if (finding_object(found) if "findings" in exchange else note(found)) in (told or ()):
+    told = (exchange["findings"] if "findings" in exchange else exchange.get("notes")) or ()
+    variants = [text for one in told if (text := _variant(one, direction)) is not None]
+    known = list(api.dialects_of(direction, version))
+    for dialect, layout in known:
+        if any(dialect.name in text for text in variants):
             return layout
-        if dialect.quirk and any(_is_quirk(one, dialect.quirk, direction) for one in told or ()):
+        if dialect.quirk and any(_is_quirk(one, dialect.quirk, direction) for one in told):
             return layout
+    if variants and len(known) == 1:  # an earlier kdbg had other words for it
+        return known[0][1]
     return None if version in api.versions else grammar_of(api, version, direction)
+
+
+def _variant(told: Any, direction: Direction) -> str | None:
+    """Return the text of a finding on the layout of a whole message, as a line has it; None for any other."""
+    if isinstance(told, Mapping):
+        of_all = told.get("side") == direction and not told.get("path")
+        kind, text = (str(told.get("kind")), str(told.get("text"))) if of_all else ("", "")
+    else:
+        kind, _, text = str(told).partition(": ")
+    return text if Kind.named(kind) is Kind.KNOWN_VARIANT else None
 
 
 def _is_quirk(told: Any, code: str, direction: Direction) -> bool:

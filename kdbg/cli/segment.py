@@ -67,7 +67,7 @@ class SegmentRun:
             if run.left == 0:
                 return
         if trouble := self.source.feed.trouble:
-            run.note(Finding(Kind.CAPTURE, facts=CaptureTrouble(trouble)))
+            run.note(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble)))
             run.say(f"{escape(self.source.name)}: {escape(trouble)}")
 
     def read(self) -> Iterator[tuple[Piece, Message | None]]:

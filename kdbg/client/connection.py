@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
         message = exchange.response.message() if exchange.response is not None else None
         assert message is not None, "only what has a response is an answer, and only acks=0 has none"
         for finding in message.findings:
-            if finding.kind.breaks or finding.kind is Kind.NULL:
+            if finding.kind.breaks or finding.kind is Kind.UNEXPECTED_NULL:
                 text = f"its answer to {api.name} v{version} cannot be read: {finding.text}"
                 raise WrongAnswer(show(self.address), text, "see whether this is a Kafka broker")
         return message.body

@@ -74,7 +74,7 @@ class Profile:
         self.exchanges += 1
         self.bytes += exchange.size
         self.connections.add(exchange.peers.number)
-        self.unanswered += any(finding.kind is Kind.UNANSWERED for finding in exchange.findings)
+        self.unanswered += any(finding.kind is Kind.NO_RESPONSE for finding in exchange.findings)
         if exchange.api is None:
             return
         name = exchange.api.name

@@ -10,7 +10,11 @@ from ..tcp.connection import Connection
 def attempt(connection: Connection) -> Finding | None:
     """Return what to say of a connection over which nothing was sent; None where it was open, or nobody knows."""
     if connection.refused:
-        return Finding(Kind.REFUSED, facts=TurnedDown(connection.tries, connection.start, connection.last_time))
+        return Finding(
+            Kind.CONNECTION_REFUSED, facts=TurnedDown(connection.tries, connection.start, connection.last_time)
+        )
     if connection.unanswered:
-        return Finding(Kind.UNREACHED, facts=NobodyThere(connection.tries, connection.start, connection.last_time))
+        return Finding(
+            Kind.CONNECTION_TIMEOUT, facts=NobodyThere(connection.tries, connection.start, connection.last_time)
+        )
     return None

@@ -19,12 +19,12 @@ NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverM
 
 def gap(direction: Direction, length: int, packet: int) -> Finding:
     """Make the finding for `length` bytes missing from the capture; `packet` is the first one behind them."""
-    return Finding(Kind.GAP, direction, length=length, facts=of.BytesMissing(packet))
+    return Finding(Kind.TCP_GAP, direction, length=length, facts=of.BytesMissing(packet))
 
 
 def skipped(direction: Direction, length: int) -> Finding:
     """Make the finding for `length` bytes of a direction that are in no frame."""
-    return Finding(Kind.SKIPPED, direction, length=length, facts=of.BytesUnproved())
+    return Finding(Kind.UNDECODED_BYTES, direction, length=length, facts=of.BytesUnproved())
 
 
 def before_first(direction: Direction, length: int) -> Finding:
@@ -39,7 +39,7 @@ def foreign(direction: Direction, length: int, protocol: str) -> Finding:
 
 def wrong_length(direction: Direction, excess: int) -> Finding:
     """Make the finding for a frame whose size covers `excess` bytes that are frames of their own."""
-    return Finding(Kind.BAD_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
+    return Finding(Kind.INVALID_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
 
 
 def broken_off(half: CapturedMessage) -> Finding:
@@ -47,12 +47,12 @@ def broken_off(half: CapturedMessage) -> Finding:
     place = half.direction, "", len(half.data), half.missing
     if half.held:
         return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
-    return Finding(Kind.MEMORY, *place, of.NotHeld(MEMORY.connections))
+    return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
 
 
 def unanswered(why: NotAwaited | None = None) -> Finding:
     """Make the finding for a request without a response; `why` is None at the end of the connection."""
-    return Finding(Kind.UNANSWERED, "request", facts=why)
+    return Finding(Kind.NO_RESPONSE, "request", facts=why)
 
 
 def too_large(data: bytes, size: int) -> Finding | None:
@@ -65,7 +65,7 @@ def too_large(data: bytes, size: int) -> Finding | None:
     if api is None or version not in api.versions:
         return None
     facts = of.RequestTooLarge(api.name, version, size, REFUSED)
-    return Finding(Kind.TOO_LARGE, "request", "", 0, facts=facts)
+    return Finding(Kind.REQUEST_TOO_LARGE, "request", "", 0, facts=facts)
 
 
 def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *, read: bool = False) -> Finding:
@@ -80,7 +80,7 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
         facts = of.Answers(tuple(named), is_likely(candidates), read)
     else:
         facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
-    return Finding(Kind.UNASKED, "response", "body", 4, size, facts)
+    return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)
 
 
 def _first(version: int, versions: tuple[int, ...]) -> tuple[int, ...]:
@@ -90,14 +90,16 @@ def _first(version: int, versions: tuple[int, ...]) -> tuple[int, ...]:
 
 def out_of_order(correlation_id: int) -> Finding:
     """Make the finding for a response behind the one to a later request, which has this correlation id."""
-    return Finding(Kind.ORDER, "response", facts=of.AnsweredAfter(correlation_id))
+    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredAfter(correlation_id))
 
 
 def too_late() -> Finding:
     """Make the finding for a response to a request that was reported as unanswered."""
-    return Finding(Kind.ORDER, "response", facts=of.AnsweredTooLate())
+    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredTooLate())
 
 
 def answer_to_no_acks(*, late: bool = False) -> Finding:
     """Make the finding for a response to a Produce request with acks=0; `late`: its exchange was handed out."""
-    return Finding(Kind.UNASKED, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked())
+    return Finding(
+        Kind.UNSOLICITED_RESPONSE, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked()
+    )

@@ -87,4 +87,4 @@ def misframed_response(data: Buffer, exchange: Exchange) -> Misframed | None:
 def mistake_finding(found: Mistake) -> Finding:
     """Return a mistake as a finding."""
     facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
-    return Finding(Kind.MISTAKE, found.direction, found.path, found.start, found.length, facts)
+    return Finding(Kind.ENCODING_MISTAKE, found.direction, found.path, found.start, found.length, facts)

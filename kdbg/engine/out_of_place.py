@@ -37,4 +37,4 @@ def reused(exchange: Exchange, before: Sequence[Exchange]) -> Iterator[Finding]:
 def of_sequence(kind: str, api: str, version: int, start: int, length: int, actual: str = "") -> Finding:
     """Return the finding for a request that is out of place."""
     facts = MessageMistake(kind, api, version, actual, "", Sure.CERTAIN.value)
-    return Finding(Kind.MISTAKE, "request", "", start, length, facts)
+    return Finding(Kind.ENCODING_MISTAKE, "request", "", start, length, facts)

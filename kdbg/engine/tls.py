@@ -82,4 +82,4 @@ class Tls(Layer):
 
     def _is_closed(self, session: Session, why: Why) -> None:
         facts = Encrypted(*session.about, why.value)
-        self._closes(self, Finding(Kind.ENCRYPTED, length=self.tcp.bytes, facts=facts))
+        self._closes(self, Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts))

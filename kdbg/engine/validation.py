@@ -47,7 +47,7 @@ def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
     if len(data) > CLOSE_LOOK:
         return False
     found = read_slowly(api, version, direction, data).findings
-    left = sum(finding.length for finding in found if finding.kind is Kind.LEFTOVER)
+    left = sum(finding.length for finding in found if finding.kind is Kind.TRAILING_BYTES)
     return left <= MOST_LEFT and not any(finding.kind.breaks for finding in found)
 
 
@@ -61,4 +61,4 @@ def excess_of(message: Message) -> int:
     findings = message.findings
     if not findings or any(finding.kind.breaks for finding in findings):
         return 0
-    return sum(finding.length for finding in findings if finding.kind is Kind.LEFTOVER)
+    return sum(finding.length for finding in findings if finding.kind is Kind.TRAILING_BYTES)

@@ -35,47 +35,54 @@ _ERROR, _WARNING, _NOTE = Severity
 
 
 class Kind(StrEnum):
-    """A kind of finding: its value is the name that is shown."""
+    """A kind of finding: its value is the name that is shown. `Kind(name)` accepts a name of `OLD_NAMES` as well."""
 
     severity: Severity
     explanation: str
-    """What every finding of this kind says, in one sentence."""
+    """What every finding of this kind means, in at most 60 characters."""
     traits: Trait
 
-    GAP = "gap", "bytes of the TCP stream are missing from the capture"
-    SKIPPED = "skipped", "bytes were passed over until a frame proved itself again"
-    TRUNCATED = "truncated", "the message ends inside a field", _ERROR, _SHIFTS | _BREAKS | _CUT
-    LEFTOVER = "leftover", "the message was complete before its length said so", _ERROR, _SHIFTS
-    BAD_LENGTH = "bad-length", "a length or count that no message can have", _ERROR, _SHIFTS | _BREAKS
-    BAD_VALUE = "bad-value", "a value that its type does not have", _ERROR, _SHIFTS | _BREAKS
-    NULL = "null", "null where the grammar allows none", _ERROR, _SHIFTS
-    NOT_UTF8 = "not-utf8", "a string that is not valid UTF-8", _ERROR, _HARMLESS
-    NON_MINIMAL_VARINT = "non-minimal-varint", "a varint written in more bytes than it needs", _WARNING, _HARMLESS
-    UNUSED_BITS = "unused-bits", "bits are set that have no meaning and should be 0", _WARNING, _HARMLESS
-    UNKNOWN_API = "unknown-api", "an API key that kdbg has no grammar for", _ERROR, _UNREAD
-    UNKNOWN_VERSION = "unknown-version", "a version of a known API that kdbg has no grammar for", _ERROR, _UNREAD
-    UNKNOWN_TAG = "unknown-tag", "a tagged field that the grammar does not name", _NOTE, _HARMLESS | _UNREAD
-    TAG_ORDER = "tag-order", "tagged fields out of order, or one of them twice", _ERROR, _SHIFTS
-    CRC = "crc", "a checksum that does not match its record batch or message"
-    COMPRESSION = "compression", "a compressed batch that does not decompress"
-    ORDER = "order", "what comes in order does not: responses, or offsets and times in a file"
-    RECORD_SET = "record-set", "bytes in a record set that are no batch and no message", _ERROR, _CUT
-    PAYLOAD = "payload", "bytes inside a field or a record that are not what they should be", _ERROR, _HARMLESS
-    DIALECT = "dialect", "not the layout of this version, but a known other form of it", _NOTE, _HARMLESS
-    QUIRK = "quirk", "a known habit of some peers, which others understand", _NOTE, _HARMLESS
-    MISTAKE = "mistake", "a mistake of the program that wrote the message", _ERROR, _HARMLESS
-    SEARCH_LIMIT = "search-limit", "kdbg does not search this message for a mistake", _NOTE, _HARMLESS
-    MIDSTREAM = "midstream", "the connection was open before the capture began", _NOTE
-    TOO_LARGE = "too-large", "a request that is larger than brokers take"
-    UNANSWERED = "unanswered", "no response was seen", _WARNING
-    UNASKED = "unasked", "a response whose request was not seen, or wants none", _WARNING
-    FAULT = "fault", "kdbg's proxy did something to it, as it was told to", _NOTE
-    NOT_KAFKA = "not-kafka", "a connection that does not speak Kafka in the clear"
-    REFUSED = "refused", "a connection was asked for and turned down", _WARNING
-    UNREACHED = "unreached", "a connection was asked for again and again, and nobody answered", _WARNING
-    ENCRYPTED = "encrypted", "a connection that speaks TLS and was not decrypted"
-    CAPTURE = "capture", "the capture file itself is damaged"
-    MEMORY = "memory", "given up, so that kdbg takes no more memory than it may", _ERROR, _UNREAD
+    TCP_GAP = "tcp-gap", "the capture lacks bytes of the TCP stream"
+    UNDECODED_BYTES = "undecoded-bytes", "bytes skipped until the next decodable frame"
+    TRUNCATED = "truncated", "the message ends in the middle of a field", _ERROR, _SHIFTS | _BREAKS | _CUT
+    TRAILING_BYTES = "trailing-bytes", "the message has bytes after its last field", _ERROR, _SHIFTS
+    INVALID_LENGTH = "invalid-length", "a length or count is impossible", _ERROR, _SHIFTS | _BREAKS
+    INVALID_VALUE = "invalid-value", "a value is not valid for its type", _ERROR, _SHIFTS | _BREAKS
+    UNEXPECTED_NULL = "unexpected-null", "a non-nullable field is null", _ERROR, _SHIFTS
+    INVALID_UTF8 = "invalid-utf8", "a string is not valid UTF-8", _ERROR, _HARMLESS
+    NON_MINIMAL_VARINT = "non-minimal-varint", "a varint uses more bytes than necessary", _WARNING, _HARMLESS
+    RESERVED_BITS = "reserved-bits", "reserved bits are set", _WARNING, _HARMLESS
+    UNKNOWN_API = "unknown-api", "kdbg does not know this API key", _ERROR, _UNREAD
+    UNKNOWN_VERSION = "unknown-version", "kdbg does not know this version of the API", _ERROR, _UNREAD
+    UNKNOWN_TAG = "unknown-tag", "kdbg does not know this tagged field", _NOTE, _HARMLESS | _UNREAD
+    TAG_ORDER = "tag-order", "tagged fields are out of order or duplicated", _ERROR, _SHIFTS
+    CRC_MISMATCH = "crc-mismatch", "the checksum of a record batch or message does not match"
+    DECOMPRESSION_FAILED = "decompression-failed", "a compressed batch cannot be decompressed"
+    OUT_OF_ORDER = "out-of-order", "responses, or entries of a file, are out of order"
+    MALFORMED_RECORD_SET = (
+        "malformed-record-set",
+        "a record set has bytes that are not a batch or message",
+        _ERROR,
+        _CUT,
+    )
+    MALFORMED_PAYLOAD = "malformed-payload", "a payload in a field or record is malformed", _ERROR, _HARMLESS
+    KNOWN_VARIANT = "known-variant", "the message uses a known variant of the version's layout", _NOTE, _HARMLESS
+    KNOWN_QUIRK = "known-quirk", "a known client or broker deviation that peers tolerate", _NOTE, _HARMLESS
+    ENCODING_MISTAKE = "encoding-mistake", "a program encoded the message incorrectly", _ERROR, _HARMLESS
+    SEARCH_LIMIT = "search-limit", "kdbg does not search this message for mistakes", _NOTE, _HARMLESS
+    MIDSTREAM = "midstream", "the connection was established before the capture started", _NOTE
+    REQUEST_TOO_LARGE = "request-too-large", "the request exceeds the default socket.request.max.bytes"
+    NO_RESPONSE = "no-response", "the capture contains no response to this request", _WARNING
+    UNSOLICITED_RESPONSE = (
+        "unsolicited-response", "the capture contains no request that expects this response", _WARNING
+    )  # fmt: skip
+    INJECTED_FAULT = "injected-fault", "a fault rule of kdbg proxy changed this exchange", _NOTE
+    NOT_KAFKA = "not-kafka", "the connection does not carry plaintext Kafka"
+    CONNECTION_REFUSED = "connection-refused", "the connection attempt was refused (RST)", _WARNING
+    CONNECTION_TIMEOUT = "connection-timeout", "repeated connection attempts got no reply", _WARNING
+    NOT_DECRYPTED = "not-decrypted", "the connection uses TLS and was not decrypted"
+    DAMAGED_CAPTURE = "damaged-capture", "the capture file is damaged"
+    MEMORY_LIMIT = "memory-limit", "data was dropped to stay within --max-memory", _ERROR, _UNREAD
 
     def __new__(
         cls, name: str, explanation: str = "", severity: Severity = Severity.ERROR, traits: Trait = Trait.NONE
@@ -94,11 +101,41 @@ class Kind(StrEnum):
     unread: bool
     cut: bool
 
+    @classmethod
+    def _missing_(cls, value: object) -> Kind | None:
+        return OLD_NAMES.get(value) if isinstance(value, str) else None
+
+    @classmethod
+    def named(cls, name: str) -> Kind | None:
+        """Return the kind of a name or an old name, or None."""
+        try:
+            return cls(name)
+        except ValueError:
+            return None
+
+    @property
+    def old_name(self) -> str | None:
+        """Return the name that the kind had before, or None."""
+        return _FORMER.get(self)
+
     @property
     def is_error(self) -> bool:
         """Return whether something could not be decoded, or is not as it should be."""
         return self.severity is Severity.ERROR
 
 
-ATTEMPTS = frozenset({Kind.REFUSED, Kind.UNREACHED})
-"""What is said of a connection that never came to be."""
+ATTEMPTS = frozenset({Kind.CONNECTION_REFUSED, Kind.CONNECTION_TIMEOUT})
+"""The kinds of a connection that was never established."""
+OLD_NAMES: dict[str, Kind] = {
+    "gap": Kind.TCP_GAP, "skipped": Kind.UNDECODED_BYTES, "leftover": Kind.TRAILING_BYTES,
+    "bad-length": Kind.INVALID_LENGTH, "bad-value": Kind.INVALID_VALUE, "null": Kind.UNEXPECTED_NULL,
+    "not-utf8": Kind.INVALID_UTF8, "unused-bits": Kind.RESERVED_BITS, "crc": Kind.CRC_MISMATCH,
+    "compression": Kind.DECOMPRESSION_FAILED, "order": Kind.OUT_OF_ORDER, "record-set": Kind.MALFORMED_RECORD_SET,
+    "payload": Kind.MALFORMED_PAYLOAD, "dialect": Kind.KNOWN_VARIANT, "quirk": Kind.KNOWN_QUIRK,
+    "mistake": Kind.ENCODING_MISTAKE, "too-large": Kind.REQUEST_TOO_LARGE, "unanswered": Kind.NO_RESPONSE,
+    "unasked": Kind.UNSOLICITED_RESPONSE, "fault": Kind.INJECTED_FAULT, "refused": Kind.CONNECTION_REFUSED,
+    "unreached": Kind.CONNECTION_TIMEOUT, "encrypted": Kind.NOT_DECRYPTED, "capture": Kind.DAMAGED_CAPTURE,
+    "memory": Kind.MEMORY_LIMIT,
+}  # fmt: skip
+"""By the names that kinds had up to kdbg 0.1, which are accepted for two more releases."""
+_FORMER = {kind: name for name, kind in OLD_NAMES.items()}

@@ -12,7 +12,7 @@ from ..messages.mistakes import INDEX
 from .marks import Bounded, Mark, Seen
 
 MOST, MOST_EXCHANGES = 256, 4096
-OF_RECORDS = (Kind.CRC, Kind.COMPRESSION, Kind.RECORD_SET)
+OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET)
 ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 Key = tuple[str, str, int, str, str]
 """Side, API, version, kind of the mistake, path without indexes."""
@@ -44,7 +44,7 @@ class Mistakes:
     def add(self, finding: Finding, mark: Mark, exchange: Exchange, findings: Sequence[Finding]) -> None:
         """Take a finding of an exchange, if it is a mistake; `findings` are all that the exchange has."""
         facts = finding.facts
-        if finding.kind is not Kind.MISTAKE or not isinstance(facts, MessageMistake):
+        if finding.kind is not Kind.ENCODING_MISTAKE or not isinstance(facts, MessageMistake):
             return
         key = finding.side, facts.api, facts.version, facts.kind, INDEX.sub("[]", finding.path)
         found = self.by_kind.entry(key, lambda: Malformed(finding, facts))
@@ -64,8 +64,12 @@ def _severity(finding: Finding, exchange: Exchange, findings: Sequence[Finding])
     """
     facts, request = finding.facts, exchange.request
     guess = isinstance(facts, MessageMistake) and facts.sure == Sure.GUESS
-    odd = [one for one in findings if one.side == finding.side and one.kind is not Kind.MISTAKE and one.kind.is_error]
+    odd = [
+        one
+        for one in findings
+        if one.side == finding.side and one.kind is not Kind.ENCODING_MISTAKE and one.kind.is_error
+    ]
     if finding.side == "request" and (exchange.response is None or (request is not None and request.rejected)):
         return Severity.NOTE if guess and not odd else Severity.ERROR
-    ignored = {Kind.LEFTOVER} if finding.side == "request" else {Kind.LEFTOVER, *OF_RECORDS}
+    ignored = {Kind.TRAILING_BYTES} if finding.side == "request" else {Kind.TRAILING_BYTES, *OF_RECORDS}
     return Severity.NOTE if guess or (odd and all(one.kind in ignored for one in odd)) else Severity.WARNING

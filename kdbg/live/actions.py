@@ -185,7 +185,7 @@ def _changed(turn: Turn, change: Callable[[Any, Any], bool]) -> bool:
 
 def _bears(finding: Finding) -> bool:
     """Return whether a message with this finding can be built anew; bytes behind a message are left out then."""
-    return finding.kind is Kind.LEFTOVER or finding.kind.harmless
+    return finding.kind is Kind.TRAILING_BYTES or finding.kind.harmless
 
 
 def duration(text: str) -> float:

@@ -52,7 +52,7 @@ class Log:
     def problems(self) -> list[Finding]:
         """What is wrong with the file itself, as far as it was read."""
         trouble = self.source.feed.trouble
-        return [Finding(Kind.CAPTURE, facts=CaptureTrouble(trouble))] if trouble else []
+        return [Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble))] if trouble else []
 
     def secrets(self, paths: Iterable[str] | None) -> None:
         """Return nothing: a log needs no decryption."""

@@ -251,7 +251,7 @@ class CapturedMessage:
         if told is None or shallow:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()
-        return [one for one in told if not (one.kind.cut or one.kind is Kind.LEFTOVER)] if self.missing else told
+        return [one for one in told if not (one.kind.cut or one.kind is Kind.TRAILING_BYTES)] if self.missing else told
 
 
 class GivenUp(CapturedMessage):

@@ -115,7 +115,7 @@ def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, 
     left = len(data) - end
     if left <= 0:
         return None
-    finding = Finding(Kind.LEFTOVER, direction, "", end, left, LeftoverFault(left))
+    finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
     finding = left_over(api, version, finding, body, data)
     return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left, data=data)
 
@@ -139,7 +139,7 @@ def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding])
 
 
 def _moves(kind: Kind) -> bool:
-    return (kind.shifts and kind is not Kind.LEFTOVER) or kind is Kind.UNKNOWN_TAG
+    return (kind.shifts and kind is not Kind.TRAILING_BYTES) or kind is Kind.UNKNOWN_TAG
 
 
 def explain(
@@ -164,7 +164,7 @@ def explain(
             if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):
                 return form.grammar, inspection
             continue
-        if inspection.findings and inspection.findings[-1].kind is Kind.LEFTOVER:
+        if inspection.findings and inspection.findings[-1].kind is Kind.TRAILING_BYTES:
             inspection.findings[-1] = left_over(api, version, inspection.findings[-1], inspection.value, data)
         real = form.grammar, inspection
         if not api.reads(direction, version):
@@ -219,8 +219,8 @@ class Form:
     def finding(self, direction: Direction, body: Any) -> Finding:
         """Return the finding for a message in this form, which is not the real one."""
         if self.quirk and is_known(self.quirk, body):
-            return Finding(Kind.QUIRK, direction, facts=told(self.quirk))
-        return Finding(Kind.DIALECT, direction, facts=KnownForm(self.name))
+            return Finding(Kind.KNOWN_QUIRK, direction, facts=told(self.quirk))
+        return Finding(Kind.KNOWN_VARIANT, direction, facts=KnownForm(self.name))
 
     def end(self, data: bytes) -> int:
         """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""
@@ -309,5 +309,5 @@ def _error(finding: Finding) -> WireError:
         return Leftover(start, fault.length)
     if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
         return Truncated(path, start, *fault)
-    kind = BadLength if finding.kind in (Kind.BAD_LENGTH, Kind.NULL) else WireError
+    kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError
     return kind(path, start, fault, kind=finding.kind)

@@ -30,7 +30,7 @@ MISSING: Final = 8
 """Bytes that a size may claim too many: where more are missing, a message is not complete."""
 MOST_PADDING: Final = 4
 INDEX: Final = re.compile(r"\[\d+\]")
-OF_SEARCHES: Final = frozenset({Kind.MISTAKE, Kind.SEARCH_LIMIT})
+OF_SEARCHES: Final = frozenset({Kind.ENCODING_MISTAKE, Kind.SEARCH_LIMIT})
 Sort: TypeAlias = tuple[int, int, Direction, str, int]
 """API key, version, direction, what is wrong, and in which `SECONDS`."""
 
@@ -110,7 +110,7 @@ def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
 
 def _is_padded(half: Half, finding: Finding) -> bool:
     """Return whether a response is valid but for a few zero bytes after it, which clients ignore."""
-    if half.direction == "request" or finding.kind is not Kind.LEFTOVER or finding.length > MOST_PADDING:
+    if half.direction == "request" or finding.kind is not Kind.TRAILING_BYTES or finding.length > MOST_PADDING:
         return False
     return not any(half.data[-finding.length :])
 
@@ -132,7 +132,7 @@ def findings_of(
 
 def _finding(found: Mistake, direction: Direction) -> Finding:
     facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
-    return Finding(Kind.MISTAKE, direction, found.path, found.start, found.length, facts)
+    return Finding(Kind.ENCODING_MISTAKE, direction, found.path, found.start, found.length, facts)
 
 
 def explained(message: Message, data: bytes) -> tuple[Finding, ...]:

@@ -48,12 +48,14 @@ def _is_known(api: Api, version: int, direction: Direction, data: bytes, odd: Su
 
 
 def _left_over(direction: Direction, odd: Surplus) -> Finding:
-    return Finding(Kind.LEFTOVER, direction, "", odd.start, odd.length, Leftover(odd.length))
+    return Finding(Kind.TRAILING_BYTES, direction, "", odd.start, odd.length, Leftover(odd.length))
 
 
 def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Finding:
     facts = ChecksumWrong("batch", "CRC-32C", odd.says, odd.gives)
-    return Finding(Kind.CRC, direction, join(path, "crc"), odd.start + record_format.crc_at, CHECKSUM_SIZE, facts)
+    return Finding(
+        Kind.CRC_MISMATCH, direction, join(path, "crc"), odd.start + record_format.crc_at, CHECKSUM_SIZE, facts
+    )
 
 
 def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:

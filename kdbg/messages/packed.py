@@ -143,7 +143,7 @@ def _claims(exchange: Exchange) -> None:
     """Take note of sizes that are too large, as the findings of an exchange have them."""
     for finding in exchange.findings:
         half = exchange.request if finding.side == "request" else exchange.response
-        if finding.kind is Kind.BAD_LENGTH and half is not None:
+        if finding.kind is Kind.INVALID_LENGTH and half is not None:
             half.excess = finding.length
 
 

@@ -2,7 +2,7 @@
 
 `open_payloads` goes through a message that was read, `open_inspection` through one whose every byte was looked at.
 Bytes that open become `Opened`, which are the same bytes still; those that do not stay as they are, and where it is
-known what they should have been, a finding of the kind "payload" says what is wrong and where. No byte is ever lost.
+known what they should have been, a finding (`malformed-payload`) says what is wrong and where. No byte is lost.
 """
 
 from __future__ import annotations
@@ -212,15 +212,15 @@ class Opener:
 def _former(form: Reading) -> Finding:
     """Return the finding for a payload that is read in a former form, or in one that some peers write."""
     if form.quirk:
-        return Finding(Kind.QUIRK, facts=told(form.quirk))
-    return Finding(Kind.DIALECT, facts=KnownForm(form.note))
+        return Finding(Kind.KNOWN_QUIRK, facts=told(form.quirk))
+    return Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))
 
 
 def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
     """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
     at = start + finding.start if start is not None and finding.start is not None else None
-    kind = Kind.PAYLOAD if finding.kind.is_error else finding.kind
+    kind = Kind.MALFORMED_PAYLOAD if finding.kind.is_error else finding.kind
     # of bytes that were read by a grammar of their own
     fault = cast(Fault | Stopped | KnownForm | KnownQuirk, finding.facts)
     return Finding(kind, side, here, at, finding.length, InPayload(odd.name, fault, not finding.path))

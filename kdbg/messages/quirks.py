@@ -20,7 +20,7 @@ def left_over(api: Api, version: int, found: Finding, body: Any, data: bytes) ->
     if found.start is None or len(data) - found.start != found.length:
         return found
     code = spare(found.side, api.key, version, body, data[found.start :])
-    return found._replace(kind=Kind.QUIRK, facts=told(code)) if code else found
+    return found._replace(kind=Kind.KNOWN_QUIRK, facts=told(code)) if code else found
 
 
 def is_refusal(api: Api | None, response: bytes) -> bool:
@@ -47,7 +47,7 @@ def _judged(finding: Finding, software: str, client_id: str, refused: bool) -> F
         now = told(known.code, software, client_id)
         return finding._replace(facts=facts._replace(fault=now) if isinstance(facts, InPayload) else now)
     if refused and finding.kind is Kind.UNKNOWN_VERSION:
-        return finding._replace(kind=Kind.QUIRK, facts=told(FALLBACK))
+        return finding._replace(kind=Kind.KNOWN_QUIRK, facts=told(FALLBACK))
     return finding
 
 

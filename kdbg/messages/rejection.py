@@ -43,7 +43,7 @@ def rejection(exchange: Exchange) -> str:
     if request is None or api is None or api.key in (FETCH, API_VERSIONS):
         return ""
     if response is None:
-        ended = any(one.kind is Kind.UNANSWERED and one.facts is None for one in exchange.findings)
+        ended = any(one.kind is Kind.NO_RESPONSE and one.facts is None for one in exchange.findings)
         return CLOSED if ended else ""
     of_records = api.key == PRODUCE
     if (len(response.data) > SHORT and not of_records) or PATTERNS[of_records].search(response.data, BODY) is None:

@@ -78,7 +78,7 @@ class Records:
 
     def _records(self, message: Message, part: Part, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield the records of one partition in a message, with the offsets that stand in them."""
-        wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC)
+        wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
         place = Place(part.topic, part.partition)
         for name in record_sets(message.grammar) & part.value.keys():
             path = join(path_to(part.value, message.body) or "", name) if wrong else ""

@@ -107,7 +107,7 @@ def _is_misread(findings: list[Finding], secret: bool, cut: bool) -> bool:
     for finding in findings:
         if not finding.kind.shifts or (cut and finding.kind.cut):
             continue
-        if secret or finding.kind not in (Kind.LEFTOVER, Kind.NULL) or finding.length > FEW:
+        if secret or finding.kind not in (Kind.TRAILING_BYTES, Kind.UNEXPECTED_NULL) or finding.length > FEW:
             return True
     return False
 
@@ -131,7 +131,9 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
 def _spoilt(inspection: Inspection) -> tuple[str, ...]:
     """Return the paths of batches and messages whose records cannot be read: their bytes may have moved as well."""
     sets = {span.path for span in inspection.spans if isinstance(span.node, RecordsNode)}
-    broken = [one.path for one in inspection.findings if one.kind in (Kind.RECORD_SET, Kind.COMPRESSION)]
+    broken = [
+        one.path for one in inspection.findings if one.kind in (Kind.MALFORMED_RECORD_SET, Kind.DECOMPRESSION_FAILED)
+    ]
     return tuple({
         f"{path[: path.find(']', len(records)) + 1]}."
         for path in broken for records in sets if path.startswith(f"{records}[")

@@ -20,7 +20,7 @@ from .values import escape
 def attempts_text(found: Attempts) -> str:
     """Return who asked in vain: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
     again = f", {found.tries:,} attempts" if found.tries > found.connections else ""
-    outcome = "refused" if found.kind is Kind.REFUSED else "timed out"
+    outcome = "refused" if found.kind is Kind.CONNECTION_REFUSED else "timed out"
     which = f"c{found.number}, first packet {found.first_packet}"
     return (
         f"{escape(found.host)} → {escape(endpoint(found.broker))}: {count(found.connections, 'connection')} {outcome}"
@@ -52,8 +52,8 @@ def _object(one: Attempts) -> dict[str, Any]:
         "api": None, "api_key": None, "api_version": None, "number": None, "correlation_id": None, "client_id": None,
         "latency_ms": None, "errors": [], "notes": [note(one.finding)], "findings": [finding_object(one.finding)],
         "attempts": {
-            "outcome": one.kind.value, "connections": one.connections, "tries": one.tries, "since": one.since / 1e9,
-            "until": one.until / 1e9, "first_packet": one.first_packet,
+            "outcome": one.kind.value, "old_outcome": one.kind.old_name, "connections": one.connections,
+            "tries": one.tries, "since": one.since / 1e9, "until": one.until / 1e9, "first_packet": one.first_packet,
         },
         "request": None, "response": None,
     }  # fmt: skip

@@ -43,6 +43,6 @@ def finding_object(finding: Finding, origin: Origin | None = None) -> dict[str, 
     quirk = {"quirk": {"code": known.code, "by": list(known.senders), "sure": str(known.sure)}} if known else {}
     offset = finding.byte if origin is None or finding.start is None else origin.first + finding.start
     return {
-        "kind": finding.kind.value, "severity": finding.severity.value, "side": finding.side, "path": finding.path,
-        "offset": offset, "text": escape(text_of(finding, origin)), **quirk,
+        "kind": finding.kind.value, "old_kind": finding.kind.old_name, "severity": finding.severity.value,
+        "side": finding.side, "path": finding.path, "offset": offset, "text": escape(text_of(finding, origin)), **quirk,
     }  # fmt: skip

@@ -138,7 +138,7 @@ def size_finding(size: int, length: int) -> Finding | None:
     """
     if size == length:
         return None
-    return Finding(Kind.TRUNCATED if size > length else Kind.LEFTOVER, "", "", -4, 4, SizeWrong(size, length))
+    return Finding(Kind.TRUNCATED if size > length else Kind.TRAILING_BYTES, "", "", -4, 4, SizeWrong(size, length))
 
 
 def heading(look: Look, name: str, length: int) -> str:

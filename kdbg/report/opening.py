@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ..findings import Kind
 from ..findings.amounts import count
 from . import facts, outstanding
 from . import moved as moves
@@ -138,7 +139,7 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
 
 def odd(ask: Ask) -> Point | None:
     """Tell what was odd, but for answers that are missing, which have their own point."""
-    found = [row for row in outstanding.findings(ask).rows if row[0] != "unanswered"]
+    found = [row for row in outstanding.findings(ask).rows if Kind.named(row[0]) is not Kind.NO_RESPONSE]
     if not found:
         return None
     lines = [Line(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]

@@ -140,7 +140,9 @@ class Entries(_Structured):
                     entry = self.message(piece).body
                     odd = self.follows(entry, before) if before else None
                     before = entry
-                    yield Piece(piece.position, piece.data, (Finding(Kind.ORDER, start=0, facts=odd),) if odd else ())
+                    yield Piece(
+                        piece.position, piece.data, (Finding(Kind.OUT_OF_ORDER, start=0, facts=odd),) if odd else ()
+                    )
             data, position = data[whole:], position + whole
         if zeros:
             yield Piece(position - zeros, b"", zeros=zeros)
@@ -172,7 +174,7 @@ class Snapshot(_Structured):
             yield ends_inside("its header", 0, data, HEADER.size)
             return
         crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
-        odd = Finding(Kind.CRC, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
+        odd = Finding(Kind.CRC_MISMATCH, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
         yield Piece(0, data, () if crc == proved else (odd,))
 
 

@@ -67,7 +67,7 @@ def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
 
 def zeros_between(position: int, zeros: int) -> Piece:
     """Make the piece for bytes of zero that something follows."""
-    return Piece(position, b"", (Finding(Kind.SKIPPED, "", "", 0, zeros, Zeros()),), False, zeros)
+    return Piece(position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, Zeros()),), False, zeros)
 
 
 class FileKind(Protocol):

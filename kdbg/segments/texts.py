@@ -78,13 +78,13 @@ class Text:
             piece = Piece(found.start(), found[0])
             if self.counted and number == 1 and found[0].strip() != b"%d" % lines:
                 facts = CountWrong(found[0].strip()[:20].decode("latin-1"), lines)
-                odd = Finding(Kind.BAD_LENGTH, "", "count", 0, piece.size, facts)
+                odd = Finding(Kind.INVALID_LENGTH, "", "count", 0, piece.size, facts)
                 piece = Piece(piece.position, piece.data, (odd,))
             yield piece
 
     def message(self, piece: Piece, *, shallow: bool = False) -> Message:
         form = self._form(piece)
-        odd = [] if form is not UNKNOWN else [Finding(Kind.BAD_VALUE, "", "", 0, piece.size, NoLine(self.title))]
+        odd = [] if form is not UNKNOWN else [Finding(Kind.INVALID_VALUE, "", "", 0, piece.size, NoLine(self.title))]
         body = {name: value for _, name, _, _, value in form.fields(piece.data)}
         return Message(form.api, 0, "response", None, body, form.grammar, piece.size, tuple(odd))
 

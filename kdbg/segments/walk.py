@@ -136,7 +136,7 @@ class Walk:
             self.credit -= len(data)
             return Piece(self.position, data) if self.is_followed(len(data)) else None
         first, last = offsets(data)
-        odd = Finding(Kind.ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
+        odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
         found = Piece(self.position, data, (odd,) if first <= self.last else ())
         self.last = max(self.last, last)
         return found
@@ -169,7 +169,7 @@ class Walk:
         data = bytes(self.data[:size])
         if size < claimed and not self.has(size + 1):
             return ends_inside("an entry", self.position, data, claimed)
-        return Piece(self.position, data, (Finding(Kind.SKIPPED, "", "", 0, size, NoLogEntry()),), whole=False)
+        return Piece(self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, NoLogEntry()),), whole=False)
 
     def zeros(self) -> Piece:
         """Return a piece of zeros; the last of them are left if they may begin an entry's offset and length."""

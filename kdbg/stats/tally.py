@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..findings import Kind
 from ..messages.latency import Split
 from .sketch import Sketch
 
@@ -70,7 +71,7 @@ class Tally:
     @property
     def unanswered(self) -> int:
         """How many requests were seen without a response."""
-        return self.findings.get("unanswered", 0)
+        return self.findings.get(Kind.NO_RESPONSE, 0)
 
 
 def add(counts: dict[int | str, int], others: Mapping[int | str, int]) -> None:

@@ -142,6 +142,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "length": ("long", "bytes that it is about"),
         "text": ("text", "a sentence"),
         "number": _NUMBER,
+        "old_kind": ("text", "name of the kind up to kdbg 0.1; null if it is the same"),
     },
     "files": {
         "capture": ("text", "what the files that one capture was rolled into have in common"),

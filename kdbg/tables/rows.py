@@ -320,7 +320,7 @@ def problem_columns(finding: Finding, file: str | None = None, number: int | Non
     """Return the columns of `problems` from `file` on; `number` is the exchange's."""
     return (
         file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.byte,
-        finding.length, escape(finding.text), number,
+        finding.length, escape(finding.text), number, finding.kind.old_name,
     )  # fmt: skip
 
 

@@ -105,6 +105,6 @@ def _partition(message: Message, part: Part, wanted: Wanted) -> PartitionTold:
 
 
 def _records(message: Message, value: dict[str, Any], wanted: Wanted) -> list[RecordColumns]:
-    wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC}
+    wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH}
     path = f"{path_to(value, message.body)}.records" if wrong else ""
     return list(record_rows(value["records"], wrong, path, values=wanted.values, secrets=wanted.show_secrets))

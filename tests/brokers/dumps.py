@@ -77,7 +77,7 @@ def records(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def batch(line: Mapping[str, Any]) -> Fields:
     """The fields of a batch, or of a message of magic 0 or 1 as the newer tools see it."""
-    entry, valid = line["batch"], not any(note.startswith("crc") for note in line["notes"])
+    entry, valid = line["batch"], not any(note.startswith("crc-mismatch") for note in line["notes"])
     inside, attributes = records(entry), entry["attributes"]
     if entry["magic"] == 2:
         first, last, newest = entry["base_offset"], entry["base_offset"] + entry["last_offset_delta"], "max_timestamp"

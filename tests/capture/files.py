@@ -90,7 +90,7 @@ def numbers(data: bytes) -> list[int]:
 
 def problems(data: bytes) -> list[str]:
     _, capture = read(data)
-    assert {finding.kind for finding in capture.problems} <= {"capture"}
+    assert {finding.kind for finding in capture.problems} <= {"damaged-capture"}
     return [finding.text for finding in capture.problems]
 
 

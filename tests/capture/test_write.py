@@ -131,7 +131,7 @@ def test_a_request_without_an_answer(path: Path) -> None:
         writer.tap(CLIENT, BROKER, True, ask(1), NOW)
     (exchange,) = kdbg.read(path)
     assert exchange.response is None
-    assert [finding.kind for finding in exchange.findings] == ["unanswered"]
+    assert [finding.kind for finding in exchange.findings] == ["no-response"]
 
 
 def test_a_large_message_is_cut_into_segments(path: Path) -> None:

@@ -32,10 +32,13 @@ UNREACHED = "10.0.0.1 → 10.0.0.4:9092: 1 connection not answered, asked for 3 
 def test_views_for_people_tell_of_them_below_the_exchanges(capture: Path, view: str) -> None:
     made = call("decode", capture, "-f", view)
     assert made.out.splitlines()[-2:] == [
-        f"! refused: {REFUSED} · 12:30:00.100 to 12:30:00.201",
-        f"! unreached: {UNREACHED} · 12:30:00.300 to 12:30:03.300",
+        f"! connection-refused: {REFUSED} · 12:30:00.100 to 12:30:00.201",
+        f"! connection-timeout: {UNREACHED} · 12:30:00.300 to 12:30:03.300",
     ]
-    assert made.err == "11 packets · 1 connection · 1 exchange · 0 unanswered · 3 findings (refused 2, unreached 1)\n"
+    assert (
+        made.err
+        == "11 packets · 1 connection · 1 exchange · 0 unanswered · 3 findings (connection-refused 2, connection-timeout 1)\n"
+    )
     assert made.status == 0
 
 
@@ -46,7 +49,7 @@ def test_json_with_what_tcp_tells_has_an_object_that_is_of_no_exchange(capture: 
     assert exchange.keys() - {"split", "tcp"} == refused.keys() - {"attempts"} == unreached.keys() - {"attempts"}
     assert (refused["number"], refused["api"], refused["request"], refused["response"]) == (None, None, None, None)
     assert refused["connection"] == {"client": "10.0.0.1", "broker": "10.0.0.3:9092", "id": 2}
-    assert refused["notes"] == ["refused: connection refused: nothing listens on that address and port"]
+    assert refused["notes"] == ["connection-refused: connection refused: nothing listens on that address and port"]
     assert refused["attempts"] == {
         "outcome": "refused", "connections": 2, "tries": 2, "since": 1795264200.1, "until": 1795264200.201,
         "first_packet": 5,
@@ -72,7 +75,7 @@ def test_beside_exchanges_they_are_said(capture: Path, chosen: tuple[str, ...]) 
 def test_where_exchanges_are_asked_for_they_are_counted(capture: Path, view: str) -> None:
     made = call("decode", capture, "-f", view, "--api", "metadata")
     assert REFUSED not in made.out + made.err
-    assert "3 findings (refused 2, unreached 1)" in made.closing
+    assert "3 findings (connection-refused 2, connection-timeout 1)" in made.closing
 
 
 @pytest.mark.parametrize("command", [("stats",), ("records",), ("lint",)], ids=lambda command: command[0])

@@ -53,7 +53,7 @@ class TestCounts:
         counted = dict(re.findall(r"([a-z-]+) (\d+)(?=[,)])", outcome.closing))
         kinds = {kind: str(notes.count(kind)) for kind in notes if kind != "unanswered"} | {"refused": "1"}
         assert counted == kinds
-        assert f"{notes.count('unanswered')} unanswered" in outcome.closing
+        assert f"{notes.count('no-response')} unanswered" in outcome.closing
         assert f"{sum(map(int, kinds.values()))} findings" in outcome.closing
 
     def test_one_of_a_thing_is_no_plural(self, cli: Cli, write: Write) -> None:
@@ -219,7 +219,7 @@ class TestPipes:
         body = kdbg.encode({}, api="Metadata", version=1, direction="response")
         with Live("-f", "json") as live:
             live.write(Talk().ask("Metadata", 1, topics=[]).answer_bytes(body + b"\0"))
-            assert b'"kind":"leftover"' in live.line()
+            assert b'"kind":"trailing-bytes"' in live.line()
             assert live.end()[0] == 1
 
     def test_a_limit_is_kept_while_the_pipe_stays_open(self) -> None:

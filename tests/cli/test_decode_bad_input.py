@@ -98,7 +98,7 @@ class TestHalfACapture:
         assert outcome.out == cli("decode", before, "-f", format).out
         assert outcome.err == (
             f"kdbg: {path}: the file ends inside packet 10\n"
-            "9 packets · 1 connection · 3 exchanges · 0 unanswered · 1 finding (capture 1)\n"
+            "9 packets · 1 connection · 3 exchanges · 0 unanswered · 1 finding (damaged-capture 1)\n"
         )
 
     def test_a_cut_anywhere_is_one_line_and_shows_what_came_before(self, cli: Cli, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ class TestInterrupted:
         assert process.returncode == 130
         shown = [json.loads(line) for line in (first + rest).splitlines()]
         assert [(line["api"], line["notes"]) for line in shown] == [
-            ("Metadata", []), ("Heartbeat", ["unanswered: no response was seen"]),
+            ("Metadata", []), ("Heartbeat", ["no-response: no response was seen"]),
         ]  # fmt: skip
         assert said.decode() == "7 packets · 2 connections · 2 exchanges · 1 unanswered · 0 findings\n"
 

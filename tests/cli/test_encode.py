@@ -24,7 +24,7 @@ from kdbg.render.look import Look
 MAIN = Path(__file__).resolve().parents[2]
 FOLDERS = (MAIN / "captures", MAIN.parent / "shared" / "captures", MAIN.parent / "shared" / "captures" / "public")
 CAPTURES = [path for folder in FOLDERS for path in sorted(folder.glob("*.pcap*"))]
-HARMLESS = {"dialect", "unknown-tag", "not-utf8"}
+HARMLESS = {"known-variant", "unknown-tag", "invalid-utf8"}
 """Findings of messages that were read whole all the same."""
 
 NEWEST = grammars.api("Metadata").versions[-1]
@@ -247,8 +247,8 @@ def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) ->
     text = "this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
     place = {"side": "response", "path": "", "offset": None}
     exchange = {
-        "api_key": 18, "api_version": 4, "correlation_id": 1, "request": None, "notes": [f"dialect: {text}"],
-        "findings": [{"kind": "dialect", "severity": "note", **place, "text": text}],
+        "api_key": 18, "api_version": 4, "correlation_id": 1, "request": None, "notes": [f"known-variant: {text}"],
+        "findings": [{"kind": "known-variant", "severity": "note", **place, "text": text}],
         "response": {"body": {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}},
     }  # fmt: skip
     assert json.loads(encode(stdin=lines(exchange)))["response"] == "00000001002300000001001200000002"
@@ -257,7 +257,7 @@ def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) ->
 
 
 def test_another_known_form_is_told_by_its_note_in_lines_without_findings(encode: Encode) -> None:
-    note = "dialect: this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
+    note = "known-variant: this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
     body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
     exchange = {
         "api_key": 18, "api_version": 4, "correlation_id": 1, "notes": [note], "request": None,

@@ -80,7 +80,7 @@ TABLE = [
     Row("explain", (REQUEST,), MESSAGES),
     Row("explain", (REQUEST, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("explain", (REQUEST[:-2], "--api", "metadata"), MESSAGES, status=1),
-    Row("explain", ("leftover",), {"construct"}),
+    Row("explain", ("trailing-bytes",), {"construct"}),
     Row("explain", (f"@{LOG}",), {"construct", "fastcrc", "kdbg.segments"}, status=2),
     Row("send", ("metadata", "--broker", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=1),
     Row("proxy", ("-b", "127.0.0.1:1", "-l", "203.0.113.1:1"),

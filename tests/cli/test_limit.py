@@ -75,7 +75,7 @@ def test_a_limit_changes_nothing_of_what_is_shown(decoded: Callable[..., list[st
     whole = decoded("-f", "json")
     assert decoded("-f", "json", "--limit", str(limit)) == whole[:limit]
     assert [json.loads(line)["response"]["size"] for line in whole] == [SIZE] * MANY
-    assert [found["kind"] for found in json.loads(whole[0])["findings"]] == ["bad-length", "mistake"]
+    assert [found["kind"] for found in json.loads(whole[0])["findings"]] == ["invalid-length", "encoding-mistake"]
 
 
 def seen(one: kdbg.Exchange) -> tuple[bytes, list[str]]:

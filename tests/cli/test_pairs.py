@@ -50,7 +50,7 @@ def test_answers_in_the_order_2_1_3(tmp_path: Path) -> None:
 def test_an_answer_to_acks_0(tmp_path: Path) -> None:
     talk = Talk().ask("Produce", 3, acks=0, timeout_ms=1, topic_data=[]).answer(responses=[])
     assert said(talk.ask("Heartbeat", 0, **BEAT).answer(), tmp_path) == [
-        ("Produce", 1, True, ["unasked"]), ("Heartbeat", 2, True, []),
+        ("Produce", 1, True, ["unsolicited-response"]), ("Heartbeat", 2, True, []),
     ]  # fmt: skip
 
 

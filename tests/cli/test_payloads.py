@@ -34,7 +34,7 @@ def test_what_brokers_keep_in_topics_of_their_own(cli: Cli) -> None:
     assert "value  OffsetCommitValue, 42 bytes" in outcome.out
     assert "value  TransactionLogValue, " in outcome.out
     assert "value  TopicRecord, 29 bytes" in outcome.out
-    assert "finding (unasked 1)" in outcome.closing
+    assert "finding (unsolicited-response 1)" in outcome.closing
 
 
 def test_ids_have_names_from_the_log_that_made_the_topics(cli: Cli) -> None:
@@ -53,8 +53,8 @@ def test_user_data_of_an_assignor_opens_inside_the_subscription(cli: Cli) -> Non
 def test_a_broken_payload_is_told_and_counts(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("decode", joining(tmp_path, SUBSCRIPTION[:-2]))
     assert outcome.status == 1
-    assert "✗ payload: protocols[0].metadata.user_data: no ConsumerProtocolSubscription: " in outcome.out
-    assert "1 finding (payload 1)" in outcome.closing
+    assert "✗ malformed-payload: protocols[0].metadata.user_data: no ConsumerProtocolSubscription: " in outcome.out
+    assert "1 finding (malformed-payload 1)" in outcome.closing
     assert cli("decode", joining(tmp_path, SUBSCRIPTION)).status == 0
 
 

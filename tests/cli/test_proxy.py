@@ -73,7 +73,7 @@ def test_what_is_said_is_shown_and_ctrl_c_closes_with_counts(tmp_path: Path) -> 
     shown = [json.loads(line) for line in out.splitlines()]
     produced = next(one for one in shown if one["api"] == "Produce")
     assert produced["latency_ms"] >= 30
-    assert [finding["kind"] for finding in produced["findings"]] == ["fault"]
+    assert [finding["kind"] for finding in produced["findings"]] == ["injected-fault"]
     assert rule in produced["findings"][0]["text"]
     assert re.search(rf"\d connections? · {len(shown)} exchanges · 0 unanswered", err.splitlines()[-1])
     assert [one.correlation_id for one in kdbg.read_capture(saved)] == [one["correlation_id"] for one in shown]
@@ -107,7 +107,7 @@ def test_a_certificate_is_made_that_clients_can_trust(tmp_path: Path) -> None:
 
 def test_without_decoding_nothing_is_shown() -> None:
     with proxying("--no-decode") as proxy:
-        assert "leftover" in send(proxy.address, "metadata").stdout  # a fault of the mock cluster's
+        assert "trailing-bytes" in send(proxy.address, "metadata").stdout  # a fault of the mock cluster's
         status, out, err = proxy.end()
     assert (status, out) == (130, "")
     assert "passed on" in err

@@ -141,7 +141,9 @@ class TestDamage:
         path = segment(batch(0) + b"\xff garbage \xff" + batch(2) + flipped(batch(4), 70) + batch(6)[:40])
         status, out, err = cli("decode", path, "-f", format)
         assert status == 1
-        assert err == "3 batches · 6 records · 336 bytes · 3 findings (crc 1, skipped 1, truncated 1)\n"
+        assert (
+            err == "3 batches · 6 records · 336 bytes · 3 findings (crc-mismatch 1, undecoded-bytes 1, truncated 1)\n"
+        )
         assert "skipped" in out
         assert "crc" in out
 
@@ -159,8 +161,8 @@ class TestDamage:
 
     def test_order(self, cli: Cli, segment: Any) -> None:
         status, out, err = cli("decode", segment(batch(4) + batch(0)))
-        assert (status, "✗ order: offset 0 behind 5: offsets only grow" in out) == (1, True)
-        assert err.endswith("1 finding (order 1)\n")
+        assert (status, "✗ out-of-order: offset 0 behind 5: offsets only grow" in out) == (1, True)
+        assert err.endswith("1 finding (out-of-order 1)\n")
 
     def test_an_empty_segment(self, cli: Cli, segment: Any) -> None:
         assert cli("decode", segment(b"")) == (0, "", "empty · 0 findings\n")

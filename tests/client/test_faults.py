@@ -236,7 +236,7 @@ async def test_many_in_flight_when_the_broker_hangs_up() -> None:
     assert [type(result) for result in results] == [Exchange] * 3 + [Closed] * 47
     assert [exchange.correlation_id for exchange in seen] == list(range(1, 51)), "the unanswered ones are shown too"
     assert [exchange.response is None for exchange in seen] == [False] * 3 + [True] * 47
-    assert seen[-1].findings[0].kind == "unanswered"
+    assert seen[-1].findings[0].kind == "no-response"
 
 
 # TLS where there is none, and the reverse (with certificates: test_tls.py)

@@ -82,7 +82,7 @@ async def test_an_answer_to_nothing() -> None:
         with fails(WrongAnswer, "response with correlation id 1, expected none"):
             await connection.answer(connection.send(METADATA, 1))
         await connection.close()
-    assert [[finding.kind for finding in exchange.findings] for exchange in seen] == [[], ["unasked"]]
+    assert [[finding.kind for finding in exchange.findings] for exchange in seen] == [[], ["unsolicited-response"]]
 
 
 @in_loop

@@ -14,8 +14,8 @@ from kdbg.messages.peers import End, Peers
 from .truth import Frame, Way, Whole, numbered
 from .variants import Kept
 
-COVERING = {Kind.GAP, Kind.SKIPPED, Kind.MIDSTREAM, Kind.TRUNCATED}
-GIVEN_UP = {Kind.NOT_KAFKA, Kind.ENCRYPTED}
+COVERING = {Kind.TCP_GAP, Kind.UNDECODED_BYTES, Kind.MIDSTREAM, Kind.TRUNCATED}
+GIVEN_UP = {Kind.NOT_KAFKA, Kind.NOT_DECRYPTED}
 
 
 @dataclass

@@ -29,7 +29,7 @@ def test_heartbeats_that_are_too_seldom() -> None:
         facts.member(beats=seen(count, 0, whole), session_timeout_ms=timeout, longest_pause=(pause, 0))
         return facts
 
-    told = [("heartbeat-too-seldom", "group sums", 1)]
+    told = [("heartbeat-interval-too-long", "group sums", 1)]
     assert linted(beats(4, 1500 * MS + 1, 5)) == told
     for count, apart, pause, timeout in ((4, 1500 * MS, 5, 3000), (3, 9 * SECOND, 5, 3000), (4, 9 * SECOND, 5, 0)):
         assert linted(beats(count, apart, pause, timeout)) == []
@@ -44,7 +44,7 @@ def test_what_the_whole_tells_of_connections() -> None:
         filled(session, more)
         return facts
 
-    unasked = [("no-version-request", "", 1)]
+    unasked = [("no-api-versions-request", "", 1)]
     assert linted(asks((3,))) == unasked
     assert linted(asks((3, 18))) == linted(asks(())) == linted(asks((3,), opened=False)) == []
     assert linted(asks((3, 4))) == []  # of a broker
@@ -73,9 +73,9 @@ def test_what_the_whole_tells_of_producers() -> None:
     producer.epochs = {2: seen(1, 10, 10), 1: seen(2, 0, 10)}
     assert linted(facts) == []
     producer.epochs[1] = seen(2, 0, 11)
-    assert linted(facts) == [("producer-epoch-back", "producer id 7", 1)]
+    assert linted(facts) == [("producer-epoch-decreased", "producer id 7", 1)]
     producer.gaps += [Gap(mark(5), "orders", 2, 3, 4)] * 2
-    assert linted(facts) == [("sequence-gap", "orders/2", 2), ("producer-epoch-back", "producer id 7", 1)]
+    assert linted(facts) == [("sequence-gap", "orders/2", 2), ("producer-epoch-decreased", "producer id 7", 1)]
 
 
 def test_clients_that_another_release_stops() -> None:

@@ -31,9 +31,9 @@ def test_answers_that_are_mixed_up() -> None:
 
     both = {"unasked": 1, "unanswered": 1}
     check("correlation-mismatch-middlebox", build,
-          found=[both, {"odd": ["order"]}, {"odd": ["unasked"], "unanswered": 1}],
+          found=[both, {"odd": ["out-of-order"]}, {"odd": ["unsolicited-response"], "unanswered": 1}],
           not_found=[{"unasked": 1}, {"unanswered": 1}, {**both, "opened": False}, {**both, "unseen": 1},
-                     {**both, "odd": ["gap"]}, {"odd": ["unasked"]}])  # fmt: skip
+                     {**both, "odd": ["tcp-gap"]}, {"odd": ["unsolicited-response"]}])  # fmt: skip
     (case,) = cases(build({"unasked": 2, "unanswered": 3}), "correlation-mismatch-middlebox")
     assert (case.count, case.evidence.exchanges, case.since, case.until) == (2, (5, 6, 9, 10), START, START + 1)
 

@@ -88,34 +88,34 @@ def beats(apart: int) -> Talk:
 
 DONE: dict[str, Callable[[], Talk]] = {
     "acks-none": lambda: produce(offered(), 7, acks=0, magic=2),
-    "acks0-answered": lambda: produce(offered(), 7, acks=0, magic=2).answer(responses=[]),
+    "acks0-response": lambda: produce(offered(), 7, acks=0, magic=2).answer(responses=[]),
     "client-id-changes": lambda: changed(offered()),
-    "creates-topics": lambda: offered().ask(
+    "topic-auto-creation": lambda: offered().ask(
         "Metadata", 4, topics=[{"name": "t"}], allow_auto_topic_creation=True).answer(brokers=[]),
     "deprecated-version": lambda: produce(offered(), 2, magic=1),
     "fetch-session-epoch": lambda: fetch(fetch(fetch(offered(), 0, 0), 7, 1), 7, 1),
-    "heartbeat-too-seldom": lambda: beats(2500),
-    "leader-epoch-back": lambda: fetch(fetch(offered(), 0, 0, 4), 7, 1, 3),
+    "heartbeat-interval-too-long": lambda: beats(2500),
+    "leader-epoch-decreased": lambda: fetch(fetch(offered(), 0, 0, 4), 7, 1, 3),
     "no-client-id": lambda: offered(Talk(client_id="")).ask("Metadata", 1).answer(brokers=[]),
     "no-idempotence": lambda: produce(offered(), 7, magic=2, producer_id=-1),
-    "no-version-request": lambda: Talk().ask("Metadata", 1).answer(brokers=[]),
+    "no-api-versions-request": lambda: Talk().ask("Metadata", 1).answer(brokers=[]),
     "old-record-format": lambda: produce(offered(), 2, magic=1),
     "plain-without-tls": lambda: Talk().ask("SaslHandshake", 1, mechanism="PLAIN").answer(mechanisms=["PLAIN"]),
-    "producer-epoch-back": lambda: numbered(offered(), (1, 0), (2, 0), (1, 1)),
+    "producer-epoch-decreased": lambda: numbered(offered(), (1, 0), (2, 0), (1, 1)),
     "sequence-gap": lambda: numbered(offered(), (1, 0), (1, 1), (1, 5)),
-    "version-not-offered": lambda: fetch(offered(), 0, 0).ask("Fetch", 13).answer(),
+    "unsupported-version": lambda: fetch(offered(), 0, 0).ask("Fetch", 13).answer(),
     "response-order": lambda: swapped(offered()),
 }  # fmt: skip
 NOT_DONE: dict[str, Callable[[], Talk]] = {
-    "creates-topics": lambda: offered().ask(
+    "topic-auto-creation": lambda: offered().ask(
         "Metadata", 4, topics=[{"name": "t"}], allow_auto_topic_creation=False).answer(brokers=[]),
     "fetch-session-epoch": lambda: fetch(fetch(fetch(fetch(offered(), 0, 0), 7, 1), 7, 2), 0, 0),
-    "heartbeat-too-seldom": lambda: beats(900),
-    "leader-epoch-back": lambda: fetch(fetch(offered(), 0, 0, 4), 7, 1, 5),
-    "producer-epoch-back": lambda: numbered(offered(), (1, 0), (2, 0), (2, 1)),
+    "heartbeat-interval-too-long": lambda: beats(900),
+    "leader-epoch-decreased": lambda: fetch(fetch(offered(), 0, 0, 4), 7, 1, 5),
+    "producer-epoch-decreased": lambda: numbered(offered(), (1, 0), (2, 0), (2, 1)),
     "sequence-gap": lambda: numbered(offered(), (1, 0), (1, 1), (1, 1), (1, 2)),
     "no-idempotence": lambda: numbered(offered(), (1, 0)),
-    "version-not-offered": lambda: fetch(offered(), 0, 0),
+    "unsupported-version": lambda: fetch(offered(), 0, 0),
 }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_it_is_found(code: str, tmp_path: Path) -> None:
     found = {remark.lint.code: remark for remark in made(DONE[code](), tmp_path)}
     assert code in found
     assert found[code].first is not None
-    assert bool(found[code].party.broker) == (code in ("acks0-answered", "response-order"))
+    assert bool(found[code].party.broker) == (code in ("acks0-response", "response-order"))
 
 
 @pytest.mark.parametrize("code", NOT_DONE)

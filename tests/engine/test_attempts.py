@@ -91,7 +91,7 @@ def test_of_very_many_each_host_and_broker_is_told_once() -> None:
     for peers, finding in engine_of(pcap(*talks)).findings:
         tried.take(peers, finding)
     refused, unreached = tried.found
-    assert (refused.connections, refused.tries, refused.kind) == (40, 40, "refused")
+    assert (refused.connections, refused.tries, refused.kind) == (40, 40, "connection-refused")
     assert (refused.since, refused.until) == (FROM, FROM + 391 * 10**6)
     assert (unreached.connections, unreached.tries, unreached.broker) == (1, 2, ("10.0.0.9", 9092))
 
@@ -102,7 +102,7 @@ def test_of_very_many_each_host_and_broker_is_told_once() -> None:
 def test_staged_ones_are_as_many_as_their_packets_say(name: str) -> None:
     paths = Paths()
     engine = engine_of(gzip.decompress((INCIDENTS / f"{name}.pcap.gz").read_bytes()), paths)
-    told = sorted((peers.first_packet, finding.kind == "refused") for peers, finding in engine.findings
+    told = sorted((peers.first_packet, finding.kind == "connection-refused") for peers, finding in engine.findings
                   if finding.kind in ATTEMPTS)  # fmt: skip
     seen = sorted((path.first_packet, path.refused is not None) for path in paths.all()
                   if path.refused is not None or path.unanswered)  # fmt: skip

@@ -94,7 +94,7 @@ def test_one_response_of_an_older_connection_is_shown_and_its_request_is_before_
     midway << response(4)
     midway.fin()
     assert midway.close() == ["<4"]
-    assert [finding.kind for finding in midway.exchanges[0].findings] == ["unasked"]
+    assert [finding.kind for finding in midway.exchanges[0].findings] == ["unsolicited-response"]
     assert midway.findings == midway.exchanges[0].findings
 
 
@@ -120,7 +120,7 @@ def test_brokers_alone(cut: int) -> None:
     assert playbook.close() == ["<5", "<6", "<7", "<8"]
     assert {one.api.name for one in playbook.exchanges if one.api is not None} == {"Metadata"}
     assert playbook.exchanges[0].peers.client == ("10.0.0.1", 51514)
-    assert {finding.kind for finding in playbook.findings} == {"unasked"}
+    assert {finding.kind for finding in playbook.findings} == {"unsolicited-response"}
 
 
 def test_brokers_alone_and_midway(midway: Playbook) -> None:
@@ -243,14 +243,14 @@ def test_the_one_who_listens_may_speak_first(playbook: Playbook) -> None:
 
 def test_tls_midway_is_let_go_at_once(midway: Playbook) -> None:
     midway << bytes.fromhex("17030304d2") + bytes(0x04D2)
-    assert [finding.kind for finding in midway.findings] == ["encrypted"]
+    assert [finding.kind for finding in midway.findings] == ["not-decrypted"]
 
 
 def test_tls_to_a_port_without_tls(playbook: Playbook) -> None:
     playbook >> HELLO << b"answer" * 100 >> request(5)
     assert playbook.close() == []
     (finding,) = playbook.findings
-    assert (finding.kind, "TLS" in finding.text) == ("encrypted", True)
+    assert (finding.kind, "TLS" in finding.text) == ("not-decrypted", True)
     assert (playbook.session.connections, playbook.session.other_connections) == (0, 1)
 
 
@@ -325,7 +325,7 @@ def test_other_connections_are_unharmed() -> None:
         good << response(n)
     assert good.seen == [f"{n}><" for n in range(10)]
     bad.fin()
-    assert [(peers.client[1], finding.kind) for peers, finding in session.findings] == [(40002, "encrypted")]
+    assert [(peers.client[1], finding.kind) for peers, finding in session.findings] == [(40002, "not-decrypted")]
 
 
 def test_the_same_ports_again_are_another_connection(playbook: Playbook) -> None:
@@ -415,7 +415,7 @@ def test_what_answers_a_request_and_is_no_broker_is_named(answered: bytes, what:
     playbook = Playbook() >> request(5) << answered
     playbook.fin()
     assert playbook.close() == ["5>"]
-    (finding,) = [one for one in playbook.exchanges[0].findings if one.kind != "unanswered"]
+    (finding,) = [one for one in playbook.exchanges[0].findings if one.kind != "no-response"]
     assert finding.kind == "not-kafka"
     assert finding.text == f"{len(answered)} bytes from the broker are no Kafka: they look like {what}"
 
@@ -424,4 +424,4 @@ def test_what_looks_like_another_protocol_amid_responses_is_not_named() -> None:
     playbook = Playbook() >> request(5) << response(5) >> request(6) << b"HTTP/1.1 400 Bad Request\r\n\r\n"
     playbook.fin()
     assert playbook.close() == ["5><", "6>"]
-    assert [one.kind for one in playbook.exchanges[1].findings] == ["skipped", "unanswered"]
+    assert [one.kind for one in playbook.exchanges[1].findings] == ["undecoded-bytes", "no-response"]

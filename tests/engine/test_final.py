@@ -193,7 +193,7 @@ def test_bytes_are_given_back_before_the_exchange_is_delivered() -> None:
     first = exchanges[0]
     assert first.response is not None
     assert first.response.data == response(0)[4:]
-    assert [finding.kind for finding in first.findings] == ["bad-length"]
+    assert [finding.kind for finding in first.findings] == ["invalid-length"]
     assert [exchange.response.data for exchange in exchanges if exchange.response] == [
         response(n)[4:] for n in range(70)
     ]

@@ -162,7 +162,7 @@ def test_a_frame_that_claims_too_much_is_cut_down_to_its_message() -> None:
     assert line.exchanges[0].request is not None
     assert line.exchanges[0].request.data == first[4:]
     kinds = [finding.kind for e in line.exchanges for finding in e.findings]
-    assert kinds == ["bad-length", "unanswered", "unanswered", "unanswered"]
+    assert kinds == ["invalid-length", "no-response", "no-response", "no-response"]
 
 
 def test_a_hole_in_a_frame_needs_no_search() -> None:

@@ -61,7 +61,7 @@ def test_pipelined(playbook: Playbook) -> None:
     playbook >> request(5) + request(6) >> request(7) << response(5) >> request(8) << response(6) + response(7)
     assert playbook.seen == ["5><", "6><", "7><"]
     assert playbook.close() == ["5><", "6><", "7><", "8>"]
-    assert [finding.kind for finding in playbook.findings] == ["unanswered"]
+    assert [finding.kind for finding in playbook.findings] == ["no-response"]
 
 
 def test_an_exchange_says_who_what_and_when(playbook: Playbook) -> None:
@@ -112,7 +112,7 @@ def test_the_same_correlation_id_again_and_again(playbook: Playbook) -> None:
 def test_a_response_that_is_passed_over(playbook: Playbook) -> None:
     playbook >> request(5) >> request(6) >> request(7) << response(6) << response(7)
     assert playbook.close() == ["6><", "7><", "5>"]
-    assert [finding.kind for finding in playbook.findings] == ["unanswered"]
+    assert [finding.kind for finding in playbook.findings] == ["no-response"]
 
 
 def test_a_response_that_nobody_asked_for(playbook: Playbook) -> None:
@@ -120,7 +120,7 @@ def test_a_response_that_nobody_asked_for(playbook: Playbook) -> None:
     playbook >> request(5) << response(5) << response(6) >> request(7) << response(7)
     assert playbook.close() == ["5><", "<6", "7><"]
     (finding,) = playbook.findings
-    assert (finding.kind, finding.path, finding.start) == ("unasked", "body", 4)
+    assert (finding.kind, finding.path, finding.start) == ("unsolicited-response", "body", 4)
     assert "by its bytes it is likely the response of Metadata v1" in finding.text
     (message,) = playbook.exchanges[1].messages()
     assert (message.api.name, message.version, message.body["brokers"][0]["port"]) == ("Metadata", 1, 9092)
@@ -235,7 +235,7 @@ def test_unanswered_requests_come_out_when_the_connection_ends(playbook: Playboo
     assert playbook.seen == []
     playbook.fin()
     assert playbook.seen == ["5>", "6>"]
-    assert {(finding.kind, finding.side) for finding in playbook.findings} == {("unanswered", "request")}
+    assert {(finding.kind, finding.side) for finding in playbook.findings} == {("no-response", "request")}
 
 
 def test_a_refusal_of_another_request_is_no_end_of_the_tokens(playbook: Playbook) -> None:
@@ -271,7 +271,7 @@ def test_only_so_many_requests_wait() -> None:
         ask(talk, n, 10)
     assert room.MAX_IN_FLIGHT <= len(talk.in_flight) < room.MAX_IN_FLIGHT + room.LOOK
     assert [exchange.correlation_id for exchange in out] == list(range(len(out)))
-    assert all(exchange.findings[0].kind == "unanswered" for exchange in out)
+    assert all(exchange.findings[0].kind == "no-response" for exchange in out)
 
 
 def test_only_so_many_bytes_of_requests_wait() -> None:
@@ -419,7 +419,7 @@ def kinds(playbook: Playbook) -> dict[str, list[str]]:
 def test_answers_in_another_order_are_paired_and_it_is_said(playbook: Playbook) -> None:
     playbook >> request(1) >> request(2) >> request(3) << response(2) << response(1) << response(3)
     assert playbook.close() == ["2><", "1><", "3><"]
-    assert kinds(playbook) == {"1><": ["order"]}
+    assert kinds(playbook) == {"1><": ["out-of-order"]}
     (finding,) = playbook.findings
     assert "(correlation id 2)" in finding.text
     assert finding.side == "response"
@@ -431,7 +431,7 @@ def test_the_other_way_round(playbook: Playbook) -> None:
     for n in reversed(range(5)):
         playbook << response(n)
     assert playbook.close() == ["4><", "3><", "2><", "1><", "0><"]
-    assert kinds(playbook) == {f"{n}><": ["order"] for n in range(4)}
+    assert kinds(playbook) == {f"{n}><": ["out-of-order"] for n in range(4)}
 
 
 def test_a_request_that_was_passed_over_holds_up_nobody(playbook: Playbook) -> None:
@@ -492,7 +492,7 @@ def test_requests_after_a_hole_may_be_answered_late() -> None:
     line = asked(1, 2).feed(False, len(response(1)), response(2))
     line.feed(True, request(3), request(4)).feed(False, response(4), response(3)).end()
     assert list(map(told, line.exchanges)) == ["1>", "2><", "4><", "3><"]
-    assert [str(finding.kind) for finding in line.exchanges[3].findings] == ["order"]
+    assert [str(finding.kind) for finding in line.exchanges[3].findings] == ["out-of-order"]
 
 
 def test_an_answer_to_no_acks_pairs_and_it_is_said(playbook: Playbook) -> None:
@@ -523,7 +523,7 @@ def test_an_answer_to_no_acks_that_was_told(playbook: Playbook) -> None:
     playbook >> request(6) << response(6)
     assert playbook.close() == ["5>!", "<5", "6><"]
     (finding,) = playbook.findings
-    assert (str(finding.kind), finding.facts) == ("unasked", AnsweredUnaskedLate())
+    assert (str(finding.kind), finding.facts) == ("unsolicited-response", AnsweredUnaskedLate())
     assert playbook.exchanges[1].messages()[0].body["responses"] == []
 
 
@@ -574,7 +574,7 @@ def test_gssapi_tokens_that_end_early(playbook: Playbook) -> None:
     playbook >> AP_REQ << AP_REP >> EMPTY << OFFER >> CHOICE
     playbook.fin()
     assert playbook.seen == ["1><", "token><", "token><", "token>"]
-    assert [str(finding.kind) for finding in playbook.findings] == ["unanswered"]
+    assert [str(finding.kind) for finding in playbook.findings] == ["no-response"]
 
 
 def test_gssapi_with_a_request_nobody_answers(playbook: Playbook) -> None:
@@ -587,7 +587,7 @@ def test_other_mechanisms_leave_the_last_word_to_the_broker(playbook: Playbook, 
     playbook >> request(1, "SaslHandshake", 0, mechanism=mechanism) << response(1, "SaslHandshake", 0)
     playbook >> PLAIN >> request(2) << response(2)
     assert playbook.close() == ["1><", "token>", "2><"]
-    assert [str(finding.kind) for finding in playbook.findings] == ["unanswered"]
+    assert [str(finding.kind) for finding in playbook.findings] == ["no-response"]
 
 
 def test_a_refused_handshake_of_gssapi_expects_no_tokens(playbook: Playbook) -> None:

@@ -111,7 +111,7 @@ def test_what_speaks_tls_behind_it_is_said_to(case: Case) -> None:
     reading = read(talk)
     assert list(reading) == []
     ((_, finding),) = reading.findings
-    assert finding.kind == "encrypted"
+    assert finding.kind == "not-decrypted"
     assert "kafka.example" in str(finding)
 
 

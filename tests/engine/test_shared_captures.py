@@ -159,7 +159,7 @@ def test_nothing_is_skipped_or_unasked_in_a_whole_capture(name: str) -> None:
     exchanges, session = read(name)
     kinds = Counter(finding.kind for one in exchanges for finding in one.findings)
     kinds.update(finding.kind for _, finding in session.findings)
-    assert set(kinds) <= {"unanswered", "refused"}
+    assert set(kinds) <= {"no-response", "connection-refused"}
 
 
 @pytest.mark.parametrize("name", ["reordered-segmented.pcap", "retransmitted-segmented.pcap"])
@@ -219,5 +219,5 @@ def test_packets_cut_by_the_snaplen_cost_no_exchange() -> None:
     exchanges, session = read("snaplen-96.pcap")
     assert len(halves(exchanges)) == 53
     assert sum(1 for half in halves(exchanges) if half.missing) == 40
-    assert not [finding for _, finding in session.findings if finding.kind != "gap"]
-    assert not [finding for one in exchanges for finding in one.findings if finding.kind == "skipped"]
+    assert not [finding for _, finding in session.findings if finding.kind != "tcp-gap"]
+    assert not [finding for one in exchanges for finding in one.findings if finding.kind == "undecoded-bytes"]

@@ -151,7 +151,7 @@ def test_a_length_that_claims_the_next_messages_gives_them_back(playbook: Playbo
     long = struct.pack(">i", 2 * len(response(0))) + response(0)[4:]
     playbook << long << response(1) << response(2) << response(3)
     assert playbook.close() == ["0><", "1><", "2><", "3><"]
-    assert playbook.lengths("bad-length") == [len(response(0)) + 4]
+    assert playbook.lengths("invalid-length") == [len(response(0)) + 4]
     assert [half.data for half in playbook.halves("response")] == [response(n)[4:] for n in range(4)]
 
 
@@ -165,7 +165,7 @@ def test_gssapi_tokens_only_come_first(playbook: Playbook) -> None:
 def test_what_was_lost_and_skipped_is_said_with_the_next_exchange(playbook: Playbook) -> None:
     playbook >> request(5) << response(5) >> Lost(10) >> b"rubbish" + request(6) << response(6)
     assert playbook.close() == ["5><", "6><"]
-    assert [finding.kind for finding in playbook.exchanges[1].findings] == ["gap", "skipped"]
+    assert [finding.kind for finding in playbook.exchanges[1].findings] == ["tcp-gap", "undecoded-bytes"]
     assert (
         "10 bytes from the client are missing from the capture before packet" in playbook.exchanges[1].findings[0].text
     )
@@ -175,7 +175,7 @@ def test_what_was_lost_and_skipped_is_said_with_the_next_exchange(playbook: Play
 def test_what_is_odd_at_the_end_is_said_of_the_connection(playbook: Playbook) -> None:
     playbook >> request(5) << response(5) >> b"rubbish"
     playbook.fin()
-    assert [(peers.number, finding.kind) for peers, finding in playbook.session.findings] == [(1, "skipped")]
+    assert [(peers.number, finding.kind) for peers, finding in playbook.session.findings] == [(1, "undecoded-bytes")]
 
 
 def test_a_message_with_a_hole_says_how_much_is_missing(playbook: Playbook) -> None:

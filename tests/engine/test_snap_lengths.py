@@ -45,7 +45,7 @@ def test_no_exchange_is_lost_and_none_is_invented(name: str, most: int) -> None:
     ids = {(one.peers, one.correlation_id): one.client_id for one in whole}
     assert all(one.client_id in (None, ids[one.peers, one.correlation_id]) for one in found)
     kinds = {finding.kind for one in found for finding in one.all_findings()}
-    assert "leftover" not in kinds, "more bytes are missing than are left over"
+    assert "trailing-bytes" not in kinds, "more bytes are missing than are left over"
 
 
 def test_a_client_id_that_was_heard_whole_is_known_where_it_is_cut() -> None:

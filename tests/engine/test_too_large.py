@@ -33,7 +33,7 @@ def asks(size: int, api: int = 0, version: int = 3) -> Talk:
 @pytest.mark.parametrize("size", [REFUSED + 1, MAX_FRAME, MAX_FRAME + 1, (1 << 31) - 1])
 def test_it_is_named_with_its_size_and_the_limit(size: int) -> None:
     _, found = found_in(asks(size))
-    (large,) = [one for one in found if one.kind is Kind.TOO_LARGE]
+    (large,) = [one for one in found if one.kind is Kind.REQUEST_TOO_LARGE]
     assert large.facts == RequestTooLarge("Produce", 3, size, REFUSED)
 
 
@@ -41,9 +41,9 @@ def test_it_is_named_with_its_size_and_the_limit(size: int) -> None:
 def test_a_request_that_brokers_take_is_not(size: int) -> None:
     count, found = found_in(asks(size))
     assert count == 2
-    assert Kind.TOO_LARGE not in {one.kind for one in found}
+    assert Kind.REQUEST_TOO_LARGE not in {one.kind for one in found}
 
 
 def test_what_is_no_request_is_not() -> None:
     _, found = found_in(asks((1 << 31) - 1, api=31_999))
-    assert Kind.TOO_LARGE not in {one.kind for one in found}
+    assert Kind.REQUEST_TOO_LARGE not in {one.kind for one in found}

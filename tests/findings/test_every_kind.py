@@ -34,76 +34,76 @@ ERROR, WARNING, NOTE = Severity
 EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
     kind: (severity, Finding(Kind(kind), *place, facts), text)  # type: ignore[arg-type]
     for kind, severity, place, facts, text in [
-        ("gap", ERROR, ("request", "", None, 100), of.BytesMissing(5),
+        ("tcp-gap", ERROR, ("request", "", None, 100), of.BytesMissing(5),
             "100 bytes from the client are missing from the capture before packet 5"),
-        ("skipped", ERROR, ("request", "", None, 120), of.BytesUnproved(),
+        ("undecoded-bytes", ERROR, ("request", "", None, 120), of.BytesUnproved(),
             "120 bytes from the client belong to no frame that could be proved"),
         ("truncated", ERROR, ("request", TOPIC, 20, 0), of.Stopped(20, faults.TooFewBytes("STRING", 6, 5)),
             f"{TOPIC}: STRING wants 6 bytes, 5 left (byte 24 of the frame, 0x0018)"),
-        ("leftover", ERROR, ("request", "", 18, 2), faults.Leftover(2),
+        ("trailing-bytes", ERROR, ("request", "", 18, 2), faults.Leftover(2),
             "2 bytes left over after the message was complete"),
-        ("bad-length", ERROR, ("request", "topics", 14, 0),
+        ("invalid-length", ERROR, ("request", "topics", 14, 0),
             of.Stopped(14, faults.NegativeLength("NULLABLE_ARRAY", -7)),
             "topics: NULLABLE_ARRAY says a length of -7 (byte 18 of the frame, 0x0012)"),
-        ("bad-value", ERROR, ("request", "topics", 15, 0),
+        ("invalid-value", ERROR, ("request", "topics", 15, 0),
             of.Stopped(15, faults.EndlessVarint("UNSIGNED_VARINT", 5)),
             "topics: UNSIGNED_VARINT goes on after 5 bytes (byte 19 of the frame, 0x0013)"),
-        ("null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"), "STRING must not be null"),
-        ("not-utf8", ERROR, ("request", TOPIC, 20, 1), faults.NotUtf8("STRING"), "STRING is not valid UTF-8"),
+        ("unexpected-null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"), "STRING must not be null"),
+        ("invalid-utf8", ERROR, ("request", TOPIC, 20, 1), faults.NotUtf8("STRING"), "STRING is not valid UTF-8"),
         ("non-minimal-varint", WARNING, ("request", "topics", 15, 2), faults.LongVarint(1, 2), "1 written in 2 bytes"),
         ("unknown-api", ERROR, ("request", "body", 14, 4), faults.NoApi(31_999, 4),
             "kdbg has no grammar for API key 31999; 4 bytes of body left unread"),
         ("unknown-version", ERROR, ("request", "body", 17, 1), faults.NoVersion("Metadata", 99, 1),
             "kdbg has no grammar for version 99 of Metadata; 1 bytes of body left unread"),
-        ("fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"), "done by the proxy: Fetch: delay 500ms"),
+        ("injected-fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"), "done by the proxy: Fetch: delay 500ms"),
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
         ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
-        ("unused-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
+        ("reserved-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
             "reserved bit 7 is set"),
-        ("crc", ERROR, ("request", f"{BATCH}.crc", 58, 4),
+        ("crc-mismatch", ERROR, ("request", f"{BATCH}.crc", 58, 4),
             faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
             "batch: stored CRC-32C 0x00000001, computed 0xdc16b1e2"),
-        ("compression", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
+        ("decompression-failed", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
             faults.CodecFault("gzip", faults.Refused("incorrect header check")), "gzip: incorrect header check"),
-        ("record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "not a record batch or message"),
-        ("payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
+        ("malformed-record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "not a record batch or message"),
+        ("malformed-payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
             of.InPayload("ConsumerProtocolSubscription", of.Stopped(2, faults.TooFewBytes("INT32", 4, 0)), False),
             "protocols[0].metadata.topics: no ConsumerProtocolSubscription: INT32 wants 4 bytes, 0 left"
             " (byte 59 of the frame, 0x003b)"),
-        ("dialect", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
-        ("quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
+        ("known-variant", NOTE, ("response", "", None, 0), of.KnownForm(UNSUPPORTED), f"this is {UNSUPPORTED}"),
+        ("known-quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
             "the broker does not support this version and falls back to a v0 response, as KIP-511 requires"),
         ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
             "40 bytes from the broker are the end of what was sent before the capture began"),
-        ("too-large", ERROR, ("request", "", 0, 0), of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
+        ("request-too-large", ERROR, ("request", "", 0, 0), of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
             "Produce v3 of 104,857,601 bytes, on which brokers hang up: they take 104,857,600, unless"
             " socket.request.max.bytes says another limit"),
-        ("unanswered", WARNING, ("request", "", None, 0), None, "no response was seen"),
-        ("unasked", WARNING, ("response", "body", 4, 6), ANSWERS,
+        ("no-response", WARNING, ("request", "", None, 0), None, "no response was seen"),
+        ("unsolicited-response", WARNING, ("response", "body", 4, 6), ANSWERS,
             "the request is not in the capture; the layout perhaps matches a response to Heartbeat v3 (or v1, "
             "2, which look"
             " alike), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
         ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
-        ("refused", WARNING, ("", "", None, 0), of.TurnedDown(1, START * 10**9, START * 10**9 + 10**6),
+        ("connection-refused", WARNING, ("", "", None, 0), of.TurnedDown(1, START * 10**9, START * 10**9 + 10**6),
             "connection refused: nothing listens on that address and port"),
-        ("unreached", WARNING, ("", "", None, 0), of.NobodyThere(3, START * 10**9, (START + 3) * 10**9),
+        ("connection-timeout", WARNING, ("", "", None, 0), of.NobodyThere(3, START * 10**9, (START + 3) * 10**9),
             "no reply to 3 connection attempts (SYN)"),
-        ("encrypted", ERROR, ("", "", None, len(client_hello("kafka.example"))),
+        ("not-decrypted", ERROR, ("", "", None, len(client_hello("kafka.example"))),
             of.Encrypted("TLS 1.3", "", "kafka.example", (), (), (), (), "unanswered"),
             "TLS 1.3 offered, to kafka.example; not decrypted: nobody answered the client's first message, as on a"
             " port without TLS"),
-        ("capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
+        ("damaged-capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
             "the file ends inside packet 4"),
-        ("memory", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
+        ("memory-limit", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
             "given up: more than 512 MiB of what one message becomes; raise the limit with --max-memory"),
-        ("mistake", ERROR, ("request", "", 0, 22),
+        ("encoding-mistake", ERROR, ("request", "", 0, 22),
             of.MessageMistake("sasl-authenticate-after-v0", "SaslAuthenticate", 1, "", "", "certain"),
             "a SaslAuthenticate request after SaslHandshake v0, expected a raw SASL token "
             "(byte 4 of the frame, 0x0004)"),
         ("search-limit", NOTE, ("request", "", None, 0), of.SearchLimit(16, 10),
             "not searched for a mistake: kdbg searches 16 messages that are wrong in the same way within 10 seconds"),
-        ("order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),
+        ("out-of-order", ERROR, ("", "", 0, 0), of.Behind("relative_offset", 10, 20, "offsets"),
             "relative_offset 10 behind 20: offsets only grow"),
     ]
 }  # fmt: skip
@@ -123,7 +123,7 @@ def made(kind: str) -> list[Finding]:
     if kind in OF_FILES:
         entries = b"".join(struct.pack(">ii", 10 * n, 4096 * n) for n in (1, 2, 1))
         return [finding for piece in pieces(entries, f"{0:020}.index") for finding in piece.findings]
-    return found_in(pcap(MADE[kind]())[: -1 if kind == "capture" else None])
+    return found_in(pcap(MADE[kind]())[: -1 if kind == "damaged-capture" else None])
 
 
 def test_no_kind_is_left_out() -> None:
@@ -150,21 +150,21 @@ def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
 
 
 TRAITS: dict[str, set[str]] = {
-    "shifts": {"truncated", "leftover", "bad-length", "bad-value", "null", "tag-order"},
-    "breaks": {"truncated", "bad-length", "bad-value"},
+    "shifts": {"truncated", "trailing-bytes", "invalid-length", "invalid-value", "unexpected-null", "tag-order"},
+    "breaks": {"truncated", "invalid-length", "invalid-value"},
     "harmless": {
-        "not-utf8",
+        "invalid-utf8",
         "non-minimal-varint",
-        "unused-bits",
+        "reserved-bits",
         "unknown-tag",
-        "payload",
-        "dialect",
-        "quirk",
-        "mistake",
+        "malformed-payload",
+        "known-variant",
+        "known-quirk",
+        "encoding-mistake",
         "search-limit",
     },
-    "unread": {"unknown-api", "unknown-version", "unknown-tag", "memory"},
-    "cut": {"truncated", "record-set"},
+    "unread": {"unknown-api", "unknown-version", "unknown-tag", "memory-limit"},
+    "cut": {"truncated", "malformed-record-set"},
 }
 
 
@@ -175,8 +175,8 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
-        "dialect", "quirk", "midstream", "fault", "unknown-tag", "unanswered", "unasked",
-        "non-minimal-varint", "unused-bits", "refused", "unreached", "search-limit",
+        "known-variant", "known-quirk", "midstream", "injected-fault", "unknown-tag", "no-response", "unsolicited-response",
+        "non-minimal-varint", "reserved-bits", "connection-refused", "connection-timeout", "search-limit",
     }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)
@@ -184,5 +184,5 @@ def test_the_exit_status_goes_by_the_severity() -> None:
 
 def test_the_side_of_a_gap_is_the_message_that_its_sender_sends() -> None:
     talk = MADE["truncated"]().lose(40, broker=True).ask("Metadata", 1).answer()
-    gap = next(finding for finding in found_in(pcap(talk)) if finding.kind is Kind.GAP)
+    gap = next(finding for finding in found_in(pcap(talk)) if finding.kind is Kind.TCP_GAP)
     assert (gap.side, gap.text[:24]) == ("response", "40 bytes from the broker")

@@ -137,7 +137,7 @@ def test_a_subscription_that_a_broker_passes_on_may_be_of_another_client() -> No
 def test_other_bytes_left_over_are_an_error_as_before() -> None:
     for body in (b"\0\0\0\0\2\0\0", b"\0\0\0\0\1\0", b"\1\0\0\0\1\0\0"):
         (exchange,) = exchanges(Talk().ask_bytes("Metadata", 13, body).answer())
-        assert {str(one.kind) for one in exchange.all_findings()} - {"mistake"} == {"leftover"}
+        assert {str(one.kind) for one in exchange.all_findings()} - {"encoding-mistake"} == {"trailing-bytes"}
 
 
 @pytest.mark.parametrize("version", [6, 99])

@@ -133,12 +133,13 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     assert beside(Finding(Kind.TRUNCATED, "request", "a.b", 20, 0, few)) == "a.b: STRING wants 6 bytes, 1 left"
     assert beside(Finding(Kind.TRUNCATED, "request", "", 20, 0, few)) == "message: STRING wants 6 bytes, 1 left"
     assert (
-        beside(Finding(Kind.NULL, "request", "a", 2, 2, faults.NullForbidden("STRING"))) == "a: STRING must not be null"
+        beside(Finding(Kind.UNEXPECTED_NULL, "request", "a", 2, 2, faults.NullForbidden("STRING")))
+        == "a: STRING must not be null"
     )
-    assert beside(Finding(Kind.LEFTOVER, "request", "", 2, 1, faults.Leftover(1))) == (
+    assert beside(Finding(Kind.TRAILING_BYTES, "request", "", 2, 1, faults.Leftover(1))) == (
         "1 byte left over after the message was complete"
     )
-    inside = Finding(Kind.PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))
+    inside = Finding(Kind.MALFORMED_PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))
     assert beside(inside) == "a: no B: message: STRING wants 6 bytes, 1 left"
     assert inside.text == f"{beside(inside)} (byte 13 of the frame, 0x000d)"
     assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"

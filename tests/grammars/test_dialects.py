@@ -39,7 +39,7 @@ class TestApiVersions:
         assert (message.version, message.unexplained) == (version, 0)
         assert list(layout(message.grammar)) == list(layout(grammars.api("ApiVersions").at("response", 0)))
         kinds = [finding.kind for finding in message.findings]
-        assert kinds == ["quirk"], "a version that kdbg does not know needs no other finding: it was read whole"
+        assert kinds == ["known-quirk"], "a version that kdbg does not know needs no other finding: it was read whole"
         assert "version 0" in message.findings[0].text
         assert "KIP-511" in message.findings[0].text
 
@@ -61,7 +61,7 @@ class TestApiVersions:
     def test_what_fits_neither_form_is_told_of_the_version_asked_for(self, version: int) -> None:
         message = answered(in_version_0(REFUSAL)[:-1], version)
         assert message.findings
-        assert not {"dialect", "quirk"} & {finding.kind for finding in message.findings}
+        assert not {"known-variant", "known-quirk"} & {finding.kind for finding in message.findings}
         assert message.grammar is grammars.api("ApiVersions").at("response", version)
 
     def test_an_unknown_version_that_is_not_version_0_stays_bytes(self) -> None:
@@ -78,7 +78,7 @@ class TestApiVersions:
         """A count of N in one byte, where N + 1 is due, no tagged fields."""
         message = answered(bytes.fromhex("0000 01 0012 0000 0003 00000005"), version)
         assert message.body == {"error_code": 0, "api_keys": ITEMS, "throttle_time_ms": 5}
-        assert [finding.kind for finding in message.findings] == ["dialect"]
+        assert [finding.kind for finding in message.findings] == ["known-variant"]
         assert "mock broker" in message.findings[0].text
 
     def test_requests_have_no_other_form(self) -> None:
@@ -108,7 +108,7 @@ class TestOffsetCommit:
     def test_the_guides_form_is_read(self) -> None:
         message = kdbg.decode(build(GUIDE, COMMIT), api=8, version=0, direction="request", header=False)
         assert message.body == COMMIT
-        assert [finding.kind for finding in message.findings] == ["dialect"]
+        assert [finding.kind for finding in message.findings] == ["known-variant"]
         assert "0.8 guide" in message.findings[0].text
 
     def test_the_guides_form_by_hand(self) -> None:
@@ -163,7 +163,7 @@ class TestFindCoordinator:
         message = self.read(data.hex())
         assert (message.body, message.unexplained) == ({"error_code": code}, 0)
         (finding,) = message.findings
-        assert finding.kind == "dialect"
+        assert finding.kind == "known-variant"
         assert finding.kind.harmless
         assert "the 0.8 guide" in finding.text
         assert build(message.grammar, message.body) == data

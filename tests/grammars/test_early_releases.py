@@ -38,7 +38,7 @@ def test_bytes_of_the_early_form_are_read_and_it_is_named(api: Api, dialect: Dia
         data = build(early, value)
         message = read(api, 0, dialect.direction, data, header=False)
         if message.findings:
-            assert [finding.kind for finding in message.findings] == ["dialect"]
+            assert [finding.kind for finding in message.findings] == ["known-variant"]
             assert "as Kafka " in message.findings[0].text
             assert message.body == value
         assert build(message.grammar, message.body) == data
@@ -67,7 +67,7 @@ def test_by_hand() -> None:
         "partition_index": 0, "replica_id": 3, "leader_id": 3, "leader_epoch": 5, "preferred_successors": [4],
     }  # fmt: skip
     assert [str(finding) for finding in message.findings] == [
-        "dialect: this is v0 as written by Kafka 2.7, with replica_id"
+        "known-variant: this is v0 as written by Kafka 2.7, with replica_id"
     ]
 
 

@@ -95,7 +95,7 @@ def test_one_byte_more_is_left_over(subject: Subject) -> None:
         for byte in (b"\x00", b"\xff"):
             told = (subject.direction, subject.api.key, subject.version) if isinstance(subject, Spoken) else ("", -1, 0)
             quirk = spare(*told, value, byte)
-            assert subject.problem(data + byte) == ("quirk" if quirk else "leftover", len(data))
+            assert subject.problem(data + byte) == ("known-quirk" if quirk else "trailing-bytes", len(data))
 
 
 @every_flexible_version
@@ -150,7 +150,7 @@ def cuts(length: int) -> list[int]:
 def assert_refused_as_truncated(subject: Subject, data: bytes) -> None:
     """As such, unless the bytes are a whole message in another known form, which then says so."""
     kind, start = subject.problem(data) or ("", None)
-    if isinstance(subject, Spoken) and kind == "dialect":
+    if isinstance(subject, Spoken) and kind == "known-variant":
         forms = [form for _, form in subject.api.dialects_of(subject.direction, subject.version)]
         assert any(not inspect(form, data, header=subject.header).findings for form in forms)
         return

@@ -42,10 +42,10 @@ class Found(NamedTuple):
 
 NOT_CLEAN = {
     "pixie-io/pixie fetch_test.cc:411": Found(
-        ("record-set",), "record-set", "zeros stand where a record set should; the fields around it are right"
+        ("malformed-record-set",), "malformed-record-set", "zeros stand where a record set should; the fields around it are right"
     ),
     "pixie-io/pixie fetch_test.cc:460": Found(
-        ("record-set",), "record-set", "the same, in a flexible version"
+        ("malformed-record-set",), "malformed-record-set", "the same, in a flexible version"
     ),
     "kafka-rust/kafka-rust fetch2.mytopic.nocompression.invalid_crc.kafka.0900": Found(
         ("crc",), "crc", "recorded to have a wrong checksum; the message is decoded nevertheless"
@@ -59,19 +59,19 @@ REFUSED = "a broker that does not know the version asked for answers in version 
 NULL_ARRAY = "a null where the definition has an array that may not be null; sarama writes and accepts it"
 EXPLAINED = {
     "tulios/kafkajs findCoordinator/v0 response": Found(("truncated",), "truncated", STUB),
-    "tulios/kafkajs heartbeat/v0 response": Found(("leftover",), "leftover", STUB),
+    "tulios/kafkajs heartbeat/v0 response": Found(("trailing-bytes",), "trailing-bytes", STUB),
     "tulios/kafkajs initProducerId/v0 response": Found(("truncated",), "truncated", STUB),
     "tulios/kafkajs initProducerId/v1 response": Found(("truncated",), "truncated", STUB),
     "tulios/kafkajs joinGroup/v0 response": Found(("truncated",), "truncated", STUB),
     "tulios/kafkajs joinGroup/v1 response": Found(("truncated",), "truncated", STUB),
-    "tulios/kafkajs leaveGroup/v0 response": Found(("leftover",), "leftover", STUB),
-    "tulios/kafkajs apiVersions/v1 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
-    "tulios/kafkajs apiVersions/v2 response: defaults throttle_time_ms": Found(("dialect",), None, NO_THROTTLE),
-    "tulios/kafkajs apiVersions/v1 response: throws": Found(("quirk",), None, REFUSED),
-    "tulios/kafkajs apiVersions/v2 response: throws": Found(("quirk",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:176": Found(("quirk",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:192": Found(("quirk",), None, REFUSED),
-    "IBM/sarama api_versions_response_test.go:202": Found(("quirk",), None, REFUSED),
+    "tulios/kafkajs leaveGroup/v0 response": Found(("trailing-bytes",), "trailing-bytes", STUB),
+    "tulios/kafkajs apiVersions/v1 response: defaults throttle_time_ms": Found(("known-variant",), None, NO_THROTTLE),
+    "tulios/kafkajs apiVersions/v2 response: defaults throttle_time_ms": Found(("known-variant",), None, NO_THROTTLE),
+    "tulios/kafkajs apiVersions/v1 response: throws": Found(("known-quirk",), None, REFUSED),
+    "tulios/kafkajs apiVersions/v2 response: throws": Found(("known-quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:176": Found(("known-quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:192": Found(("known-quirk",), None, REFUSED),
+    "IBM/sarama api_versions_response_test.go:202": Found(("known-quirk",), None, REFUSED),
     "IBM/sarama describe_log_dirs_response_test.go:180": Found(("null",), "null", NULL_ARRAY),
     "IBM/sarama describe_log_dirs_response_test.go:274": Found(("null",), "null", NULL_ARRAY),
     "IBM/sarama alter_configs_request_test.go:81 body": Found(
@@ -154,7 +154,7 @@ def kinds(message: Message) -> set[str]:
 def allowed(vector: Vector) -> set[str]:
     """The kinds of findings that a clean row may have: none but what PAYLOAD tells of."""
     why = PAYLOAD.get(place(vector))
-    return {"quirk"} if why == NO_OWNED else {"payload"} if why else set()
+    return {"known-quirk"} if why == NO_OWNED else {"malformed-payload"} if why else set()
 
 
 def read_opened(vector: Vector) -> Message:

@@ -85,9 +85,9 @@ def test_raw_is_markdown_whatever_the_colour(cli: Cli) -> None:
     ("arguments", "hint"),
     [
         (["tutorail"], "did you mean 'tutorial'?"),
-        (["leftovers"], "did you mean 'leftover'?"),
+        (["leftovers"], "did you mean 'trailing-bytes'?"),
         (["zzz"], "`kdbg guide` lists them"),
-        (["findings", "leftver"], "did you mean 'leftover'?"),
+        (["findings", "leftver"], "did you mean 'trailing-bytes'?"),
         (["findings", "zzz"], "there are "),
     ],
     ids=str,
@@ -109,13 +109,13 @@ def test_every_kind_of_finding_has_a_section_with_its_severity(cli: Cli, kind: K
 
 
 def test_a_kind_of_finding_as_json(cli: Cli) -> None:
-    (told,) = cli("explain", "leftover", "--format", "json").lines
-    assert (told["kind"], told["severity"]) == ("leftover", "error")
-    assert told["text"] == section("findings", "leftover")
+    (told,) = cli("explain", "trailing-bytes", "--format", "json").lines
+    assert (told["kind"], told["severity"]) == ("trailing-bytes", "error")
+    assert told["text"] == section("findings", "trailing-bytes")
 
 
 def test_a_word_with_more_said_about_it_is_bytes_still() -> None:
-    assert "payload" not in call("explain", "order", "--api", "metadata", "--version", "0").out
+    assert "malformed-payload" not in call("explain", "order", "--api", "metadata", "--version", "0").out
 
 
 def test_headings_inside_blocks_are_none() -> None:
@@ -145,7 +145,7 @@ def test_what_is_longer_than_the_terminal_goes_through_the_pager(tmp_path: Path)
 
 
 def test_what_fits_the_terminal_is_shown_at_once() -> None:
-    shown = on_terminal("guide", "findings", "leftover", lines=50, pager="false")
+    shown = on_terminal("guide", "findings", "trailing-bytes", lines=50, pager="false")
     assert "The message was complete before its length said so" in shown
     assert "###" not in shown
     assert max(map(len, shown.splitlines())) <= 80

@@ -144,7 +144,7 @@ def test_answers_to_nothing_and_what_is_left_over(kept: Any) -> None:
     talk.asked = [("Metadata", 1, 77), ("Metadata", 1, 78)]
     talk.answer(**NOWHERE).answer(**NOWHERE)
     ledgers, session = kept(talk)
-    assert (session.findings["unasked"].count, session.exchanges) == (2, 3)
+    assert (session.findings["unsolicited-response"].count, session.exchanges) == (2, 3)
     ledgers, _ = kept(talk, Talk.in_vain(0, 1000, client=("10.0.0.9", 1), refused=2000))
     assert ledgers.left == []
     assert len(list(ledgers.paths.all())) == 2

@@ -140,7 +140,7 @@ def test_a_connection_is_counted_by_api_and_version() -> None:
     assert 99 not in session.apis
     session.odd("crc", mark())
     session.odd("crc", mark())
-    assert session.findings["crc"].count == 2
+    assert session.findings["crc-mismatch"].count == 2
     assert offered_by({"api_keys": [{"api_key": 3, "min_version": 1, "max_version": 9}, {"api_key": 4}]}) == {3: (1, 9)}
     assert offered_by({}) == {}
     assert [Slow(mark(), 1, 10, first, 99, 30, None).late for first in (39, 40, 41)] == [0, 0, 1]

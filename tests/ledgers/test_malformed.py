@@ -16,7 +16,7 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 def mistake(
     side: Any = "request", sure: str = "certain", kind: str = "crc-range", path: str = "topics[3].name"
 ) -> Finding:
-    return Finding(Kind.MISTAKE, side, path, facts=MessageMistake(kind, "Produce", 9, "1", "2", sure))
+    return Finding(Kind.ENCODING_MISTAKE, side, path, facts=MessageMistake(kind, "Produce", 9, "1", "2", sure))
 
 
 def exchange(answer: str) -> Any:
@@ -34,8 +34,8 @@ def severity(finding: Finding, answer: str = "answered", *beside: Finding) -> Se
 
 
 def test_how_much_a_mistake_matters() -> None:
-    odd, ignored = Finding(Kind.BAD_VALUE, "request"), Finding(Kind.LEFTOVER, "request")
-    elsewhere, records = Finding(Kind.BAD_VALUE, "response"), Finding(Kind.CRC, "response")
+    odd, ignored = Finding(Kind.INVALID_VALUE, "request"), Finding(Kind.TRAILING_BYTES, "request")
+    elsewhere, records = Finding(Kind.INVALID_VALUE, "response"), Finding(Kind.CRC_MISMATCH, "response")
     small = Finding(Kind.UNKNOWN_TAG, "request")
     for finding, answer, beside, expected in (
         (mistake(), "none", [], ERROR), (mistake(), "rejected", [], ERROR), (mistake(), "answered", [], WARNING),
@@ -46,9 +46,9 @@ def test_how_much_a_mistake_matters() -> None:
         (mistake(sure="guess"), "answered", [odd], NOTE), (mistake(sure="likely"), "none", [], ERROR),
         (mistake("response"), "none", [], WARNING), (mistake("response"), "rejected", [], WARNING),
         (mistake("response"), "answered", [records], NOTE), (mistake("response"), "answered", [elsewhere], WARNING),
-        (mistake("response"), "answered", [Finding(Kind.RECORD_SET, "response")], NOTE),
-        (mistake("response"), "answered", [Finding(Kind.COMPRESSION, "response")], NOTE),
-        (mistake(), "answered", [Finding(Kind.CRC, "request")], WARNING),
+        (mistake("response"), "answered", [Finding(Kind.MALFORMED_RECORD_SET, "response")], NOTE),
+        (mistake("response"), "answered", [Finding(Kind.DECOMPRESSION_FAILED, "response")], NOTE),
+        (mistake(), "answered", [Finding(Kind.CRC_MISMATCH, "request")], WARNING),
     ):  # fmt: skip
         assert severity(finding, answer, *beside) is expected, (finding, answer, beside)
 
@@ -59,7 +59,7 @@ def test_mistakes_of_one_kind_are_one() -> None:
     for number, (finding, answer) in enumerate(
         ((first, "answered"), (mistake(path="topics[7].name"), "none"), (mistake(path="name"), "answered"),
          (mistake("response"), "answered"), (mistake(kind="zigzag"), "answered"),
-         (Finding(Kind.CRC, "request"), "none"), (mistake(), "answered")), 1
+         (Finding(Kind.CRC_MISMATCH, "request"), "none"), (mistake(), "answered")), 1
     ):  # fmt: skip
         mistakes.add(finding, Mark(number, 0, 0, 1), exchange(answer), [finding])
     one, *others = mistakes.by_kind.values()

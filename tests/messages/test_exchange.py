@@ -59,15 +59,15 @@ def test_a_message_with_something_odd_is_explained_once(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(room, "read_slowly", noted)
     odd = half(request(5)[:-1])
-    assert [finding.kind for finding in odd.findings(shallow=True)] == ["truncated", "mistake"]
+    assert [finding.kind for finding in odd.findings(shallow=True)] == ["truncated", "encoding-mistake"]
     assert odd.message() is odd.message(shallow=True)
     taken = odd.take()
     assert taken is not None
     taken.body.clear()
-    assert [finding.kind for finding in odd.findings()] == ["truncated", "mistake"]
+    assert [finding.kind for finding in odd.findings()] == ["truncated", "encoding-mistake"]
     assert len(explained) == 1
     odd.forget()
-    assert [finding.kind for finding in odd.findings()] == ["truncated", "mistake"]
+    assert [finding.kind for finding in odd.findings()] == ["truncated", "encoding-mistake"]
     assert len(explained) == 2
 
 
@@ -113,7 +113,7 @@ def test_messages(exchange: Exchange) -> None:
 
 def test_findings_of_both_halves(exchange: Exchange) -> None:
     exchange.request, exchange.response = half(request(5) + b"x"), half(response(5)[:-1], "response")
-    assert [finding.kind for finding in exchange.all_findings()] == ["leftover", "mistake", "truncated"]
+    assert [finding.kind for finding in exchange.all_findings()] == ["trailing-bytes", "encoding-mistake", "truncated"]
 
 
 def test_a_message_that_breaks_off_with_the_capture_is_said_once(exchange: Exchange) -> None:
@@ -126,7 +126,7 @@ def test_findings_of_payloads_are_among_them_unless_it_is_shallow(exchange: Exch
     exchange.request = half(broken, api=11)
     exchange.request.version = 5
     assert exchange.all_findings(shallow=True) == []
-    assert [finding.kind for finding in exchange.all_findings()] == ["payload"]
+    assert [finding.kind for finding in exchange.all_findings()] == ["malformed-payload"]
 
 
 def test_it_says_in_one_line_what_it_is(exchange: Exchange) -> None:

@@ -221,7 +221,7 @@ class TestGuideOf0_8:
         assert len(data) == len(plain) + 8
         message = kdbg.decode(data, api=8, version=0, direction="request", header=False)
         assert message.body["topics"][0]["partitions"][0]["commit_timestamp"] == 77
-        assert [str(finding.kind) for finding in message.findings] == ["dialect"]
+        assert [str(finding.kind) for finding in message.findings] == ["known-variant"]
 
     def test_names_in_snake_case_are_taken_too(self) -> None:
         body = {"required_acks": 1, "timeout": 5}

@@ -65,7 +65,7 @@ def broken(api: str) -> Message:
 @pytest.mark.parametrize("api", SENT)
 def test_the_password_stands_in_a_field_that_is_not_secret(api: str) -> None:
     message = broken(api)
-    assert "leftover" in [finding.kind for finding in message.findings]
+    assert "trailing-bytes" in [finding.kind for finding in message.findings]
     assert PASSWORD.decode() in repr(message.body)
     assert message.misaligned
     assert PASSWORD.decode() not in repr(message.open_body)
@@ -125,6 +125,6 @@ def test_what_is_aligned_is_shown() -> None:
 
 def test_a_broken_message_without_secrets_is_shown() -> None:
     message = read_message(kdbg.grammars.api("Metadata"), 1, "request", COUNT + packed(b"orders") + b"!", header=False)
-    assert [finding.kind for finding in message.findings] == ["leftover"]
+    assert [finding.kind for finding in message.findings] == ["trailing-bytes"]
     assert not message.misaligned
     assert message.open_body == {"topics": [{"name": "orders"}]}

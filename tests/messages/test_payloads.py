@@ -95,7 +95,7 @@ class TestOdd:
         message, metadata = joined(SUBSCRIPTION[:cut])
         assert (type(metadata), metadata) == (bytes, SUBSCRIPTION[:cut])
         (finding,) = message.findings
-        assert (finding.kind, finding.path.split(".")[:2]) == ("payload", ["protocols[0]", "metadata"])
+        assert (finding.kind, finding.path.split(".")[:2]) == ("malformed-payload", ["protocols[0]", "metadata"])
         start = message.size - cut
         assert finding.start is not None
         assert start <= finding.start <= start + cut
@@ -103,7 +103,7 @@ class TestOdd:
 
     def test_it_says_what_should_be_there(self) -> None:
         assert str(joined(SUBSCRIPTION[:9])[0].findings[0]) == (
-            "payload: protocols[0].metadata.topics[0]: no ConsumerProtocolSubscription: STRING wants 6 bytes, 1 left"
+            "malformed-payload: protocols[0].metadata.topics[0]: no ConsumerProtocolSubscription: STRING wants 6 bytes, 1 left"
             " (byte 51 of the frame, 0x0033)"
         )
         assert joined(SUBSCRIPTION + b"!")[0].findings[0].text == (
@@ -126,7 +126,7 @@ class TestOdd:
         ]
         message, metadata = joined(SUBSCRIPTION.replace(b"orders", b"orde\xffs"))
         assert metadata.value["topics"] == ["orde\udcffs"]
-        assert {finding.kind for finding in message.findings} == {"payload"}
+        assert {finding.kind for finding in message.findings} == {"malformed-payload"}
 
     def test_payloads_open_only_so_deep(self) -> None:
         data = b""
@@ -198,7 +198,7 @@ class TestRecords:
 
     def test_a_place_in_decompressed_bytes_is_none_in_the_message(self) -> None:
         message, _ = committed(OFFSET_KEY, OFFSET_VALUE[:-1], attributes=1)
-        assert [(finding.kind, finding.start) for finding in message.findings] == [("payload", None)]
+        assert [(finding.kind, finding.start) for finding in message.findings] == [("malformed-payload", None)]
 
     def test_control_records_open_in_any_topic(self) -> None:
         record = {"key": bytes.fromhex("0000 0001"), "value": bytes.fromhex("0000 00000007")}
@@ -314,7 +314,7 @@ def test_in_real_traffic_everything_opens_and_every_byte_is_named(capture: Any) 
         for half in filter(None, (exchange.request, exchange.response)):
             message = half.message()
             if message is not None and message.payloads:
-                assert not [finding for finding in message.findings if finding.kind == "payload"]
+                assert not [finding for finding in message.findings if finding.kind == "malformed-payload"]
                 agree(message, half.data, exchange)
 
 

@@ -21,7 +21,7 @@ UNNOTICED = {"little-endian integer", "batch length", "tagged fields twice"}
 
 
 def kinds_of(exchange: kdbg.Exchange) -> set[str]:
-    return {getattr(one.facts, "kind", "") for one in exchange.all_findings() if one.kind is Kind.MISTAKE}
+    return {getattr(one.facts, "kind", "") for one in exchange.all_findings() if one.kind is Kind.ENCODING_MISTAKE}
 
 
 def captured(made: list[Made], path: Path) -> list[set[str]]:

@@ -47,7 +47,7 @@ def test_the_mistake_is_a_finding_with_its_field_and_byte(made: list[tuple[str, 
     found = set()
     for name, one in made:
         for finding in decoded(one, one.frame, "collect").findings:
-            if finding.kind is Kind.MISTAKE:
+            if finding.kind is Kind.ENCODING_MISTAKE:
                 assert finding.start is not None, name
                 assert 0 <= finding.start <= len(one.frame), name
                 assert finding.byte == finding.start + 4
@@ -69,7 +69,7 @@ def test_the_body_has_the_fields_before_the_mistake(made: list[tuple[str, Made]]
 
 def test_strict_raises_where_collect_has_a_finding_that_is_not_harmless(made: list[tuple[str, Made]]) -> None:
     for name, one in made:
-        odd = [each for each in decoded(one, one.frame, "collect").findings if each.kind is not Kind.MISTAKE]
+        odd = [each for each in decoded(one, one.frame, "collect").findings if each.kind is not Kind.ENCODING_MISTAKE]
         if any(not each.kind.harmless for each in odd):
             with pytest.raises(kdbg.WireError):
                 decoded(one, one.frame, "strict")

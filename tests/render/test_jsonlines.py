@@ -28,7 +28,7 @@ from ..traffic import START, Talk, framed, pcap
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted((MAIN / "captures").glob("*.pcap*"))
-CLEAN = {"dialect", "unknown-tag", "not-utf8", "non-minimal-varint"}
+CLEAN = {"known-variant", "unknown-tag", "invalid-utf8", "non-minimal-varint"}
 """Findings of messages that were read whole."""
 
 
@@ -70,7 +70,7 @@ class TestContract:
         assert orphan["response"]["body"] is None
         assert orphan["response"]["size"] == 11
         assert (last["response"], last["latency_ms"]) == (None, None)
-        assert last["notes"] == ["unanswered: no response was seen"]
+        assert last["notes"] == ["no-response: no response was seen"]
 
     def test_packets_are_those_of_the_first_and_last_byte(self) -> None:
         (found,) = objects(Talk(most=10).ask("Metadata", 1, topics=[{"name": "t" * 50}]).answer())
@@ -114,7 +114,7 @@ class TestContract:
         (found,) = objects(talk)
         assert found["request"]["body"]["tagged_fields"] == {"7": {"base64": "eA=="}}
         assert found["request"]["body"]["topics"] == [{"name": {"base64": "/w=="}}]
-        assert [note.partition(":")[0] for note in found["notes"]] == ["not-utf8", "unknown-tag"]
+        assert [note.partition(":")[0] for note in found["notes"]] == ["invalid-utf8", "unknown-tag"]
 
     def test_tokens_without_headers_have_no_key(self) -> None:
         lines = [json.loads(json_line(each)) for each in kdbg.read(MAIN / "captures" / "sasl-plain-raw.pcap")]
@@ -209,7 +209,7 @@ class TestLines:
         (found,) = objects(Talk().ask_bytes("Metadata", 1, b"\0\0\0\1\0\6order").answer(controller_id=2))
         byte = found["request"]["size"] - 11 + 6
         truncated, mistake = found["findings"]
-        assert (mistake["kind"], mistake["path"]) == ("mistake", "topics[0].name")
+        assert (mistake["kind"], mistake["path"]) == ("encoding-mistake", "topics[0].name")
         assert truncated == {
             "kind": "truncated", "severity": "error", "side": "request", "path": "topics[0].name",
             "offset": byte,
@@ -217,7 +217,7 @@ class TestLines:
         }  # fmt: skip
         assert found["notes"] == [f"{finding['kind']}: {finding['text']}" for finding in found["findings"]]
         (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)))[0]["findings"]
-        assert (dialect["kind"], dialect["severity"], dialect["side"]) == ("dialect", "note", "response")
+        assert (dialect["kind"], dialect["severity"], dialect["side"]) == ("known-variant", "note", "response")
         assert (dialect["path"], dialect["offset"]) == ("", None)
 
     def test_errors_have_their_names_and_what_they_are_of(self) -> None:
@@ -266,7 +266,7 @@ class TestLines:
         assert data[-1] == 0
         data[-1] = 1  # -1 as a varint: no headers at all
         message = read(grammars.api("Produce"), 3, "request", bytes(data), header=False)
-        assert "crc" in [finding.kind for finding in message.findings]
+        assert "crc-mismatch" in [finding.kind for finding in message.findings]
         assert json.loads(dump(json_body(message)))["topic_data"][0]["name"] == "t"
 
 

@@ -99,7 +99,7 @@ class TestTree:
         text = shown(fetched("__consumer_offsets", record), "tree")
         assert '├── value  "?"' in text
         assert '└── headers  "trace" = "7"' in text
-        assert "✗ payload: responses[0].partitions[0].records[0].records[0].value" in text
+        assert "✗ malformed-payload: responses[0].partitions[0].records[0].records[0].value" in text
 
 
 class TestHexdump:

@@ -63,7 +63,7 @@ def test_the_newest_time_of_a_batch(newest: int, time: str) -> None:
         (batch(0, attributes=0x40), "delete horizon"),
         (batch(0, partition_leader_epoch=0), "e0"),
         (message(0, 1, attributes=0x08), "append time"),
-        (message(0, 0, attributes=0x08), "✗ unused-bits"),
+        (message(0, 0, attributes=0x08), "✗ reserved-bits"),
     ],
     ids=["nothing", "append time", "transaction", "delete horizon", "leader epoch", "magic 1", "magic 0"],
 )

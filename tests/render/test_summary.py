@@ -123,9 +123,9 @@ def test_what_stands_for_the_api() -> None:
 def test_of_several_findings_errors_are_told_first() -> None:
     (exchange,) = kdbg.read(io.BytesIO(pcap(Talk().ask("ApiVersions", 0).answer())))
     for kinds, told in (
-        ((Kind.DIALECT, Kind.UNANSWERED), "dialect"),
-        ((Kind.UNANSWERED, Kind.DIALECT), "unanswered"),
-        ((Kind.DIALECT, Kind.CRC, Kind.GAP), "crc"),
+        ((Kind.KNOWN_VARIANT, Kind.NO_RESPONSE), "known-variant"),
+        ((Kind.NO_RESPONSE, Kind.KNOWN_VARIANT), "unanswered"),
+        ((Kind.KNOWN_VARIANT, Kind.CRC_MISMATCH, Kind.TCP_GAP), "crc"),
     ):
         exchange.findings[:] = [Finding(kind) for kind in kinds]
         assert Summary(PIPE, {})(exchange)[59:].split()[1] == told
@@ -163,14 +163,14 @@ def test_what_went_wrong_comes_first_with_what_it_is_of() -> None:
         "✗ NOT_LEADER_OR_FOLLOWER a/0-2 ✗ UNKNOWN_TOPIC_OR_PARTITION a/3 4 records"
     ]
     assert about(Talk().ask("Heartbeat", 0).answer(error_code=4711)) == ["✗ error 4711 generation 0"]
-    assert about(Talk().ask_bytes("Metadata", 1, b"\0\0\0\0!").answer()) == ["✗ leftover"]
-    assert about(produce(("t", [0]))) == ["! unanswered t/0 1 record"]
-    assert about(Talk().ask("ApiVersions", 0).answer().reply(framed(bytes(8))))[1] == "! unasked"
+    assert about(Talk().ask_bytes("Metadata", 1, b"\0\0\0\0!").answer()) == ["✗ trailing-bytes"]
+    assert about(produce(("t", [0]))) == ["! no-response t/0 1 record"]
+    assert about(Talk().ask("ApiVersions", 0).answer().reply(framed(bytes(8))))[1] == "! unsolicited-response"
 
 
 def test_an_error_and_a_finding_are_both_told() -> None:
     assert about(Talk().ask("Heartbeat", 0).answer_bytes(b"\0\x19!")) == [
-        "✗ UNKNOWN_MEMBER_ID ✗ leftover ✗ mistake generation 0"
+        "✗ UNKNOWN_MEMBER_ID ✗ trailing-bytes ✗ encoding-mistake generation 0"
     ]
 
 
@@ -187,7 +187,7 @@ def test_on_a_terminal_what_went_wrong_is_never_cut() -> None:
 def test_what_is_wrong_is_red_and_normal_steps_are_dim() -> None:
     look = Look("STANDARD")
     shown = lines(produce(("t", [0])), look=look)[0]
-    assert shown.endswith(look.paint("note", "! unanswered") + " t/0 1 record")
+    assert shown.endswith(look.paint("note", "! no-response") + " t/0 1 record")
     (shown,) = lines(failed(t1=6), look=look)
     assert look.paint("bad", "✗ NOT_LEADER_OR_FOLLOWER t/1") + " · t/0,2,3" in shown
     step = lines(Talk().ask("Heartbeat", 0, group_id="g").answer(error_code=27), look=look)[0]
@@ -232,7 +232,7 @@ def test_how_long_an_answer_may_be_held_back_is_told_where_it_took_long() -> Non
 
     assert fetch(5) == [""]
     assert fetch(400) == ["wait 500ms"]
-    assert about(Talk().ask("Fetch", 4, max_wait_ms=90_000, min_bytes=1, topics=[])) == ["! unanswered wait 1.5min"]
+    assert about(Talk().ask("Fetch", 4, max_wait_ms=90_000, min_bytes=1, topics=[])) == ["! no-response wait 1.5min"]
 
 
 def test_many_partitions_take_no_longer_than_few() -> None:

@@ -123,7 +123,7 @@ def test_entries_of_an_index_have_the_offset_they_are_for() -> None:
 )
 def test_entries_out_of_order(data: bytes, name: str, text: str) -> None:
     (odd,) = [piece for piece in pieces(data, f"{0:020}.{name}") if piece.findings]
-    assert (odd.findings[0].kind, odd.findings[0].text) == ("order", text)
+    assert (odd.findings[0].kind, odd.findings[0].text) == ("out-of-order", text)
 
 
 def test_an_index_that_was_set_aside_ends_in_zeros() -> None:
@@ -133,7 +133,7 @@ def test_an_index_that_was_set_aside_ends_in_zeros() -> None:
 
 def test_zeros_that_entries_follow_are_damage() -> None:
     found = pieces(INDEX[:8] + bytes(16) + INDEX[8:], f"{0:020}.index")
-    assert findings(found) == [(8, "skipped")]
+    assert findings(found) == [(8, "undecoded-bytes")]
     assert len(found) == 6
 
 
@@ -167,7 +167,7 @@ def test_what_texts_say() -> None:
 def test_a_checkpoint_with_too_few_lines() -> None:
     found = pieces(EPOCHS[:-7], "leader-epoch-checkpoint")
     assert [str(finding) for piece in found for finding in piece.findings] == [
-        "bad-length: the file declares 2 lines but has 1"
+        "invalid-length: the file declares 2 lines but has 1"
     ]
 
 

@@ -50,7 +50,7 @@ def test_garbage_is_passed_over_in_one_finding(garbage: bytes, place: int) -> No
     found = pieces(WHOLE[:at] + garbage + WHOLE[at:])
     assert [piece.data for piece in found if piece.whole] == ENTRIES
     (odd,) = (piece for piece in found if not piece.whole)
-    assert (odd.position, odd.data, odd.findings[0].kind) == (at, garbage, "skipped")
+    assert (odd.position, odd.data, odd.findings[0].kind) == (at, garbage, "undecoded-bytes")
 
 
 @pytest.mark.parametrize("left", [1, 20, 60, 100])
@@ -88,7 +88,7 @@ def test_an_entry_inside_the_value_of_a_damaged_one_is_not_taken_for_the_next() 
 
 def test_offsets_that_do_not_grow_are_a_finding() -> None:
     found = pieces(batch(4) + batch(2))
-    assert findings(found) == [(len(batch(4)), "order")]
+    assert findings(found) == [(len(batch(4)), "out-of-order")]
     assert found[1].findings[0].text == "offset 2 behind 5: offsets only grow"
 
 
@@ -112,7 +112,7 @@ def test_a_half_written_entry_in_a_file_that_was_set_aside() -> None:
     file = opened(batch(0) + half + bytes(1 << 20))
     first, odd, padding = file.pieces()
     assert (first.data, odd.data[:300], padding.padding) == (batch(0), half, True)
-    assert [finding.kind for finding in file.kind.message(odd).findings] == ["crc", "record-set"]
+    assert [finding.kind for finding in file.kind.message(odd).findings] == ["crc-mismatch", "malformed-record-set"]
 
 
 def test_memory_does_not_grow_with_the_file() -> None:

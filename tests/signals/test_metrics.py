@@ -71,7 +71,7 @@ def test_numbers_are_those_of_stats(cli: Cli, path: Path) -> None:
     assert +by(found.get("kdbg_records_total", {}), "api") == wanted("records", "api")
     (total,) = [row for row in cli("stats", path, "-f", "json").lines if row["table"] == "total"]
     findings = by(found.get("kdbg_findings_total", {}), "finding")
-    assert findings[("unanswered",)] == total["unanswered"]
+    assert findings[("no-response",)] == total["no-response"]
     lines = cli("decode", path, "-f", "json").lines
     late = Counter((line["api"] or module.UNKNOWN,) for line in lines if line["latency_ms"] is not None)
     assert by(found.get("kdbg_latency_seconds_count", {}), "api") == late

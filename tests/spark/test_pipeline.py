@@ -52,7 +52,7 @@ def test_problems_are_the_findings_of_the_json(run: Run) -> None:
     out, _ = run(SHIPPED)
     lines = (line for path in SHIPPED for line in call("decode", path, "--format", "json").lines)
     told = [
-        tuple(value for name, value in found.items() if name != "quirk")  # which the text says as well
+        tuple(value for name, value in found.items() if name != "known-quirk")  # which the text says as well
         for line in lines for found in line["findings"]
     ]  # fmt: skip
     question = """
@@ -106,7 +106,7 @@ def test_times_that_no_calendar_has(run: Run, tmp_path: Path) -> None:
     out, outcome = run([capture])
     assert outcome.counts["exchanges"] == 1
     assert ask(out, "SELECT api, epoch(request_time), date FROM {exchanges}") == [("Metadata", 0, date(1970, 1, 1))]
-    ((text,),) = ask(out, "SELECT text FROM {problems} WHERE kind = 'capture'")
+    ((text,),) = ask(out, "SELECT text FROM {problems} WHERE kind = 'damaged-capture'")
     assert "outside of the years 1970 to 2262" in text
 
 

@@ -129,7 +129,7 @@ def test_what_is_known_of_a_connection_comes_back_as_it_was() -> None:
         "caf\udcc3",
         ("x", None),
         None,
-        [Finding(Kind.GAP, "request", "", 1, 2, BytesMissing(7))],
+        [Finding(Kind.TCP_GAP, "request", "", 1, 2, BytesMissing(7))],
         rest,
     )
     back = Told.load(told.dump())

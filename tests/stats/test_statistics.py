@@ -29,7 +29,7 @@ INCIDENTS = CAPTURES.parents[1] / "shared" / "incidents"
 FILES = [*SHIPPED, *SHARED]
 WIDE = [name for name, one in DIMENSIONS.items() if one.of is not None]
 INNER = [name for name in DIMENSIONS if name not in WIDE]
-SUMS = ("exchanges", "request_bytes", "response_bytes", "unanswered", "findings")
+SUMS = ("exchanges", "request_bytes", "response_bytes", "no-response", "findings")
 """Measures that an exchange has as a whole; the others belong to one cell of it."""
 
 

@@ -237,7 +237,7 @@ def test_a_request_without_an_answer() -> None:
     talk.asked.pop(0)
     unwanted, unanswered = tables_of(talk)["exchanges"]
     assert some(unwanted, "answered", "response_bytes", "latency_us", "notes") == [False, None, None, []]
-    assert some(unanswered, "answered", "notes") == [None, ["unanswered: no response was seen"]]
+    assert some(unanswered, "answered", "notes") == [None, ["no-response: no response was seen"]]
 
 
 def test_secrets_stand_in_no_table() -> None:

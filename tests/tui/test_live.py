@@ -262,7 +262,7 @@ async def passes_on_one_and_all(live: Live, tmp_path: Path) -> None:
         await live.answered(client)
     assert live.app.held.count == 0
     seen = await live.exchange("Produce")
-    assert [finding.kind.value for finding in seen.findings] == ["fault"]
+    assert [finding.kind.value for finding in seen.findings] == ["injected-fault"]
 
 
 async def drops(live: Live, tmp_path: Path) -> None:

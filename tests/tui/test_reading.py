@@ -267,7 +267,7 @@ def test_what_stands_in_a_feed_of_captures(read: Read) -> None:
     first = contents.about(0)
     assert (first[0].text, first[0].style) == ("✗ UNSUPPORTED_VERSION", "dim")
     assert contents.about(5) == [Piece("orders/0 1 record")]
-    assert contents.about(100) == [Piece("✗ leftover", "bad"), Piece("rides/0-3")]
+    assert contents.about(100) == [Piece("✗ trailing-bytes", "bad"), Piece("rides/0-3")]
     for position, file in ((0, "a.pcap"), (57, "a.pcap"), (58, "b.pcap")):
         looked = contents.look_at(position)
         assert (looked.position, looked.file) == (position, file)

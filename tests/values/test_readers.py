@@ -265,7 +265,10 @@ class TestIds:
 
 def test_null_stays_null_whatever_reads() -> None:
     for reader in READERS:
-        assert Chosen([Choice("value", reader)], Given([ForTopic("*", "value", ORDER)]))(None, VALUE).kind == "null"
+        assert (
+            Chosen([Choice("value", reader)], Given([ForTopic("*", "value", ORDER)]))(None, VALUE).kind
+            == "unexpected-null"
+        )
 
 
 def test_the_last_choice_that_fits_the_topic_counts() -> None:

@@ -75,7 +75,7 @@ class Linter:
     def _found(self, finding: Finding, mark: Mark, about: str) -> None:
         """Take a finding of the decoding."""
         if isinstance(finding.facts, (AnsweredUnasked, AnsweredUnaskedLate)):
-            self._note("acks0-answered", mark, broker=True)
+            self._note("acks0-response", mark, broker=True)
             return
         lint = BY_FINDING.get(finding.kind)
         if lint is not None and finding.side:
@@ -92,7 +92,7 @@ class Linter:
             return
         offered = session.offered.get(key)
         if session.offered and (offered is None or not offered[0] <= version <= offered[1]):
-            self._note("version-not-offered", mark, f"{name} v{version}")
+            self._note("unsupported-version", mark, f"{name} v{version}")
         no_choice = offered is not None and version >= offered[1]
         if not no_choice and releases.since(name, version) is not None and releases.has(name, version, NEW) is False:
             last = releases.until(name, version)
@@ -138,13 +138,13 @@ class Linter:
                 known = self._led.entry(key, partial(list, (leader,)))
                 if known is not None:
                     if leader < known[0]:
-                        self._note("leader-epoch-back", mark, name)
+                        self._note("leader-epoch-decreased", mark, name)
                     known[0] = leader
 
     def metadata(self, mark: Mark, asked: dict[str, Any], exchange: Exchange) -> None:
         """Look at a request of Metadata."""
         if asked.get("topics") and asked.get("allow_auto_topic_creation"):
-            self._note("creates-topics", mark)
+            self._note("topic-auto-creation", mark)
 
     def remarks(self) -> list[Remark]:
         """Return what was found, by party, the most serious first; look at what the ledgers know at the end."""
@@ -191,7 +191,7 @@ class Linter:
                 self._note("client-id-changes", first)
             known = (session.client_id, session.peers.client[0]) in asked
             if session.opened and session.apis and not known and not is_broker(book, session):
-                self._note("no-version-request", first)
+                self._note("no-api-versions-request", first)
             if session.mechanism == "PLAIN" and session.peers.tls is None:
                 self._note("plain-without-tls", first)
             yield
@@ -201,7 +201,7 @@ class Linter:
             epochs = sorted(producer.epochs.items())
             for (_, older), (_, newer) in pairwise(epochs):
                 if older.last is not None and older.last.time > newer.since:
-                    self._note("producer-epoch-back", older.last, f"producer id {producer.producer_id}")
+                    self._note("producer-epoch-decreased", older.last, f"producer id {producer.producer_id}")
             yield
         for group in book.groups.values():
             for member in group.known_members():
@@ -212,7 +212,7 @@ class Linter:
                     )  # it may have been stopped once
                     apart = whole / (beats.count - 2)
                     if apart > SLACK * limit / 3:
-                        self._note("heartbeat-too-seldom", beats.first, f"group {group.name}")
+                        self._note("heartbeat-interval-too-long", beats.first, f"group {group.name}")
                 yield
 
 

@@ -41,6 +41,7 @@ def remark_object(remark: Remark) -> dict[str, Any]:
     first, lint = remark.first, remark.lint
     return {
         "code": lint.code,
+        "old_code": lint.old_code,
         "severity": lint.severity.value,
         "what": lint.what,
         "who": {name: value for name, value in remark.party._asdict().items() if value},

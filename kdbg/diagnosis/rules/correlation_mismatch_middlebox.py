@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...findings.kinds import Severity
+from ...findings.kinds import Kind, Severity
 from ...ledgers.marks import Seen
 from ..case import Case, Rule
 from ..looking import evidence, who
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def mixed_up(session: Session) -> bool:
     """Return whether a whole connection has answers to nothing, and requests without an answer."""
     path = session.path
-    if path is None or not path.opened or any(way.unseen for way in path.ways) or session.findings.get("gap"):
+    if path is None or not path.opened or any(way.unseen for way in path.ways) or session.findings.get(Kind.TCP_GAP):
         return False
-    return bool(session.unasked or session.findings.get("unasked") or session.findings.get("order")) and (
-        session.unanswered_count > 0 or bool(session.findings.get("order"))
-    )
+    return bool(
+        session.unasked or session.findings.get(Kind.UNSOLICITED_RESPONSE) or session.findings.get(Kind.OUT_OF_ORDER)
+    ) and (session.unanswered_count > 0 or bool(session.findings.get(Kind.OUT_OF_ORDER)))
 
 
 def find(book: Ledgers) -> Iterator[Case]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...findings.kinds import Severity
+from ...findings.kinds import Kind, Severity
 from ..case import Case, Rule
 from ..looking import evidence, failures, who
 
@@ -25,7 +25,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             evidence(one.seen, "error_code"), facts={"how": "is written by"}, weight=2.5,
         )  # fmt: skip
     for session in book.sessions.values():
-        damaged = session.findings.get("crc")
+        damaged = session.findings.get(Kind.CRC_MISMATCH)
         if damaged is None or not session.used(FETCH).seen or session.used(PRODUCE).seen:
             continue
         topics = [topic for (number, topic, _), one in book.fetched.items() if number == session.peers.number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...findings.kinds import Severity
+from ...findings.kinds import Kind, Severity
 from ...ledgers.marks import Mark
 from ..case import Case, Rule, Who
 from ..looking import evidence, failures
@@ -46,7 +46,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         if offset is None:
             offset = max(set(starts), key=starts.count)
         marks = [mark for _, fetched in all for mark in (fetched.stuck.marks or fetched.with_data.marks)[:3]]
-        damaged = bool(failures(book, (2, 87), (1,))) or any(one.findings.get("crc") for one, _ in all)
+        damaged = bool(failures(book, (2, 87), (1,))) or any(one.findings.get(Kind.CRC_MISMATCH) for one, _ in all)
         session = all[0][0]
         yield rule.case(
             Who(client or None, session.peers.client[0], topic=topic, partition=partition, group=group),

@@ -39,7 +39,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     """Look for alerts about certificates, and for encrypted alerts in the middle of a handshake."""
     told: dict[int, tuple[str, Encrypted]] = {}
     for peers, finding in book.left:
-        if finding.kind is Kind.ENCRYPTED and isinstance(finding.facts, Encrypted):
+        if finding.kind is Kind.NOT_DECRYPTED and isinstance(finding.facts, Encrypted):
             alert = next(
                 (name for name in finding.facts.client_alerts if any(one in name.lower() for one in OF_CERTIFICATES)),
                 "",

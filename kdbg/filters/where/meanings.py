@@ -7,13 +7,14 @@ compared with codes become the codes.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from ... import grammars
 from ...errors import InputError, UnknownApi
 from ...findings import Kind
+from ...findings.kinds import OLD_NAMES
 from ...grammars.errors import ERRORS
 from .shapes import OPEN, OWN, Shape, Words
 from .tree import BOOL, LIST, MAP, NUMBER, Call, Constant, Items, Loop, Name, Node, Select
@@ -155,19 +156,20 @@ def _refuse_unlike(node: Call, args: tuple[Node, ...], one: Shape, other: Shape)
 
 
 def _named(value: Node, like: Shape, beside: Node) -> Node:
-    """Return a text that stands beside names of a kind: it must be one of them; of an error code, its number."""
+    """Return a text compared with names: it must be one of them. An error code's number, an old name's new one."""
     if not like.words or not isinstance(value, Constant) or not isinstance(value.value, str):
         return value
     known = NAMES[like.words]()
     if value.value in known:
-        return replace(value, kind=NUMBER, value=known[value.value]) if like.words == "code" else value
+        meant = known[value.value]
+        return replace(value, kind=NUMBER if isinstance(meant, int) else value.kind, value=meant)
     near = next((name for name in known if name.lower() == value.value.lower()), None)
     close = [near] if near else _near(value.value, like.words, known)
     hint = f"; did you mean {' or '.join(repr(one) for one in close)}?" if close else ""
     raise InputError(f"{text(beside)} can never be {value.value[:60]}{hint}")
 
 
-def _near(name: str, words: Words, known: Mapping[str, int]) -> list[str]:
+def _near(name: str, words: Words, known: Mapping[str, str | int]) -> list[str]:
     if words == "api":
         try:
             return [grammars.api(name).name]
@@ -176,13 +178,13 @@ def _near(name: str, words: Words, known: Mapping[str, int]) -> list[str]:
     return difflib.get_close_matches(name.upper() if words != "finding" else name, known, n=2)
 
 
-NAMES = {
-    "api": lambda: {name: key for key, name in grammars.api_names().items()},
-    "error": lambda: {error.name: error.code for error in ERRORS.values()},
+NAMES: dict[str, Callable[[], Mapping[str, str | int]]] = {
+    "api": lambda: {name: name for name in grammars.api_names().values()},
+    "error": lambda: {error.name: error.name for error in ERRORS.values()},
     "code": lambda: {name: error.code for error in ERRORS.values() for name in (error.name, *error.former_names)},
-    "finding": lambda: {kind.value: 0 for kind in Kind},
+    "finding": lambda: {name: Kind(name).value for name in (*Kind, *OLD_NAMES)},
 }
-"""By what they name, the names there are."""
+"""By what they name: every name that is accepted, and the value that it is compared as."""
 
 
 def _either(kinds: Iterable[str]) -> str:

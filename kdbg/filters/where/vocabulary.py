@@ -83,8 +83,8 @@ def _errors(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
 
 def _findings(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
     return [
-        {"kind": one.kind.value, "severity": one.severity.value, "side": one.side, "path": one.path,
-         "offset": one.byte, "text": one.text}
+        {"kind": one.kind.value, "old_kind": one.kind.old_name, "severity": one.severity.value,
+         "side": one.side, "path": one.path, "offset": one.byte, "text": one.text}
         for one in exchange.all_findings()
     ]  # fmt: skip
 
@@ -145,7 +145,7 @@ def _error_shape() -> Shape:
 
 
 def _finding_shape() -> Shape:
-    texts = {name: Shape({TEXT}) for name in ("severity", "side", "path", "text")}
+    texts = {name: Shape({TEXT}) for name in ("old_kind", "severity", "side", "path", "text")}
     return Shape({LIST}, items=_fields(kind=Shape({TEXT}, words="finding"), offset=Shape({NUMBER}), **texts))
 
 

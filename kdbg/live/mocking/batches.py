@@ -84,10 +84,10 @@ def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> BatchMista
         return _certain("wrong-base-offset", INVALID_RECORD, actual=batch["base_offset"], expected=0)
     if size > LARGEST:
         return BatchMistake(f"the batch has {size:,} bytes; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
-    crc = next((one for one in findings if one.kind is Kind.CRC), None)
+    crc = next((one for one in findings if one.kind is Kind.CRC_MISMATCH), None)
     if crc is not None:
         return BatchMistake(crc.text, CORRUPT_MESSAGE, True)
-    broken = next((one for one in findings if one.kind is Kind.RECORD_SET), None)
+    broken = next((one for one in findings if one.kind is Kind.MALFORMED_RECORD_SET), None)
     if broken is not None and (count <= 0 or last != count - 1):
         return BatchMistake(broken.text, INVALID_RECORD, True)
     if count <= 0:
@@ -104,10 +104,19 @@ def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> BatchMista
 def _inside(batch: Mapping[str, Any], findings: Sequence[Finding], latest: int | None) -> BatchMistake | None:
     """Return what is wrong in the records of a batch. Of a compressed one, brokers do not check record lengths."""
     codec = batch["attributes"] & CODEC_MASK
-    broken = next((one for one in findings if one.kind in (Kind.COMPRESSION, Kind.RECORD_SET, Kind.NULL)), None)
+    broken = next(
+        (
+            one
+            for one in findings
+            if one.kind in (Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.UNEXPECTED_NULL)
+        ),
+        None,
+    )
     if broken is not None:
         unchecked = codec and isinstance(broken.facts, Stopped) and isinstance(broken.facts.fault, LengthUnfilled)
-        code = UNKNOWN_SERVER_ERROR if broken.kind is Kind.COMPRESSION else NONE if unchecked else INVALID_RECORD
+        code = (
+            UNKNOWN_SERVER_ERROR if broken.kind is Kind.DECOMPRESSION_FAILED else NONE if unchecked else INVALID_RECORD
+        )
         return BatchMistake(broken.text, code, True)
     records = batch.get("records") or ()
     late = next((one["timestamp"] for one in records if latest is not None and one["timestamp"] > latest), None)

@@ -219,5 +219,5 @@ def _can_be_said(message: Message) -> bool:
     api, direction, version = message.api, message.direction, message.version
     if api.headerless or version not in api.versions or not api.reads(direction, version):
         return False
-    odd = any(not (one.kind.harmless or one.kind is Kind.LEFTOVER) for one in message.findings)
+    odd = any(not (one.kind.harmless or one.kind is Kind.TRAILING_BYTES) for one in message.findings)
     return message.grammar is api.at(direction, version) and not odd

@@ -27,7 +27,7 @@ SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """Names and versions of clients (KIP-511)."""
 TOPIC: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}$")
 NEEDS_GROUP: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
-UNREADABLE: Final = frozenset({Kind.TRUNCATED, Kind.BAD_LENGTH, Kind.BAD_VALUE, Kind.NULL})
+UNREADABLE: Final = frozenset({Kind.TRUNCATED, Kind.INVALID_LENGTH, Kind.INVALID_VALUE, Kind.UNEXPECTED_NULL})
 """Findings about fields at which a broker stops reading."""
 
 
@@ -64,7 +64,7 @@ def rejections(message: Message, latest: int | None = None) -> list[Rejection]:
     """
     parts = list(_partitions(message))
     inside = tuple(f"{path}[" for path, _, _ in parts)
-    errors = (one for one in message.findings if one.kind.is_error and one.kind is not Kind.MISTAKE)
+    errors = (one for one in message.findings if one.kind.is_error and one.kind is not Kind.ENCODING_MISTAKE)
     outside = (one for one in errors if not one.path.startswith(inside))
     found = [Rejection(text_beside(one), _end(one), finding=True) for one in outside]
     if any(one.end is Reaction.CLOSE for one in found):

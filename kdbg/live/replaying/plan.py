@@ -147,5 +147,5 @@ def unfit(exchange: Exchange) -> str:
         return "the capture does not hold the whole request"
     if not api.reads("request", exchange.version):
         return f"kdbg does not know version {exchange.version} of {api.name}"
-    broken = [one for one in request.findings() if not one.kind.harmless and one.kind is not Kind.LEFTOVER]
+    broken = [one for one in request.findings() if not one.kind.harmless and one.kind is not Kind.TRAILING_BYTES]
     return f"the request cannot be read: {broken[0].text}" if broken else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...findings import Kind
 from ...findings.amounts import count
 from ...stats.dimensions import Key
 from ...stats.measures import named
@@ -90,7 +91,9 @@ def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]
         by_api = [(str(key[0] or "unknown"), tally.unanswered) for key, tally in found["apis"].sorted("unanswered")]
         listed = ", ".join(f"{name} {count:,}" for name, count in by_api if count)
         lines.append(f"{look.paint('note', 'unanswered')}  {total.unanswered:,}: {listed}")
-    odd = sorted(((kind, count) for kind, count in findings.items() if kind != "unanswered"), key=lambda item: -item[1])
+    odd = sorted(
+        ((kind, count) for kind, count in findings.items() if kind != Kind.NO_RESPONSE), key=lambda item: -item[1]
+    )
     if odd:
         listed = ", ".join(f"{kind} {count:,}" for kind, count in odd)
         lines.append(f"{look.paint('note', 'findings')}  {listed}  {look.paint('dim', f'kdbg explain {odd[0][0]}')}")

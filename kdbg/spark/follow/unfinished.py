@@ -233,7 +233,7 @@ class Follower(Pairer):
         """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""
         spoken = self._latest()
         self._session.findings.append(
-            (self._peers(spoken), Finding(Kind.CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST))))
+            (self._peers(spoken), Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST))))
         )
         super()._end()
         self._clear()

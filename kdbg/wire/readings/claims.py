@@ -76,7 +76,7 @@ class Claims:
         result.end = self.pos if broken is None else covered
         left = len(self.data) - result.end
         if broken is None and left:
-            self.finding(Kind.LEFTOVER, Leftover(left), "", result.end, left)
+            self.finding(Kind.TRAILING_BYTES, Leftover(left), "", result.end, left)
         if left:
             self.unclaimed("" if broken is None else broken.path, result.end, len(self.data))
 

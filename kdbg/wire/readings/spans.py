@@ -126,10 +126,10 @@ class Walker(Claims):
         value = self.number(node, path)
         if node.boolean:
             if value > 1:
-                self.finding(Kind.BAD_VALUE, NoBoolean(value), path, start, 1)
+                self.finding(Kind.INVALID_VALUE, NoBoolean(value), path, start, 1)
             value = value != 0
         elif node.unused and value & node.unused:
-            self.finding(Kind.UNUSED_BITS, BitsSet(value & node.unused), path, start, node.size)
+            self.finding(Kind.RESERVED_BITS, BitsSet(value & node.unused), path, start, node.size)
         holder[key] = value
         self.ends.append(self.pos)
         if self.spans is not None:
@@ -172,7 +172,7 @@ class Walker(Claims):
             if number < -1:
                 raise BadLength(path, start, NegativeLength(node.bnf, number), node.bnf)
             if not nullable:
-                self.finding(Kind.NULL, NullForbidden(node.bnf), path, start, self.pos - start)
+                self.finding(Kind.UNEXPECTED_NULL, NullForbidden(node.bnf), path, start, self.pos - start)
         return number
 
     def sized(self, node: Sized, path: str, holder: Any, key: Any) -> None:
@@ -195,7 +195,7 @@ class Walker(Claims):
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self.finding(Kind.NOT_UTF8, NotUtf8(node.bnf), path, self.pos - len(data), len(data))
+            self.finding(Kind.INVALID_UTF8, NotUtf8(node.bnf), path, self.pos - len(data), len(data))
             return data.decode("utf-8", "surrogateescape")
 
     def array(self, node: WireArray, path: str, holder: Any, key: Any) -> None:

@@ -52,8 +52,8 @@ ZSTD_RLE = 1
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = LIMIT) -> bytes:
     """Return `data` decompressed; `magic` is that of the message or batch around it, which matters for lz4.
 
-    Raise `BadValue` for an unknown codec, bad data, or more than `limit` bytes inside; `WireError` of the kind `memory`
-    for more than the message at hand may still take.
+    Raise `BadValue` for an unknown codec, bad data, or more than `limit` bytes inside; `WireError` (`memory-limit`) for
+    more than the message at hand may still take.
     """
     if codec not in CODECS:
         raise BadValue("", 0, UnknownCodec(codec))

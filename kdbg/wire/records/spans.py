@@ -130,7 +130,7 @@ def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[st
         return {"partial": data}
     walker.unclaimed(path, entry.start, entry.end)
     facts = EndsInBatch() if entry.partial else NoEntry()
-    walker.finding(Kind.RECORD_SET, facts, path, entry.start, len(data))
+    walker.finding(Kind.MALFORMED_RECORD_SET, facts, path, entry.start, len(data))
     return {"partial" if entry.partial else "raw": data}
 
 
@@ -144,7 +144,7 @@ def _contained(
         read(walker, entry, path, value, format, depth)
     except WireError as error:
         _claim_rest(walker, path, entry.start, entry.end)
-        walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path or path, error.start)
+        walker.finding(Kind.MALFORMED_RECORD_SET, Stopped(error.start, error.fault), error.path or path, error.start)
         return {"raw": walker.data[entry.start : entry.end]}
     finally:
         walker.limit = outer
@@ -178,7 +178,7 @@ def _batch(
     proved = crc32c(memoryview(walker.data)[crc_at + 4 : entry.end])
     if proved != batch["crc"]:
         facts = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
-        walker.finding(Kind.CRC, facts, f"{path}.crc", crc_at, 4)
+        walker.finding(Kind.CRC_MISMATCH, facts, f"{path}.crc", crc_at, 4)
     start, codec = walker.pos, batch["attributes"] & CODEC_MASK
     if not codec:
         _records(walker, path, batch, format, entry.end)
@@ -215,10 +215,10 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
             raise WireError(f"{path}.records", walker.pos, BatchUnfilled())
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
-        if error.kind is Kind.MEMORY:
-            walker.finding(Kind.MEMORY, error.fault, f"{path}.records", start, end - start)
+        if error.kind is Kind.MEMORY_LIMIT:
+            walker.finding(Kind.MEMORY_LIMIT, error.fault, f"{path}.records", start, end - start)
         else:
-            walker.finding(Kind.RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
+            walker.finding(Kind.MALFORMED_RECORD_SET, Stopped(error.start, error.fault), error.path, error.start)
         if "compressed_records" not in batch:
             batch["raw_records"] = walker.data[start:end]
         return
@@ -238,7 +238,7 @@ def _message(
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
         facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
-        walker.finding(Kind.CRC, facts, f"{path}.crc", start, 4)
+        walker.finding(Kind.CRC_MISMATCH, facts, f"{path}.crc", start, 4)
     if message["attributes"] & CODEC_MASK and message["value"] is not None:
         at = entry.end - len(message["value"])
         inside = _decompressed(walker, f"{path}.value", at, None, lambda: unwrap(message, depth))
@@ -260,7 +260,7 @@ def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack
         MEMORY.take(len(plain) * (walker.factor - 1))
         return plain
     except WireError as error:
-        kind = error.kind if error.kind is Kind.MEMORY else Kind.COMPRESSION
+        kind = error.kind if error.kind is Kind.MEMORY_LIMIT else Kind.DECOMPRESSION_FAILED
         walker.finding(kind, error.fault, path, start)
         return None
 

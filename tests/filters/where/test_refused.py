@@ -100,7 +100,7 @@ def test_what_goes_over_too_much_ends() -> None:
         ('"NOT_LEADER" in error_names', "never 'NOT_LEADER'; did you mean 'NOT_LEADER_OR_FOLLOWER'"),
         ('errors.exists(e, e.code == "NOT_LEADR_OR_FOLLOWER")', "did you mean 'NOT_LEADER_OR_FOLLOWER'"),
         ('response.error_code == "REBALANCING"', "response.error_code is never 'REBALANCING'"),
-        ('"lefover" in finding_kinds', "never 'lefover'; did you mean 'leftover'"),
+        ('"lefover" in finding_kinds', "never 'lefover'; did you mean 'trailing-bytes'"),
         ("latency_ms", "a filter says yes or no, and latency_ms is a number"),
         ("api", "a filter says yes or no, and this gives a string"),
         ("request.acks == 1u", "write 1, not 1u"),

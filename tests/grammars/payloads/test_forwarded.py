@@ -80,7 +80,7 @@ def test_a_request_that_cannot_be_read_stays_closed_with_a_finding() -> None:
         kept, findings = enveloped(broken)
         assert kept == broken
         assert not isinstance(kept, Opened)
-        assert [finding.kind for finding in findings] == ["payload"]
+        assert [finding.kind for finding in findings] == ["malformed-payload"]
 
 
 def test_its_secrets_are_hidden_and_nothing_else() -> None:
@@ -126,7 +126,7 @@ def test_an_api_that_only_definitions_know_opens_both_ways(version: int) -> None
         assert read_whole(reading.grammar, answer) == {"header": {"correlation_id": 7}, "body": {"baz": 6}}
     kept, findings = enveloped(asked)
     assert (kept, type(kept)) == (asked, bytes)
-    assert [finding.kind for finding in findings] == ["payload"]
+    assert [finding.kind for finding in findings] == ["malformed-payload"]
     assert named(reading.name) is None
 
 

@@ -81,7 +81,9 @@ def test_what_is_no_metrics_is_not_built(value: Any) -> None:
 def test_what_is_no_protobuf_of_metrics_stays_bytes_with_a_finding(data: bytes) -> None:
     message = push(data)
     assert type(message.body["metrics"]) is bytes
-    assert [(finding.kind, finding.path) for finding in message.findings] == [("payload", "metrics.resource_metrics")]
+    assert [(finding.kind, finding.path) for finding in message.findings] == [
+        ("malformed-payload", "metrics.resource_metrics")
+    ]
 
 
 @given(st.binary(min_size=1), st.sampled_from(sorted(CODECS)))
@@ -98,7 +100,7 @@ def test_a_codec_that_does_not_exist_is_said() -> None:
 def test_a_bomb_is_not_opened(codec: int) -> None:
     message = push(compress(codec, b"\n\0" * LIMIT), codec)
     assert type(message.body["metrics"]) is bytes
-    assert [finding.kind for finding in message.findings] == ["payload"]
+    assert [finding.kind for finding in message.findings] == ["malformed-payload"]
     assert f"{CODECS[codec]}: " in message.findings[0].text
 
 

@@ -211,7 +211,7 @@ INCIDENTS = (
     Incident(
         "batch-broken-on-disk", "corrupt-batch", "one", broken_on_disk,
         {CLIENT: "vault-reader", "topic": "vault", "broker": ONE},
-        (Shown("Fetch", client_id="vault-reader", where='"crc" in finding_kinds'),),
+        (Shown("Fetch", client_id="vault-reader", where='"crc-mismatch" in finding_kinds'),),
         "look at the broker's disk; another replica", partial(broken_on_disk, broken=False),
     ),
     Incident(

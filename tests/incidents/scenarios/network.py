@@ -210,7 +210,7 @@ def mixed_up_librdkafka(stage: Stage, wrong_from: int | None = 3) -> None:
             writer.flush(2)
 
 
-UNASKED = '"unasked" in finding_kinds'
+UNASKED = '"unsolicited-response" in finding_kinds'
 AT_LINE = {"host": FAR, "broker": LINE}
 INCIDENTS = (
     Incident(

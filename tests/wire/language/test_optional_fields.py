@@ -187,21 +187,25 @@ def test_tags_out_of_order_are_reported_and_reading_goes_on(text: str, value: An
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
-        ("01 0001 00 00000000", "bad-length", "tagged_fields: an optional field has the invalid length -1 (byte 0 "),
+        (
+            "01 0001 00 00000000",
+            "invalid-length",
+            "tagged_fields: an optional field has the invalid length -1 (byte 0 ",
+        ),
         (
             "06 0001 0000 00 00000000",
-            "bad-length",
+            "invalid-length",
             ("user_agent: tag 1 declares 3 bytes, but its value takes 2 (byte 3 "),
         ),
         (
             "04 0001 0001 78 00 00000000",
-            "bad-length",
+            "invalid-length",
             ("user_agent: tag 1 declares 2 bytes, but its value takes 3 (byte 3 "),
         ),
         ("04 00", "truncated", "tagged_fields: UINT16 wants 2 bytes, 1 left (byte 1 "),
         ("0a 0007 0000", "truncated", "tagged_fields: BYTES wants 5 bytes, 2 left (byte 3 "),
         ("04 0001 0000", "truncated", "tagged_fields: VARINT wants 1 byte, 0 left (byte 5 "),
-        ("ffffffffff", "bad-value", "tagged_fields: VARINT goes on after 5 bytes (byte 0 "),
+        ("ffffffffff", "invalid-value", "tagged_fields: VARINT goes on after 5 bytes (byte 0 "),
     ],
 )
 def test_broken_buffers_are_refused_with_their_place(text: str, kind: str, problem: str) -> None:

@@ -96,7 +96,7 @@ class NullContract(Contract):
     @final
     def test_null_where_none_may_be_is_a_finding_and_reading_goes_on(self) -> None:
         inspection = inspect(self.strict, bytes.fromhex(self.null))
-        assert [finding.kind for finding in inspection.findings] == ["null"]
+        assert [finding.kind for finding in inspection.findings] == ["unexpected-null"]
         assert (inspection.value, inspection.broken) == (None, None)
 
 

@@ -130,7 +130,7 @@ class TestTextThatIsNotUtf8:
 
     def test_it_is_a_finding(self) -> None:
         inspection = inspect(self.node, self.data)
-        assert [(f.kind, f.start, f.length) for f in inspection.findings] == [("not-utf8", 2, 3)]
+        assert [(f.kind, f.start, f.length) for f in inspection.findings] == [("invalid-utf8", 2, 3)]
         assert inspection.value == "a\udcffb"
 
     def test_the_compiled_reader_refuses_it(self) -> None:

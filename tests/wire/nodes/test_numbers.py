@@ -88,7 +88,7 @@ class TestBoolean(Contract):
     @pytest.mark.parametrize("number", [2, 127, 255])
     def test_other_numbers_are_a_finding_and_mean_true(self, number: int) -> None:
         inspection = inspect(self.node, bytes([number]))
-        assert [(f.kind, f.start, f.length) for f in inspection.findings] == [("bad-value", 0, 1)]
+        assert [(f.kind, f.start, f.length) for f in inspection.findings] == [("invalid-value", 0, 1)]
         assert (inspection.value, inspection.broken) == (True, None)
 
 

@@ -116,7 +116,7 @@ def test_a_batch_that_may_be_cut_off_is_not_unexplained() -> None:
     whole[-1] ^= 1
     cut = bytes(whole) + bytes(whole[:30])
     found = inspect(node, struct.pack(">i", len(cut)) + cut)
-    assert [finding.kind for finding in found.findings] == ["crc"]
+    assert [finding.kind for finding in found.findings] == ["crc-mismatch"]
     assert [*found.value[2]] == ["partial"]
     assert found.unexplained == 0
 

@@ -122,17 +122,17 @@ class TestOddButReadable:
         self.check("0001 61 01 ffffffff 09", "null", "c", (4, 4), c=None)
 
     def test_text_that_is_not_utf8(self) -> None:
-        self.check("0001 ff 01 00000001 05 09", "not-utf8", "a", (2, 1), a="\udcff")
+        self.check("0001 ff 01 00000001 05 09", "invalid-utf8", "a", (2, 1), a="\udcff")
 
     def test_a_boolean_of_seven(self) -> None:
-        self.check("0001 61 07 00000001 05 09", "bad-value", "b", (3, 1))
+        self.check("0001 61 07 00000001 05 09", "invalid-value", "b", (3, 1))
 
     def test_text_of_another_script_is_no_finding(self) -> None:
         assert inspect(self.grammar, bytes.fromhex("0002 c3bc 01 00000000 09")).findings == []
 
     def test_several_findings_at_once(self) -> None:
         inspection = inspect(self.grammar, bytes.fromhex("ffff 07 ffffffff 09 ff"))
-        assert kinds(inspection) == ["null", "bad-value", "null", "leftover"]
+        assert kinds(inspection) == ["unexpected-null", "invalid-value", "unexpected-null", "trailing-bytes"]
         assert_tiled(inspection)
 
 
@@ -141,7 +141,7 @@ class TestNullInCompactForms:
 
     def test_zero_is_null(self) -> None:
         inspection = inspect(self.grammar, bytes.fromhex("00 00 00"))
-        assert kinds(inspection) == ["null", "null"]
+        assert kinds(inspection) == ["unexpected-null", "unexpected-null"]
         assert inspection.value == {"a": None, "b": None}
 
     def test_a_varint_of_two_bytes_for_one(self) -> None:
@@ -187,7 +187,7 @@ class TestBroken:
 
     def test_bytes_behind_the_end_are_left_over(self) -> None:
         inspection = inspect(GRAMMAR, DATA + b"\x01\x02")
-        (finding,) = [finding for finding in inspection.findings if finding.kind == "leftover"]
+        (finding,) = [finding for finding in inspection.findings if finding.kind == "trailing-bytes"]
         assert (finding.start, finding.length) == (len(DATA), 2)
         assert finding.text == "2 bytes left over after the message was complete"
         assert (inspection.value, inspection.broken, inspection.end) == (VALUE, None, len(DATA))

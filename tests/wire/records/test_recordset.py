@@ -134,7 +134,7 @@ class TestCompressed:
                 assert inspection.findings == []
                 assert packed(inspection.value) == data
             else:
-                assert kinds(inspection) == ["compression"]
+                assert kinds(inspection) == ["decompression-failed"]
                 assert "nested more than 4 deep" in inspection.findings[0].text
                 assert len(inspection.buffers) == MAX_NESTING + 1
 
@@ -142,7 +142,7 @@ class TestCompressed:
         value = compress(GZIP, new_batch(TWO_RECORDS, 2))
         data = old_message(1, 5, "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex(), attributes=GZIP)
         inspection = explained(data)
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         assert inspection.value[0]["records"] == [{"raw": new_batch(TWO_RECORDS, 2)}]
         assert packed(inspection.value) == data
 

@@ -61,7 +61,7 @@ class TestCut:
     def test_a_produced_set_that_is_cut_is_told(self, end: int) -> None:
         data = self.whole + new_batch(TWO_RECORDS, 2)[:end]
         inspection = explained(data, PRODUCED)
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         (finding,) = inspection.findings
         assert finding.text == "the record set ends in the middle of a batch"
         assert (finding.start, finding.length) == (len(self.whole) + 4, end)
@@ -85,7 +85,7 @@ class TestCut:
         value = compress(GZIP, old_message(0, 1, KEY_AND_VALUE) + old_message(0, 2, KEY_AND_VALUE)[:-1])
         data = old_message(0, 2, "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex(), attributes=GZIP)
         inspection = explained(data)
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         assert [*inspection.value[0]["records"][1]] == ["partial"]
         assert packed(inspection.value) == data
 
@@ -111,7 +111,12 @@ class TestDamaged:
     def test_a_wrong_checksum_of_a_batch(self) -> None:
         inspection = self.neighbours(new_batch(TWO_RECORDS, 2, crc=0xDEADBEEF))
         (finding,) = inspection.findings
-        assert (finding.kind, finding.path, finding.start, finding.length) == ("crc", "[1].crc", 29 + 4 + 17, 4)
+        assert (finding.kind, finding.path, finding.start, finding.length) == (
+            "crc-mismatch",
+            "[1].crc",
+            29 + 4 + 17,
+            4,
+        )
         assert finding.text.startswith("batch: stored CRC-32C 0xdeadbeef, computed 0x")
         assert [record["value"] for record in inspection.value[1]["records"]] == [b"vv", None]
 
@@ -121,7 +126,7 @@ class TestDamaged:
             lambda out: out.__setitem__(slice(12, 16), b"\xde\xad\xbe\xef"), old_message(magic, 9, KEY_AND_VALUE)
         )
         inspection = self.neighbours(data)
-        assert kinds(inspection) == ["crc"]
+        assert kinds(inspection) == ["crc-mismatch"]
         assert inspection.findings[0].text.startswith("message: stored CRC-32 0xdeadbeef, computed 0x")
         assert inspection.value[1]["value"] == b"vv"
 
@@ -130,7 +135,7 @@ class TestDamaged:
         value = compress(GZIP, inner)
         data = old_message(1, 5, "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex(), attributes=GZIP)
         inspection = self.neighbours(data)
-        assert kinds(inspection) == ["crc"]
+        assert kinds(inspection) == ["crc-mismatch"]
         assert inspection.findings[0].start is None, "its place is in bytes that the message does not have"
         assert inspection.value[1]["records"][0]["value"] == b"v\x00"
 
@@ -140,7 +145,7 @@ class TestDamaged:
         value = compress(GZIP, inner)
         wrapper = "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex()
         inspection = self.neighbours(old_message(magic, 5, wrapper, attributes=GZIP))
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         first, second = inspection.value[1]["records"]
         assert (first, second["value"]) == ({"raw": inner[: len(inner) // 2]}, b"vv")
 
@@ -149,19 +154,19 @@ class TestDamaged:
         inside = compress(codec, bytes.fromhex(TWO_RECORDS) * 9)
         inspection = self.neighbours(new_batch(inside[: len(inside) // 2].hex(), 2, attributes=codec))
         (finding,) = inspection.findings
-        assert (finding.kind, finding.path) == ("compression", "[1].compressed_records")
+        assert (finding.kind, finding.path) == ("decompression-failed", "[1].compressed_records")
         assert "records" not in inspection.value[1]
         assert inspection.value[1]["compressed_records"] == inside[: len(inside) // 2]
 
     @pytest.mark.parametrize("codec", [5, 6, 7])
     def test_codecs_that_there_are_not(self, codec: int) -> None:
         inspection = self.neighbours(new_batch("00ff", 2, attributes=codec))
-        assert kinds(inspection) == ["compression"]
+        assert kinds(inspection) == ["decompression-failed"]
         assert f"no codec has the number {codec}" in inspection.findings[0].text
 
     def test_a_wrapper_that_does_not_decompress(self) -> None:
         inspection = self.neighbours(old_message(1, 5, "ffffffff 00000002 beef", attributes=GZIP))
-        assert kinds(inspection) == ["compression"]
+        assert kinds(inspection) == ["decompression-failed"]
         assert inspection.value[1]["value"] == b"\xbe\xef"
 
     def test_a_wrong_lz4_checksum_from_magic_1_on(self) -> None:
@@ -169,7 +174,7 @@ class TestDamaged:
         data = old_message(1, 0, "ffffffff" + struct.pack(">i", len(value)).hex() + value.hex(), attributes=LZ4)
         inspection = self.neighbours(data)
         assert [str(finding) for finding in inspection.findings] == [
-            "compression: lz4: the frame header's checksum is wrong"
+            "decompression-failed: lz4: the frame header's checksum is wrong"
         ]
 
     @pytest.mark.parametrize(
@@ -184,21 +189,21 @@ class TestDamaged:
     )
     def test_records_that_do_not_fit_their_batch_stay_bytes(self, records: str, count: int) -> None:
         inspection = self.neighbours(new_batch(records, count))
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         assert inspection.value[1]["raw_records"] == bytes.fromhex(records)
         assert "records" not in inspection.value[1]
 
     def test_a_message_that_does_not_fill_its_size_stays_bytes(self) -> None:
         data = old_message(0, 1, KEY_AND_VALUE + "00")
         inspection = self.neighbours(data)
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         assert inspection.value[1] == {"raw": data}
 
     @pytest.mark.parametrize("junk", [bytes(30), b"\xff" * 30, bytes(16) + b"\x03" + bytes(60)])
     def test_bytes_that_are_no_entry_end_the_set(self, junk: bytes) -> None:
         data = new_batch(TWO_RECORDS, 2) + junk
         inspection = explained(data)
-        assert kinds(inspection) == ["record-set"]
+        assert kinds(inspection) == ["malformed-record-set"]
         assert inspection.findings[0].text == "not a record batch or message"
         assert inspection.value[1] == {"raw": junk}
         assert packed(inspection.value) == data

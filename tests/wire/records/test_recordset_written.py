@@ -102,7 +102,7 @@ class TestUserMade:
         data = self.encoded([{"crc": 5, "records": [{"value": "v"}]}])
         with pytest.raises(WireError) as caught:
             kdbg.decode(data, api="Produce", version=3, direction="request", header=False)
-        assert caught.value.kind == "crc"
+        assert caught.value.kind == "crc-mismatch"
 
     @pytest.mark.parametrize(
         ("records", "path"),

@@ -31,7 +31,7 @@ def told(data: bytes) -> list[tuple[str, str, str, int | None]]:
 
 def test_a_message_of_magic_0_has_no_append_time() -> None:
     assert told(old_message(0, 7, KEY_AND_VALUE, attributes=0x08)) == [
-        ("unused-bits", "[0].attributes", "bit 3 is set", 17)
+        ("reserved-bits", "[0].attributes", "bit 3 is set", 17)
     ]
     assert attributes(0x08, 0) == "8  uncompressed"
 
@@ -49,20 +49,20 @@ def test_a_message_of_magic_0_has_no_append_time() -> None:
 def test_bits_of_messages(magic: int, number: int, text: str) -> None:
     data = old_message(0, 7, KEY_AND_VALUE) + old_message(magic, 8, KEY_AND_VALUE, attributes=number)
     second = len(old_message(0, 7, KEY_AND_VALUE))
-    assert told(data) == [("unused-bits", "[1].attributes", text, second + 17)]
+    assert told(data) == [("reserved-bits", "[1].attributes", text, second + 17)]
 
 
 @pytest.mark.parametrize(
     ("number", "text"), [(0x80, "bit 7 is set"), (0x4100, "bits 8 and 14 are set"), (-0x8000, "bit 15 is set")]
 )
 def test_bits_of_batches(number: int, text: str) -> None:
-    assert told(new_batch(TWO_RECORDS, 2, attributes=number)) == [("unused-bits", "[0].attributes", text, 21)]
+    assert told(new_batch(TWO_RECORDS, 2, attributes=number)) == [("reserved-bits", "[0].attributes", text, 21)]
 
 
 def test_bits_of_a_record() -> None:
     """The first byte of a record, behind its length."""
     data = new_batch(TWO_RECORDS.replace("12 00", "12 01", 1), 2)
-    assert told(data) == [("unused-bits", "[0].records[0].attributes", "bit 0 is set", 62)]
+    assert told(data) == [("reserved-bits", "[0].records[0].attributes", "bit 0 is set", 62)]
 
 
 @pytest.mark.parametrize("number", [0x08, 0x40, 0x10, 0x58])
@@ -77,7 +77,7 @@ def test_it_is_a_warning_that_keeps_the_message_whole() -> None:
     data = kdbg.encode(body, api="produce", version=3, direction="request")
     message = read(grammars.api("produce"), 3, "request", data, header=False)
     (finding,) = message.findings
-    assert (finding.kind, finding.severity) == ("unused-bits", Severity.WARNING)
+    assert (finding.kind, finding.severity) == ("reserved-bits", Severity.WARNING)
     assert finding.path.endswith("records[0].attributes")
     decoded = kdbg.decode(data, api="produce", version=3, direction="request", header=False)
     assert kdbg.encode(decoded.body, api="produce", version=3, direction="request") == data

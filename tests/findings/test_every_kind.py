@@ -48,14 +48,16 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("invalid-value", ERROR, ("request", "topics", 15, 0),
             of.Stopped(15, faults.EndlessVarint("UNSIGNED_VARINT", 5)),
             "topics: UNSIGNED_VARINT goes on after 5 bytes (byte 19 of the frame, 0x0013)"),
-        ("unexpected-null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"), "STRING must not be null"),
+        ("unexpected-null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"),
+            "STRING must not be null"),
         ("invalid-utf8", ERROR, ("request", TOPIC, 20, 1), faults.NotUtf8("STRING"), "STRING is not valid UTF-8"),
         ("non-minimal-varint", WARNING, ("request", "topics", 15, 2), faults.LongVarint(1, 2), "1 written in 2 bytes"),
         ("unknown-api", ERROR, ("request", "body", 14, 4), faults.NoApi(31_999, 4),
             "kdbg has no grammar for API key 31999; 4 bytes of body left unread"),
         ("unknown-version", ERROR, ("request", "body", 17, 1), faults.NoVersion("Metadata", 99, 1),
             "kdbg has no grammar for version 99 of Metadata; 1 bytes of body left unread"),
-        ("injected-fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"), "done by the proxy: Fetch: delay 500ms"),
+        ("injected-fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"),
+            "kdbg proxy applied the fault rule: Fetch: delay 500ms"),
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1), "tag 99, 1 bytes"),
         ("tag-order", ERROR, ("request", "tagged_fields", 23, 0), faults.TagBehind(98, 99), "tag 98 after tag 99"),
         ("reserved-bits", WARNING, ("request", f"{BATCH}.attributes", 62, 2), faults.BitsSet(0x80),
@@ -75,7 +77,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "the broker does not support this version and falls back to a v0 response, as KIP-511 requires"),
         ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
             "40 bytes from the broker are the end of what was sent before the capture began"),
-        ("request-too-large", ERROR, ("request", "", 0, 0), of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
+        ("request-too-large", ERROR, ("request", "", 0, 0),
+            of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
             "Produce v3 of 104,857,601 bytes, on which brokers hang up: they take 104,857,600, unless"
             " socket.request.max.bytes says another limit"),
         ("no-response", WARNING, ("request", "", None, 0), None, "no response was seen"),
@@ -175,8 +178,8 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
-        "known-variant", "known-quirk", "midstream", "injected-fault", "unknown-tag", "no-response", "unsolicited-response",
-        "non-minimal-varint", "reserved-bits", "connection-refused", "connection-timeout", "search-limit",
+        "known-variant", "known-quirk", "midstream", "injected-fault", "unknown-tag", "no-response",
+        "unsolicited-response", "non-minimal-varint", "reserved-bits", "connection-refused", "connection-timeout", "search-limit",
     }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)

@@ -42,7 +42,8 @@ class Found(NamedTuple):
 
 NOT_CLEAN = {
     "pixie-io/pixie fetch_test.cc:411": Found(
-        ("malformed-record-set",), "malformed-record-set", "zeros stand where a record set should; the fields around it are right"
+        ("malformed-record-set",), "malformed-record-set",
+        "zeros stand where a record set should; the fields around it are right"
     ),
     "pixie-io/pixie fetch_test.cc:460": Found(
         ("malformed-record-set",), "malformed-record-set", "the same, in a flexible version"

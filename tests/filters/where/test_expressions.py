@@ -130,7 +130,7 @@ RESULTS: dict[str, Callable[[Line], bool]] = {
     'request.time_utc.startsWith("2026-11-21T00:38:36")': lambda one: (
         (one["request"] or NO_HALF)["time_utc"].startswith("2026-11-21T00:38:36")
     ),
-    '"trailing-bytes" in finding_kinds': lambda one: any(found["kind"] == "trailing-bytes" for found in one["findings"]),
+    '"trailing-bytes" in finding_kinds': lambda one: "trailing-bytes" in {found["kind"] for found in one["findings"]},
     'findings.exists(f, f.severity == "error" && f.side == "response" && f.offset > 100)': lambda one: any(
         found["severity"] == "error" and found["side"] == "response" and (found["offset"] or 0) > 100
         for found in one["findings"]

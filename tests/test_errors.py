@@ -49,7 +49,11 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),
     (WireError("t[0].s", 18, NotUtf8("TEXT")),
      "t[0].s: TEXT is not valid UTF-8 (byte 18 of the data, 0x0012)", ValueError),
-    (Truncated("crc", 8, "INT32", 4, 1), "crc: INT32 needs 4 bytes, only 1 left (byte 8 of the data, 0x0008)", WireError),
+    (
+        Truncated("crc", 8, "INT32", 4, 1),
+        "crc: INT32 needs 4 bytes, only 1 left (byte 8 of the data, 0x0008)",
+        WireError,
+    ),
     (Truncated("", 0, "INT8", 1, 0), "message: INT8 wants 1 byte, 0 left (byte 0 of the data, 0x0000)", WireError),
     (BadLength("x", 1, NegativeLength("ARRAY", -7)),
      "x: ARRAY says a length of -7 (byte 1 of the data, 0x0001)", WireError),

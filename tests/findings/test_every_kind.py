@@ -179,7 +179,8 @@ def test_what_kinds_mean_for_the_bytes_around_them(trait: str) -> None:
 def test_the_exit_status_goes_by_the_severity() -> None:
     mild = {
         "known-variant", "known-quirk", "midstream", "injected-fault", "unknown-tag", "no-response",
-        "unsolicited-response", "non-minimal-varint", "reserved-bits", "connection-refused", "connection-timeout", "search-limit",
+        "unsolicited-response", "non-minimal-varint", "reserved-bits",
+        "connection-refused", "connection-timeout", "search-limit",
     }  # fmt: skip
     assert {kind for kind in Kind if not kind.is_error} == mild
     assert all(kind.is_error == (kind.severity is ERROR) for kind in Kind)

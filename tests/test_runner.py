@@ -144,11 +144,13 @@ def test_what_kdbg_needs_goes_with_scapys_licence(name: str) -> None:
     assert re.search(r"MIT|BSD|MPL-2.0|GPL-2.0", licence), licence
 
 
-def test_kdbgs_own_licence_goes_with_it_and_the_readme_says_what_follows() -> None:
+def test_kdbgs_own_licence_goes_with_it_and_the_manual_says_what_follows() -> None:
     assert PROJECT["project"]["license"] == "MIT"
     own, *others = PROJECT["project"]["license-files"]
     assert (TOP / own).read_text(encoding="utf-8").startswith("MIT License")
     assert all((TOP / licence).is_file() for licence in others), "those of what is carried along"
+    page = " ".join((TOP / "kdbg" / "guide" / "licensing.md").read_text(encoding="utf-8").split())
+    assert "| scapy | GPL-2.0-only |" in page
+    assert "is, as a whole, under GPL-2.0 when you pass it on" in page
     readme = " ".join((TOP / "README.md").read_text(encoding="utf-8").split())
-    assert "GPL-2.0-only: scapy" in readme
-    assert "is, as a whole, under GPL-2.0 when you pass it on" in readme
+    assert "scapy, a dependency, is GPL-2.0-only: see [licensing](kdbg/guide/licensing.md)" in readme

@@ -40,11 +40,14 @@ def command(topic: str | None, section: str | None, raw: bool, color: str) -> No
 
 
 def listing() -> str:
-    """Return the list of topics, as Markdown."""
-    from ..guide import topics
+    """Return the groups of topics, as Markdown."""
+    from ..guide import groups
 
-    lines = [f"- `{name}`: {about}\n" for name, about in topics().items()]
-    return "# kdbg guide TOPIC\n\n" + "".join(lines)
+    parts = ["# kdbg guide TOPIC\n"]
+    for group, topics in groups().items():
+        lines = [f"- `{name}`: {about}\n" for name, about in topics.items()]
+        parts.append(f"## {group}\n\n{''.join(lines)}")
+    return "\n".join(parts)
 
 
 def wanted(topic: str, heading: str | None) -> str:
@@ -55,7 +58,8 @@ def wanted(topic: str, heading: str | None) -> str:
     from .. import guide
     from ..findings import Kind
 
-    name, names = topic.casefold(), guide.topics()
+    names = guide.topics()
+    name = guide.FORMER.get(topic.casefold(), topic.casefold())
     kind = Kind.named(heading if name == "findings" and heading else name)
     if kind is not None and (heading is None or name == "findings"):
         return of_finding(kind)

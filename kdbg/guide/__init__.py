@@ -1,25 +1,40 @@
-"""The manual: a Markdown file for each topic, readable here and on a code host; `kdbg guide` shows it.
+"""The manual: one Markdown file for each topic, readable here and on a code host; `kdbg guide` shows it.
 
-README.md is the list of topics: a line `- [name](name.md): what it is about` for each, in the order of reading.
+README.md defines the groups and the topics: a heading `## Group`, and below it a line `- [name](name.md): what it is
+about` for each topic, in the order of reading.
 """
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
+from typing import Final
 
+GROUP = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
 TOPIC = re.compile(r"^- \[([a-z]+)\]\(([a-z]+)\.md\): (.+(?:\n  .+)*)$", re.MULTILINE)
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
+FORMER: Final = {
+    "places": "merge", "damage": "incomplete", "screens": "screenshots", "questions": "recipes", "live": "watch",
+}  # fmt: skip
+"""Topics by the names that they had before; `kdbg guide` takes both."""
+
+
+def groups() -> dict[str, dict[str, str]]:
+    """Return each group's topics: their names, and the sentence that says what each is about."""
+    return {
+        group: {name: " ".join(line.split()) for name, _, line in TOPIC.findall(lines)}
+        for group, lines in GROUP.findall(text("README"))
+    }
 
 
 def topics() -> dict[str, str]:
     """Return each topic's name and the sentence that says what it is about."""
-    return {name: " ".join(line.split()) for name, _, line in TOPIC.findall(text("README"))}
+    return {name: about for each in groups().values() for name, about in each.items()}
 
 
 def text(topic: str) -> str:
-    """Return the Markdown of a topic. The name must be one of `topics()`, or README."""
-    return (files(__package__) / f"{topic}.md").read_text(encoding="utf-8")
+    """Return the Markdown of a topic. The name must be one of `topics()` or `FORMER`, or README."""
+    return (files(__package__) / f"{FORMER.get(topic, topic)}.md").read_text(encoding="utf-8")
 
 
 def section(topic: str, heading: str) -> str | None:

@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks [PART…] [--captures DIR] [--rounds N] [--write]`: how fast kdbg is.
 
 All figures are kept in result.json, and every ratio is printed with last time's; what got worse by more than a tenth is
-named below. `--write` puts the figures there, and into the manual's page on speed, its picture, and the README.
+named below. `--write` puts the figures there, and into the manual's page on speed and its picture.
 Nothing here is asserted: compare the ratios. A PART is
 
 views       each view beside tshark; pcapng beside pcap; the time to the first line
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"decode, {', '.join(PARTS)}")
     parser.add_argument("--captures", type=Path, default=Path.home() / ".cache" / "kdbg" / "benchmarks")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="keep the figures, in the manual and the README, too")
+    parser.add_argument("--write", action="store_true", help="keep the figures, in the manual too")
     options = parser.parse_args()
     if unknown := set(options.parts) - {*PARTS, "decode"}:
         parser.error(f"no part {', '.join(sorted(unknown))}")

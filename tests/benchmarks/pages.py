@@ -1,4 +1,4 @@
-"""The tables of result.json in the manual's page on speed and in the README, and the picture: between markers.
+"""The tables of result.json in the manual's page on speed, between markers, and its picture.
 
 `python -m tests.benchmarks.pages` makes them anew of what is kept.
 """
@@ -13,7 +13,7 @@ from .results import Results
 
 KEPT = Path(__file__).with_name("result.json")
 TOP = Path(__file__).parents[2]
-README, SPEED = TOP / "README.md", TOP / "kdbg" / "guide" / "speed.md"
+SPEED = TOP / "kdbg" / "guide" / "speed.md"
 PICTURE = SPEED.with_suffix(".svg")
 MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),
@@ -21,14 +21,11 @@ MARKS = {
     "proxy": ("proxy",), "pipeline": ("pipeline", "pipeline by stage"),
 }  # fmt: skip
 """By marker of the page on speed, the tables between its two halves."""
-SHOWN = ("small, summary / `-T fields`, 11 fields", "small, json", "small, tree", "small, hex")
-"""How the rows begin that the README has."""
 
 
 def write(results: Results) -> None:
-    """Write both pages and the picture anew."""
+    """Write the page and the picture again."""
     SPEED.write_text(speed(results, SPEED.read_text(encoding="utf-8")), encoding="utf-8")
-    README.write_text(readme(results, README.read_text(encoding="utf-8")), encoding="utf-8")
     if "stages" in results.tables:
         PICTURE.write_text(draw(results.tables["stages"]), encoding="utf-8")
 
@@ -38,13 +35,6 @@ def speed(results: Results, page: str) -> str:
     for mark, names in MARKS.items():
         page = between(page, mark, text(results, names))
     return page
-
-
-def readme(results: Results, page: str) -> str:
-    """The README with its table made anew."""
-    if "views" not in results.tables:
-        return page
-    return between(page, "benchmarks", results.tables["views"].markdown(only=lambda row: row.startswith(SHOWN)))
 
 
 def text(results: Results, names: tuple[str, ...]) -> str:

@@ -17,10 +17,10 @@ asked = parser.parse_args()
 paths = [path for path in captures(shared=asked.all) if not asked.only or path.name in asked.only]
 found = rows(paths, range(asked.seeds), asked.kind)
 print(table(found))
-if "brokers alone" in found:
+if "brokers only" in found:
     print(alone(found))
 if asked.write:
-    page = TOP / "kdbg" / "guide" / "damage.md"
+    page = TOP / "kdbg" / "guide" / "incomplete.md"
     page.write_text(written(page.read_text(encoding="utf-8"), {"damage": table(found), "alone": alone(found)}))
 for kind, verdict in found.items():
     for note in verdict.notes[: asked.notes]:

@@ -56,7 +56,7 @@ def table(found: dict[str, Verdict]) -> str:
 
 def alone(found: dict[str, Verdict]) -> str:
     """Return the sentence of the manual on brokers' packets alone."""
-    one = found["brokers alone"]
+    one = found["brokers only"]
     share = one.identified / max(one.responses, 1)
     return f"{one.responses:,} responses, {one.identified:,} identified ({share:.0%}), {one.wrong} wrong."
 

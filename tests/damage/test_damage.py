@@ -1,4 +1,4 @@
-"""Damage costs what it touched, and nothing else; nothing is invented; brokers alone are understood."""
+"""Damage costs what it touched, and nothing else; nothing is invented; captures of brokers only are decoded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .truth import whole
 from .variants import DAMAGE, variant
 from .verdict import Verdict, judge
 
-GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "guide" / "damage.md"
+GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "guide" / "incomplete.md"
 HOSTILE = SHARED / "hostile"
 BEYOND = {"delay": 0.005, "mix": 0.005}
 """Kinds of damage that bring packets later than kdbg waits, and the share of what they may cost."""
@@ -67,7 +67,7 @@ def test_packets_a_thousand_packets_late_cost_nothing_and_flag_nothing() -> None
 
 
 def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
-    found = verdicts()["brokers alone"]
+    found = verdicts()["brokers only"]
     assert found.responses > 1000
     assert found.identified >= 0.9 * found.responses
     assert found.invented == 0
@@ -75,7 +75,7 @@ def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
 
 
 def test_of_clients_alone_every_request_is_shown() -> None:
-    found = verdicts()["clients alone"]
+    found = verdicts()["clients only"]
     assert (found.lost, found.hidden, found.invented) == (0, 0, 0)
     assert found.touched > 1000
 

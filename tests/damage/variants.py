@@ -183,7 +183,7 @@ DAMAGE: dict[str, Damage] = {
     "start late": start_late,
     "stop early": stop_early,
 }
-ONE_SIDE: dict[str, Damage] = {"brokers alone": brokers_alone, "clients alone": clients_alone}
+ONE_SIDE: dict[str, Damage] = {"brokers only": brokers_alone, "clients only": clients_alone}
 
 
 def variant(whole: Whole, kind: str, seed: int | str) -> Kept:

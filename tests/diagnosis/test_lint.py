@@ -21,7 +21,7 @@ from ..test_findings import MADE
 from ..traffic import Talk, pcap
 from .books import CAPTURES, STAGED
 
-GUIDE = (Path(kdbg.__file__).parent / "guide" / "lint.md").read_text()
+GUIDE = (Path(kdbg.__file__).parent / "guide" / "lints.md").read_text()
 OFFERS = [{"api_key": 0, "min_version": 3, "max_version": 9}, {"api_key": 1, "min_version": 4, "max_version": 12},
           {"api_key": 3, "min_version": 0, "max_version": 9}]  # fmt: skip
 DOCUMENT = r"KIP-\d+(, KIP-\d+)*|Kafka protocol guide|Security: [a-zA-Z/ ]+SASL/PLAIN|\w+ configs: [a-z.]+"

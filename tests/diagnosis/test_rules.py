@@ -14,7 +14,7 @@ from kdbg.diagnosis.rules import BY_CODE, NAMES, RULES
 from kdbg.diagnosis.text import UNKNOWN
 
 ROOT = Path(kdbg.__file__).parent
-GUIDE = (ROOT / "guide" / "diagnose.md").read_text()
+GUIDE = (ROOT / "guide" / "causes.md").read_text()
 SHARED = "".join((ROOT / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py", "malformed.py"))
 GIVEN = {"count", "times", *UNKNOWN}
 

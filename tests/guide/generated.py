@@ -1,15 +1,25 @@
-"""The parts of the manual that are made from the code: the tables' columns, the filters, the metrics."""
+"""The parts of the manual that are generated: options, filters, columns, causes, lints, findings, metrics, extras."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
+from functools import partial
 
+import click
+
+from kdbg.cli import commands
+from kdbg.diagnosis.lint.registry import ALL
+from kdbg.diagnosis.rules import RULES
 from kdbg.filters.table import FILTERS
 from kdbg.filters.where.vocabulary import TERMS
+from kdbg.findings import Kind
 from kdbg.guide import text
 from kdbg.signals.families import FAMILIES
 from kdbg.tables import columns
+
+from .blocks import TOP
 
 YES = {True: "yes", False: ""}
 
@@ -47,11 +57,89 @@ def families() -> str:
     return "\n".join(["| metric | type | labels | what it is |", "| --- | --- | --- | --- |", *rows, ""])
 
 
+def causes() -> str:
+    """Return the table of causes."""
+    rows = [f"| `{rule.code}` | {rule.severity.value} | {rule.title} |" for rule in RULES]
+    return "\n".join(["| code | severity | cause |", "| --- | --- | --- |", *rows, ""])
+
+
+def lints() -> str:
+    """Return the table of what lint checks."""
+    rows = [f"| `{lint.code}` | {lint.severity.value} | {lint.what} |" for lint in ALL]
+    return "\n".join(["| code | severity | what it reports |", "| --- | --- | --- |", *rows, ""])
+
+
+def kinds() -> str:
+    """Return the table of kinds of findings."""
+    rows = [f"| [`{kind}`](#{kind}) | {kind.severity.value} | {kind.explanation} |" for kind in Kind]
+    return "\n".join(["| kind | severity | meaning |", "| --- | --- | --- |", *rows, ""])
+
+
+def extras() -> str:
+    """Return the table of extras: what each enables, and its packages."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    about = project["tool"]["kdbg"]["extras"]
+    rows = [
+        f"| `{name}` | {about[name]} | {', '.join(re.split(r'[<>=[]', each)[0] for each in packages)} |"
+        for name, packages in project["project"]["optional-dependencies"].items()
+        if name != "all"
+    ]
+    return "\n".join(
+        ["| extra | enables | packages |", "| --- | --- | --- |", *rows, f"| `all` | {about['all']} | |", ""]
+    )
+
+
+def options(name: str) -> str:
+    """Return the table of a command's options, without filters and without those that many commands share."""
+    command = commands.commands[name]
+    rows = []
+    with click.Context(command, info_name=name) as context:
+        for option in command.params:
+            record = option.get_help_record(context) if isinstance(option, click.Option) else None
+            if record is not None and not described_elsewhere(option, name):
+                term, about = (part.replace("|", "\\|").replace("[=all]", "") for part in record)
+                rows.append(f"| `{term}` | {RANGE.sub('', about)} |")
+    return "\n".join(["| option | what it does |", "| --- | --- |", *rows, ""])
+
+
+def described_elsewhere(option: click.Parameter, command: str) -> bool:
+    """Return whether an option is a filter, or one that another page describes for all commands."""
+    known = FILTERS.get(option.name or "")
+    if known is not None and getattr(option, "help", None) == known.help:
+        return True
+    owner = next((owner for owner, names in SHARED.items() if option.name in names), command)
+    return owner != command
+
+
+RANGE = re.compile(r"\s*\[[^]:]*[<>]=?[^]:]*\]$|;? [^][:;]*[<>]=?[^]:;]*(?=\]$)")
+"""The bounds of a number, as click appends them."""
+SHARED = {
+    "": {"help", "color", "full", "show_secrets", "definitions", "max_memory", "hide_values", "local", "no_pager"},
+    "send": {
+        "tls", "ca", "cert", "cert_key", "server_name", "insecure", "tls_keys_out", "sasl_mechanism", "sasl_username",
+        "sasl_password", "sasl_password_file", "sasl_token_file", "sasl_raw", "trust_advertised", "config",
+    },
+    "decode": {"explain_fields", "depth", "only_errors", "jobs", "merge"},
+    "records": {"value", "value_as", "key_as", "schema", "registry", "registry_config"},
+}  # fmt: skip
+"""Options of many commands, by the command whose page describes them; `kdbg COMMAND --help` lists them all."""
+COMMANDS = {
+    "browse": "browse", "decode": "decode", "diagnose": "diagnose", "story": "story", "watch": "watch",
+    "explain": "explain", "stats": "stats", "records": "records", "query": "query", "diff": "diff", "lint": "lint",
+    "readiness": "readiness", "send": "send", "proxy": "proxy", "replay": "replay", "mock": "replay",
+    "redact": "redact", "export": "redact", "pipeline": "pipeline", "report": "diagnose",
+}  # fmt: skip
+"""The pages that have the options of a command, by the command."""
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("tables", "tables"): tables,
     ("filters", "filters"): filters,
     ("where", "names"): names,
     ("telemetry", "families"): families,
+    ("causes", "causes"): causes,
+    ("lints", "lints"): lints,
+    ("findings", "kinds"): kinds,
+    ("install", "extras"): extras,
+    **{(page, f"options {name}"): partial(options, name) for name, page in COMMANDS.items()},
 }
 """By (topic, marker), what makes the text between `<!-- marker -->` and `<!-- /marker -->`."""
 

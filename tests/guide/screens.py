@@ -1,4 +1,4 @@
-"""`python -m tests.guide.screens`: the pictures of the manual's page on screens, made of what kdbg prints on terminals.
+"""`python -m tests.guide.screens`: the manual's screenshots, made of what kdbg prints on terminals.
 
 Each shows the first lines of what a command prints, as many as a screen of that size has; a pager has the rest.
 """
@@ -64,10 +64,15 @@ def printed(name: str, columns: int, rows: int) -> list[str]:
         return held(columns, rows)
     if name in WALKED:
         return walked(name, columns, rows)
-    _, *arguments = shlex.split(SCREENS[name])
+    return ran(SCREENS[name], columns, rows)
+
+
+def ran(command: str, columns: int, rows: int) -> list[str]:
+    """Return the first lines of a terminal on which a command was run, with colours."""
+    _, *arguments = shlex.split(command)
     terminal = on_terminal(*arguments, out=True, columns=columns, rows=rows, KDBG_PAGER="cat",
                            TERM="xterm-256color", COLORTERM="truecolor").terminal  # fmt: skip
-    return [f"\x1b[1m$ {SCREENS[name]}\x1b[0m", *terminal.splitlines()][:rows]
+    return [f"\x1b[1m$ {command}\x1b[0m", *terminal.splitlines()][:rows]
 
 
 def walked(name: str, columns: int, rows: int) -> list[str]:
@@ -144,10 +149,15 @@ def packets_before(path: Path, number: int) -> bytes:
 
 def drawn(name: str, columns: int, rows: int) -> str:
     """Return the picture of a screen."""
+    return picture(printed(name, columns, rows), columns, f"kdbg, {columns} columns", f"kdbg-{name}-{columns}")
+
+
+def picture(lines: list[str], columns: int, title: str, unique_id: str) -> str:
+    """Return the picture of lines with colours."""
     console = Console(record=True, width=columns, file=StringIO(), force_terminal=True, color_system="truecolor")
-    for line in printed(name, columns, rows):
+    for line in lines:
         console.print(Text.from_ansi(line), soft_wrap=True)
-    return console.export_svg(title=f"kdbg, {columns} columns", unique_id=f"kdbg-{name}-{columns}")
+    return console.export_svg(title=title, unique_id=unique_id)
 
 
 def said(svg: str) -> str:

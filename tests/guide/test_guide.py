@@ -11,16 +11,13 @@ from pathlib import Path
 import pytest
 
 from kdbg.findings import Kind
-from kdbg.guide import headings, section, text, topics
+from kdbg.guide import FORMER, groups, headings, section, text, topics
 
 from ..cli.calls import Outcome, call
 from .blocks import TOP, environment
 
 FOLDER = TOP / "kdbg" / "guide"
-WANTED = (
-    "tutorial", "capturing", "places", "findings", "json", "tables", "recipes", "filters", "send", "pipeline",
-    "library", "speed", "internals", "adding", "contributing", "changelog",
-)  # fmt: skip
+GROUPS = ["Start", "Tasks", "Commands", "Reference", "Background", "Project"]
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 Cli = Callable[..., Outcome]
 
@@ -32,9 +29,10 @@ def anchors(markdown_of: str) -> set[str]:
     }
 
 
-def test_every_file_is_a_topic_with_a_line_and_the_wanted_ones_are_there() -> None:
-    assert {path.stem for path in FOLDER.glob("*.md")} == {*topics(), "README"}
-    assert set(WANTED) <= topics().keys()
+def test_every_file_is_a_topic_of_one_group() -> None:
+    assert list(groups()) == GROUPS
+    assert sorted(path.stem for path in FOLDER.glob("*.md")) == sorted([*topics(), "README"])
+    assert len(topics()) == sum(map(len, groups().values()))
     for name, about in topics().items():
         assert about.endswith("."), name
         assert text(name).startswith("# ")
@@ -55,11 +53,18 @@ def test_lines_are_no_longer_than_the_code_s(topic: str) -> None:
         assert len(line) <= 120 or line.startswith("|"), line
 
 
-def test_without_a_topic_the_list(cli: Cli) -> None:
+def test_without_a_topic_the_groups(cli: Cli) -> None:
     outcome = cli("guide")
     assert (outcome.status, outcome.err) == (0, "")
-    for name, about in topics().items():
-        assert f"- `{name}`: {about}\n" in outcome.out
+    for group, names in groups().items():
+        lines = "".join(f"- `{name}`: {about}\n" for name, about in names.items())
+        assert f"\n## {group}\n\n{lines}" in outcome.out
+
+
+@pytest.mark.parametrize(("former", "topic"), FORMER.items())
+def test_a_topic_goes_by_its_former_name_as_well(cli: Cli, former: str, topic: str) -> None:
+    assert former not in topics()
+    assert cli("guide", former) == cli("guide", topic) == (0, text(topic), "")
 
 
 @pytest.mark.parametrize("topic", topics())
@@ -118,8 +123,9 @@ def test_a_word_with_more_said_about_it_is_bytes_still() -> None:
     assert "malformed-payload" not in call("explain", "order", "--api", "metadata", "--version", "0").out
 
 
-def test_headings_inside_blocks_are_none() -> None:
-    assert "# a folder of $fpath" not in [heading for _, _, heading in headings("recipes")]
+def test_comments_inside_blocks_are_not_headings() -> None:
+    assert "# a cluster inside kdbg" not in [heading for _, _, heading in headings("proxy")]
+    assert "# a cluster inside kdbg" in text("proxy")
 
 
 def on_terminal(*arguments: str, lines: int, pager: str) -> str:

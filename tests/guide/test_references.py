@@ -15,6 +15,7 @@ import pytest
 from kdbg.guide import section, text
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
+from .blocks import TOP
 from .generated import PARTS, filled
 
 SEGMENTS = [path for path in sorted((CAPTURES / "real-segments-4.4.0").rglob("*")) if path.is_file()]
@@ -31,6 +32,17 @@ def test_what_is_generated_is_up_to_date(topic: str, marker: str) -> None:
 def test_every_column_says_what_it_is() -> None:
     silent = re.findall(r"^\| `(\w+)` \| \w+ \|  \|$", text("tables"), re.MULTILINE)
     assert silent == []
+
+
+def test_the_schema_shown_is_the_schema() -> None:
+    shown = re.search(r"<!-- heartbeat -->\n```text\n(.*?)```\n<!-- /heartbeat -->", text("adding"), re.DOTALL)
+    assert shown is not None
+    assert shown[1] == (TOP / "kdbg" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("package", sorted(path.parent.name for path in (TOP / "kdbg").glob("*/__init__.py")))
+def test_every_package_is_in_the_table(package: str) -> None:
+    assert re.search(rf"^\|.*`kdbg/{package}`", text("internals"), re.MULTILINE)
 
 
 @cache
@@ -64,16 +76,16 @@ def printed(line: Any, found: Keys) -> None:
     for finding in line["findings"]:
         found["A finding"] |= finding.keys()
     if "connection" not in line:
-        found["A piece of a file"] |= line.keys()
+        found["An entry of a file"] |= line.keys()
         return
     found["An exchange"] |= line.keys()
     found["A connection"] |= line["connection"].keys()
     for error in line["errors"]:
         found["An error"] |= error.keys()
     if "places" in line:
-        found["Places"] |= line["places"].keys()
+        found["Capture points"] |= line["places"].keys()
         for place in line["places"]["times"]:
-            found["A place"] |= place.keys()
+            found["A capture point"] |= place.keys()
     for half in filter(None, (line["request"], line["response"])):
         found["A message"] |= half.keys()
 

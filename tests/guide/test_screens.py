@@ -18,7 +18,7 @@ def test_a_picture_is_up_to_date(name: str, columns: int, rows: int) -> None:
 
 
 def test_the_page_has_every_picture_and_its_command() -> None:
-    page = text("screens")
+    page = text("screenshots")
     for name, columns, _ in ALL:
         assert f"(screens/{path(name, columns)})" in page
         assert f"`{SCREENS[name]}`" in page

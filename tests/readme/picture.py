@@ -1,41 +1,28 @@
-"""`python tests/readme/picture.py`: the README's picture, made of what kdbg prints on a terminal with colours."""
+"""`python -m tests.readme.picture`: the README's picture, the first lines of what kdbg prints on a terminal."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from io import StringIO
-from pathlib import Path
+from tests.guide.blocks import TOP
+from tests.guide.screens import picture, ran
 
-from rich.console import Console
-from rich.text import Text
-
-TOP = Path(__file__).resolve().parents[2]
 PICTURE = TOP / ".readme" / "decode.svg"
-COMMANDS = (
-    ("kdbg decode captures/errors.pcap --format summary --errors --limit 6",),
-    ("kdbg decode captures/first-contact.pcap --api produce --limit 1",),
-    ("kdbg explain 00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f",),
-)
-WIDTH = 106
+COMMANDS = {
+    "kdbg diagnose captures/real-errors.pcap": 11,
+    "kdbg decode captures/errors.pcap -f summary --errors": 10,
+}
+"""Commands, and how many lines of each are shown, the command's own among them."""
+COLUMNS = 80
 
 
-def output(command: str) -> str:
-    """What a command prints on a colour terminal of WIDTH columns."""
-    words = [sys.executable, "-m", *command.split(), "--color", "always"]
-    environment = {**os.environ, "COLUMNS": str(WIDTH)}
-    found = subprocess.run(words, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
-    return found.stdout
+def lines() -> list[str]:
+    """Return the lines of the picture, with colours."""
+    return [line for command, rows in COMMANDS.items() for line in ran(command, COLUMNS, rows)]
 
 
-def main() -> None:
-    console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, color_system="truecolor")
-    for (command,) in COMMANDS:
-        console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
-        console.print(Text.from_ansi(output(command)))
-    PICTURE.write_text(console.export_svg(title="kdbg", unique_id="kdbg"), encoding="utf-8")
+def drawn() -> str:
+    """Return the picture."""
+    return picture(lines(), COLUMNS, "kdbg", "kdbg")
 
 
 if __name__ == "__main__":
-    main()
+    PICTURE.write_text(drawn(), encoding="utf-8")

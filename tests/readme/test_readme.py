@@ -10,6 +10,8 @@ import pytest
 from kdbg.cli import COMMANDS
 
 from ..guide.blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, link
+from ..guide.screens import letters, said
+from .picture import COLUMNS, PICTURE, lines
 
 README = (TOP / "README.md").read_text(encoding="utf-8")
 BLOCKS = blocks(README)
@@ -26,12 +28,12 @@ def test_a_command_prints_what_the_readme_shows(block: Block, tmp_path: Path) ->
 
 
 def test_the_python_block_runs(tmp_path: Path) -> None:
-    (block,) = [block for block in of("python") if "kdbg.read" in block.text]
+    (block,) = of("python")
     assert "Produce" in check_python(block, link(tmp_path))
 
 
 def test_it_is_short_and_its_blocks_are_known() -> None:
-    assert README.count("\n") <= 200
+    assert README.count("\n") <= 150
     assert {block.language for block in BLOCKS} <= LANGUAGES
 
 
@@ -40,20 +42,16 @@ def test_links_lead_somewhere() -> None:
         assert (TOP / target).exists(), target
 
 
-def test_the_grammar_shown_is_the_grammar() -> None:
-    shown = re.search(r"<!-- heartbeat -->\n```python\n(.*?)```\n<!-- /heartbeat -->", README, re.DOTALL)
-    assert shown is not None
-    assert shown[1] == (TOP / "kdbg" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_named(name: str) -> None:
     assert f"kdbg {name}" in README or f"kdbg\n{name}" in README
 
 
-@pytest.mark.parametrize("room", sorted(path.parent.name for path in (TOP / "kdbg").glob("*/__init__.py")))
-def test_every_room_is_in_the_table(room: str) -> None:
-    assert re.search(rf"^\|.*`kdbg/{room}`", README, re.MULTILINE)
+def test_the_picture_is_up_to_date_and_fits_a_screen() -> None:
+    shown = lines()
+    assert len(shown) <= 24
+    assert all(len(letters(line)) <= COLUMNS for line in shown)
+    assert said(PICTURE.read_text(encoding="utf-8")) == letters("".join(shown)), "python -m tests.readme.picture"
 
 
 def test_ci_runs_the_readme() -> None:

@@ -59,7 +59,8 @@ def table(seen: Mapping[str, Sequence[Run]]) -> Table:
     """The table of what was measured, by way, the direct one first, as medians over its rounds."""
     made = Table("proxy", "way to the broker", (
         Column("MB a second", "count"), Column("/ direct", "×", 1), Column("client's CPU a GB", "s"),
-        Column("relaying, a GB", "s"), Column("showing, a GB", "s"), Column("one response", "µs"), Column("added", "µs"),
+        Column("relaying, a GB", "s"), Column("showing, a GB", "s"), Column("one response", "µs"),
+        Column("added", "µs"),
     ))  # fmt: skip
     direct = next(iter(seen.values()))
     for name, runs in seen.items():

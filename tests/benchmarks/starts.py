@@ -37,7 +37,7 @@ def report(rounds: int) -> list[Table]:
     }
     found = dict(zip(commands, costs(list(commands.values()), max(rounds, LEAST)), strict=True))
     base, table = found["`python -c pass`"].seconds, Table("starts", "command", (
-        Column("CPU", "ms"), Column("beyond Python", "ms"), Column("times `import click`", "×", -1),
+        Column("CPU", "ms"), Column("without Python", "ms"), Column("times `import click`", "×", -1),
         Column("peak", "MB"),
     ))  # fmt: skip
     unit = found["`python -c 'import click'`"].seconds

@@ -15,6 +15,7 @@ from kdbg.diagnosis.rules import RULES
 from kdbg.filters.table import FILTERS
 from kdbg.filters.where.vocabulary import TERMS
 from kdbg.findings import Kind
+from kdbg.findings.kinds import OLD_NAMES
 from kdbg.guide import text
 from kdbg.signals.families import FAMILIES
 from kdbg.tables import columns
@@ -73,6 +74,14 @@ def kinds() -> str:
     """Return the table of kinds of findings."""
     rows = [f"| [`{kind}`](#{kind}) | {kind.severity.value} | {kind.explanation} |" for kind in Kind]
     return "\n".join(["| kind | severity | meaning |", "| --- | --- | --- |", *rows, ""])
+
+
+def renames() -> str:
+    """Return the table of renamed kinds of findings and codes of lints."""
+    lints = {lint.old_code: lint.code for lint in ALL if lint.old_code is not None}
+    names = sorted({**lints, **OLD_NAMES}.items())
+    rows = [f"| `{old}` | `{new}` |" for old, new in names]
+    return "\n".join(["| old name | new name |", "| --- | --- |", *rows, ""])
 
 
 def extras() -> str:
@@ -139,6 +148,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("lints", "lints"): lints,
     ("findings", "kinds"): kinds,
     ("install", "extras"): extras,
+    ("changelog", "renames"): renames,
     **{(page, f"options {name}"): partial(options, name) for name, page in COMMANDS.items()},
 }
 """By (topic, marker), what makes the text between `<!-- marker -->` and `<!-- /marker -->`."""

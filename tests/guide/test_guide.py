@@ -90,9 +90,9 @@ def test_raw_is_markdown_whatever_the_colour(cli: Cli) -> None:
     ("arguments", "hint"),
     [
         (["tutorail"], "did you mean 'tutorial'?"),
-        (["leftovers"], "did you mean 'trailing-bytes'?"),
+        (["trailing-byte"], "did you mean 'trailing-bytes'?"),
         (["zzz"], "`kdbg guide` lists them"),
-        (["findings", "leftver"], "did you mean 'trailing-bytes'?"),
+        (["findings", "trailng-bytes"], "did you mean 'trailing-bytes'?"),
         (["findings", "zzz"], "there are "),
     ],
     ids=str,
@@ -152,7 +152,7 @@ def test_what_is_longer_than_the_terminal_goes_through_the_pager(tmp_path: Path)
 
 def test_what_fits_the_terminal_is_shown_at_once() -> None:
     shown = on_terminal("guide", "findings", "trailing-bytes", lines=50, pager="false")
-    assert "The message was complete before its length said so" in shown
+    assert "The message has bytes after its last field" in shown
     assert "###" not in shown
     assert max(map(len, shown.splitlines())) <= 80
 

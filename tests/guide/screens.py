@@ -72,7 +72,8 @@ def ran(command: str, columns: int, rows: int) -> list[str]:
     _, *arguments = shlex.split(command)
     terminal = on_terminal(*arguments, out=True, columns=columns, rows=rows, KDBG_PAGER="cat",
                            TERM="xterm-256color", COLORTERM="truecolor").terminal  # fmt: skip
-    return [f"\x1b[1m$ {command}\x1b[0m", *terminal.splitlines()][:rows]
+    shown = re.sub(r"[^\n]*\x1b\[2K\r?", "", terminal)  # without the line of progress, which was erased
+    return [f"\x1b[1m$ {command}\x1b[0m", *shown.splitlines()][:rows]
 
 
 def walked(name: str, columns: int, rows: int) -> list[str]:
